@@ -1,0 +1,108 @@
+"""The error tree, places in scene files, and exit codes. Imports nothing of simcli."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Process exit codes of every simcli command."""
+
+    OK = 0
+    NEGATIVE = 1  # check found errors, an expectation failed, diff differs
+    USAGE = 2
+    SCENE = 3
+    SIMULATION = 4
+    DEVICE = 5
+    OUTPUT = 6
+    FILE = 7
+    INTERNAL = 70
+    STOPPED = 75
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a scene file.
+
+    Attributes:
+        file: path as the user gave it; "--set" for a command-line override.
+        line: 1-based line, 0 if there is none.
+        column: 1-based column.
+        length: number of characters to underline.
+        path: dotted key path, as `joints.pin.limit`.
+    """
+
+    file: str
+    line: int
+    column: int
+    length: int = 1
+    path: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing wrong with a scene.
+
+    Attributes:
+        code: a rule code with a page, as "SC204" (`simcli explain SC204`).
+        message: one line: what is wrong, with the names and numbers involved.
+        where: place, or None when the fault has no place.
+        hint: what the user can do, shown beside the caret.
+        severity: "error" or "warning".
+    """
+
+    code: str
+    message: str
+    where: Where | None = None
+    hint: str = ""
+    severity: str = "error"
+
+
+class SimcliError(Exception):
+    """Base of every error that simcli raises on purpose; the message is for the user."""
+
+    exit_code = Exit.INTERNAL
+
+
+class UsageError(SimcliError):
+    """The command line asks for something that does not exist or contradicts itself."""
+
+    exit_code = Exit.USAGE
+
+
+class SceneError(SimcliError):
+    """A scene is invalid. Carries every fault found, not the first one."""
+
+    exit_code = Exit.SCENE
+
+    def __init__(self, faults: list[Fault]):
+        self.faults = list(faults)
+        lines = [f"{fault.where or ''}: {fault.code}: {fault.message}" for fault in self.faults]
+        super().__init__("\n".join(lines))
+
+
+class SimulationError(SimcliError):
+    """A simulation failed in at least one world."""
+
+    exit_code = Exit.SIMULATION
+
+
+class DeviceError(SimcliError):
+    """The device that was asked for is missing, lacks a precision, or is out of memory."""
+
+    exit_code = Exit.DEVICE
+
+
+class OutputError(SimcliError):
+    """The output cannot be written."""
+
+    exit_code = Exit.OUTPUT
+
+
+class FileError(SimcliError):
+    """An HDF5 file is damaged, hostile or not made by simcli."""
+
+    exit_code = Exit.FILE

@@ -1,0 +1,378 @@
+"""The model: read-only numpy tables. Every number of the physics that the device sees stands here.
+
+Conventions (architecture.md, after Newton): quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
+angular; the world frame has no suffix. A physical table carries a leading world axis of length 1 (shared by all worlds)
+or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
+"""
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+
+Array = np.ndarray
+WORLD = -1  # body index of the world
+
+
+class JointKind(IntEnum):
+    """Joint types. The first eight have Newton's numbers."""
+
+    PRISMATIC = 0
+    REVOLUTE = 1
+    BALL = 2
+    FIXED = 3
+    FREE = 4
+    DISTANCE = 5
+    D6 = 6
+    CABLE = 7
+    UNIVERSAL = 8
+    CYLINDRICAL = 9
+    PLANAR = 10
+    SCREW = 11
+
+
+class LinkKind(IntEnum):
+    """Elementary joints that the tree kernels know; every tree joint is a chain of these."""
+
+    WELD = 0  # no dof
+    HELIX = 1  # one dof about and along the link's z axis: hinge, slide, screw
+    BALL = 2  # quaternion, three dofs
+    FREE = 3  # position and quaternion, six dofs
+
+
+class DriveMode(IntEnum):
+    """Actuator modes, Newton's numbers."""
+
+    NONE = 0
+    POSITION = 1
+    VELOCITY = 2
+    POSITION_VELOCITY = 3
+    EFFORT = 4
+
+
+class ShapeKind(IntEnum):
+    """Collision and mass shapes."""
+
+    PLANE = 0
+    SPHERE = 1
+    BOX = 2
+    CAPSULE = 3
+    CYLINDER = 4
+    CONE = 5
+    ELLIPSOID = 6
+    MESH = 7
+    HEIGHTFIELD = 8
+
+
+class Table:
+    """Base of the tables: freezes its arrays."""
+
+    def __post_init__(self):
+        for column in fields(self):
+            value = getattr(self, column.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class Bodies(Table):
+    """Rigid bodies, in file order.
+
+    Attributes:
+        name: (B,).
+        mass: [kg], (W|1, B).
+        com: [m], (W|1, B, 3), body frame.
+        inertia: [kg m^2], (W|1, B, 3, 3), about the centre of mass, body axes.
+        q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
+        kinematic: (B,) bool.
+    """
+
+    name: tuple[str, ...]
+    mass: Array
+    com: Array
+    inertia: Array
+    q: Array
+    kinematic: Array
+
+
+@dataclass(frozen=True)
+class Joints(Table):
+    """Joints in file order, then the free joints made for bodies that no tree joint names as child.
+
+    Attributes:
+        name: (J,).
+        kind: (J,) JointKind.
+        parent: (J,) body index or WORLD.
+        child: (J,) body index.
+        is_tree: (J,) bool; the others close loops.
+        enabled: (J,) bool.
+        articulation: (J,) index into `articulation_name`, -1 for orphans.
+        articulation_name: names of the articulations.
+        X_p: [m, 1], (W|1, J, 7), parent anchor in the parent body (in the world if the parent is WORLD).
+        X_c: [m, 1], (W|1, J, 7), child anchor in the child body.
+        q_start: (J + 1,) offsets into joint_q.
+        qd_start: (J + 1,) offsets into joint_qd.
+        dof_dim: (J, 2) numbers of linear and angular dofs.
+        pitch: [m/rad], (W|1, J), of screws, else 0.
+        length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; negative or NaN disables a side.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    parent: Array
+    child: Array
+    is_tree: Array
+    enabled: Array
+    articulation: Array
+    articulation_name: tuple[str, ...]
+    X_p: Array
+    X_c: Array
+    q_start: Array
+    qd_start: Array
+    dof_dim: Array
+    pitch: Array
+    length: Array
+
+
+@dataclass(frozen=True)
+class Dofs(Table):
+    """Properties per velocity coordinate, indexed as joint_qd (linear before angular within a joint).
+
+    Units are those of a linear dof [m, N] or of an angular one [rad, N m].
+
+    Attributes:
+        label: (NV,) as `pin`, or `ball:0` for joints of several dofs.
+        q_label: (NQ,) labels of joint_q.
+        joint: (NV,) joint index.
+        axis: [1], (W|1, NV, 3), unit, parent anchor frame.
+        armature: [kg, kg m^2], (W|1, NV).
+        damping: [N s/m, N m s/rad], (W|1, NV), viscous.
+        friction: [N, N m], (W|1, NV), dry friction.
+        limit_lower: (W|1, NV), -inf if there is none.
+        limit_upper: (W|1, NV), +inf if there is none.
+        limit_stiffness: (W|1, NV), 0 for a hard limit.
+        limit_damping: (W|1, NV), NaN for critically damped.
+        velocity_limit: (W|1, NV), +inf if there is none.
+        drive_mode: (NV,) DriveMode.
+        drive_stiffness: (W|1, NV).
+        drive_damping: (W|1, NV).
+        drive_target: (W|1, NV), position target, or effort in EFFORT mode.
+        drive_target_velocity: (W|1, NV).
+        effort_limit: (W|1, NV), +inf if there is none.
+    """
+
+    label: tuple[str, ...]
+    q_label: tuple[str, ...]
+    joint: Array
+    axis: Array
+    armature: Array
+    damping: Array
+    friction: Array
+    limit_lower: Array
+    limit_upper: Array
+    limit_stiffness: Array
+    limit_damping: Array
+    velocity_limit: Array
+    drive_mode: Array
+    drive_stiffness: Array
+    drive_damping: Array
+    drive_target: Array
+    drive_target_velocity: Array
+    effort_limit: Array
+
+
+@dataclass(frozen=True)
+class Links(Table):
+    """The spanning tree as elementary links, parents before children (depth first).
+
+    A joint of n scalar dofs is a chain of n HELIX links of which only the last carries the body. The frame of a HELIX
+    link has its z axis along the joint axis, so that its pose is, with parent link p (the world if WORLD):
+
+        HELIX  R = R_p C Rz(turn q)      o = o_p + R_p (r + advance q C e_z)
+        BALL   R = R_p C R(quat)         o = o_p + R_p r
+        FREE   R = R_p C R(quat)         o = o_p + R_p (r + C q[0:3])
+        WELD   R = R_p C                 o = o_p + R_p r
+
+    and the body frame is R_body = R B, x_body = o + R b.
+
+    Attributes:
+        parent: (L,) link index or WORLD.
+        root: (L,) index of the first link of the tree that holds this link.
+        kind: (L,) LinkKind.
+        joint: (L,) joint index.
+        body: (L,) body index, -1 for a massless link inside a joint.
+        q_start: (L,) first index into joint_q.
+        qd_start: (L,) first index into joint_qd.
+        n_qd: (L,) number of dofs.
+        rotation: [1], (W|1, L, 3, 3), C.
+        offset: [m], (W|1, L, 3), r, parent link frame.
+        turn: [rad/rad or rad/m], (L,), 1 for a hinge or screw, 0 for a slide.
+        advance: [m/rad or m/m], (W|1, L), 0 for a hinge, 1 for a slide, the pitch for a screw.
+        mass: [kg], (W|1, L), 0 for massless links.
+        com: [m], (W|1, L, 3), link frame.
+        inertia: [kg m^2], (W|1, L, 6), about the centre of mass, link frame: xx yy zz xy xz yz.
+        body_rotation: [1], (W|1, L, 3, 3), B.
+        body_offset: [m], (W|1, L, 3), b, link frame.
+        tip: (B,) link that carries each body.
+    """
+
+    parent: Array
+    root: Array
+    kind: Array
+    joint: Array
+    body: Array
+    q_start: Array
+    qd_start: Array
+    n_qd: Array
+    rotation: Array
+    offset: Array
+    turn: Array
+    advance: Array
+    mass: Array
+    com: Array
+    inertia: Array
+    body_rotation: Array
+    body_offset: Array
+    tip: Array
+
+
+@dataclass(frozen=True)
+class Shapes(Table):
+    """Shapes on bodies and in the world.
+
+    Attributes:
+        name: (S,).
+        kind: (S,) ShapeKind.
+        body: (S,) body index or WORLD.
+        size: [m], (W|1, S, 3): sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
+            ellipsoid radii; plane and mesh 0.
+        pose: [m, 1], (W|1, S, 7), in the body.
+        collide: (S,) bool.
+        vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
+        faces: mesh triangles per shape, (m, 3), empty for others.
+    """
+
+    name: tuple[str, ...]
+    kind: Array
+    body: Array
+    size: Array
+    pose: Array
+    collide: Array
+    vertices: tuple[Array, ...]
+    faces: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Points(Table):
+    """Named points of bodies.
+
+    Attributes:
+        name: (P,) as `crank/b`.
+        body: (P,) body index.
+        position: [m], (W|1, P, 3), body frame.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    position: Array
+
+
+@dataclass(frozen=True)
+class Springs(Table):
+    """Spring-dampers between two points.
+
+    Attributes:
+        name: (K,).
+        body: (K, 2) bodies of the ends, WORLD allowed.
+        point: [m], (W|1, K, 2, 3), in those bodies.
+        stiffness: [N/m], (W|1, K).
+        damping: [N s/m], (W|1, K).
+        rest_length: [m], (W|1, K).
+        slack: (K,) bool, True: no force when shorter than the rest length.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    point: Array
+    stiffness: Array
+    damping: Array
+    rest_length: Array
+    slack: Array
+
+
+@dataclass(frozen=True)
+class Wrenches(Table):
+    """Constant wrenches on bodies.
+
+    Attributes:
+        name: (K,).
+        body: (K,).
+        point: [m], (W|1, K, 3), of application, body frame.
+        force: [N], (W|1, K, 3), in the frame that `follows` says.
+        torque: [N m], (W|1, K, 3), likewise.
+        follows: (K,) bool, True: force and torque turn with the body; False: world axes.
+    """
+
+    name: tuple[str, ...]
+    body: Array
+    point: Array
+    force: Array
+    torque: Array
+    follows: Array
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything the solvers read.
+
+    Attributes:
+        n_worlds: W.
+        gravity: [m/s^2], (W|1, 3), world.
+        joint_q: (W|1, NQ), initial joint coordinates in Newton's layout; cable slots NaN.
+        joint_qd: (W|1, NV), initial joint velocities.
+        joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
+        param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
+    """
+
+    n_worlds: int
+    bodies: Bodies
+    joints: Joints
+    dofs: Dofs
+    links: Links
+    shapes: Shapes
+    points: Points
+    springs: Springs
+    wrenches: Wrenches
+    gravity: Array
+    joint_q: Array
+    joint_qd: Array
+    joint_f: Array
+    param_name: tuple[str, ...]
+    param_unit: tuple[str, ...]
+    param_value: Array
+    world_seed: Array
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies, B."""
+        return len(self.bodies.name)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints, J."""
+        return len(self.joints.name)
+
+    @property
+    def n_links(self) -> int:
+        """Number of elementary links, L."""
+        return len(self.links.parent)
+
+    @property
+    def n_q(self) -> int:
+        """Number of joint coordinates, NQ."""
+        return int(self.joints.q_start[-1])
+
+    @property
+    def n_qd(self) -> int:
+        """Number of joint velocities, NV."""
+        return int(self.joints.qd_start[-1])
