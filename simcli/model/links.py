@@ -1,0 +1,194 @@
+"""The spanning tree as elementary links: chains of helices, balls, free and welded links (see `tables.Links`).
+
+How a joint becomes links. Let A be the pose of the anchor frame on the inner side in the frame of the link that
+carries the inner body, and Z_k a frame whose z axis is the k-th motion axis. The chain
+
+    C_1 = A Z_1,  C_k = Z_(k-1)^T Z_k,  B = Z_n^T R(X_c)^T,  b = -B x(X_c)
+
+gives R_body = R_inner A R(a_1, q_1) ... R(a_n, q_n) R(X_c)^T, the joint transform of the catalogue. Where the tree runs
+against a joint (its child is nearer to the world), the inverse transform is the same chain read backwards about the
+negated axes, and the anchors change places; joint_q remains child relative to parent. A ball or a pose has no such
+chain, because its quaternion would have to be inverted.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.mechanism import BodyPart, JointPart
+from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Links
+from simcli.model.topology import Step
+
+LINK_OF = {"quaternion": (LinkKind.BALL, 3), "pose": (LinkKind.FREE, 6)}
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of Links.inertia
+
+
+def can_invert(kind: JointKind) -> bool:
+    """True if the tree may run from the joint's child to its parent."""
+    return kind not in (JointKind.BALL, JointKind.FREE, JointKind.DISTANCE, JointKind.CABLE)
+
+
+@dataclass
+class _Link:
+    parent: int
+    root: int
+    kind: LinkKind
+    joint: int
+    q_start: int
+    qd_start: int
+    n_qd: int
+    rotation: Array
+    offset: Array
+    turn: float = 0.0
+    advance: Array | float = 0.0
+    body: int = -1
+
+
+@dataclass(frozen=True)
+class _Element:
+    """One scalar dof: its axis, what it turns and advances, and its place in the joint."""
+
+    axis: Array
+    turn: float
+    advance: Array | float
+    dof: int
+
+
+def _elements(part: JointPart, inverted: bool) -> list[_Element]:
+    n_linear = part.motion.linear.shape[-2]
+    sign = -1.0 if inverted else 1.0
+    elements = [_Element(sign * part.motion.linear[..., k, :], 0.0, 1.0, k) for k in range(n_linear)]
+    for k in range(part.motion.angular.shape[-2]):
+        axis = sign * part.motion.angular[..., k, :]
+        elements.append(_Element(axis, 1.0, part.motion.pitch, n_linear + k))
+    return elements[::-1] if inverted else elements
+
+
+class _Chain:
+    """Grows the list of links, joint by joint."""
+
+    def __init__(self, bodies: list[BodyPart], joints: list[JointPart], q_start: Array, qd_start: Array):
+        self.links: list[_Link] = []
+        self.joints, self.q_start, self.qd_start = joints, q_start, qd_start
+        self.tip = np.full(len(bodies), -1, np.int32)
+        self.body_rotation = [np.eye(3)[None]] * len(bodies)
+        self.body_offset = [np.zeros((1, 3))] * len(bodies)
+
+    def append(self, step: Step) -> None:
+        """Add the links of one tree joint."""
+        part = self.joints[step.joint]
+        inner_anchor, outer_anchor = (part.X_c, part.X_p) if step.inverted else (part.X_p, part.X_c)
+        rotation, offset = self._anchor(step.inner, inner_anchor)
+        back = self._joint_links(part, step, rotation, offset)
+        self.links[-1].body = step.outer
+        self.tip[step.outer] = len(self.links) - 1
+        B = back @ rot.transpose(rot.quat_to_matrix(outer_anchor[..., 3:]))
+        self.body_rotation[step.outer] = B
+        self.body_offset[step.outer] = -rot.turn(B, outer_anchor[..., :3])
+
+    def _anchor(self, body: int, X: Array) -> tuple[Array, Array]:
+        """Anchor frame in the frame of the link that carries the body."""
+        rotation, offset = rot.quat_to_matrix(X[..., 3:]), X[..., :3]
+        if body == WORLD:
+            return rotation, offset
+        B = self.body_rotation[body]
+        return B @ rotation, self.body_offset[body] + rot.turn(B, offset)
+
+    def _joint_links(self, part: JointPart, step: Step, rotation: Array, offset: Array) -> Array:
+        """Append the links; return the rotation from the last link's frame back to the joint's outer frame."""
+        coordinates = part.entry.coordinates
+        if coordinates in LINK_OF:
+            kind, n_qd = LINK_OF[coordinates]
+            self._push(step, kind, 0, n_qd, rotation, offset)
+            return np.eye(3)[None]
+        elements = _elements(part, step.inverted)
+        if not elements:
+            self._push(step, LinkKind.WELD, 0, 0, rotation, offset)
+            return np.eye(3)[None]
+        before = rotation
+        for element in elements:
+            Z = rot.frame_along(element.axis)
+            self._push(step, LinkKind.HELIX, element.dof, 1, before @ Z, offset, element)
+            before, offset = rot.transpose(Z), np.zeros((1, 3))
+        return before
+
+    def _push(self, step, kind, dof, n_qd, rotation, offset, element=None) -> None:
+        index = len(self.links)
+        first = not self.links or self.links[-1].joint != step.joint
+        parent = (WORLD if step.inner == WORLD else int(self.tip[step.inner])) if first else index - 1
+        root = index if parent == WORLD else self.links[parent].root
+        q, qd = int(self.q_start[step.joint]) + dof, int(self.qd_start[step.joint]) + dof
+        link = _Link(parent, root, kind, step.joint, q, qd, n_qd, rotation, offset)
+        if element is not None:
+            link.turn, link.advance = element.turn, element.advance
+        self.links.append(link)
+
+
+def pile(arrays: list[Array], shape: tuple[int, ...]) -> Array:
+    """Stack arrays with leading world axes of 1 or W along a second axis.
+
+    Args:
+        arrays: each (W|1, *shape) or a number.
+        shape: of one item.
+
+    Returns:
+        (W|1, n, *shape), not sharing memory with the arguments.
+    """
+    if not arrays:
+        return np.zeros((1, 0, *shape))
+    arrays = [np.asarray(a, dtype=float) for a in arrays]
+    arrays = [a if a.ndim == len(shape) + 1 else a.reshape(-1, *shape) for a in arrays]
+    n_worlds = max(len(a) for a in arrays)
+    return np.stack([np.broadcast_to(a, (n_worlds, *shape)) for a in arrays], axis=1)
+
+
+def build_links(
+    bodies: list[BodyPart], joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array
+) -> Links:
+    """Lay the tree out as links.
+
+    Args:
+        bodies: parts, in body order.
+        joints: parts, in joint order.
+        steps: the walk; every body is reached once.
+        q_start: (J + 1,) offsets into joint_q.
+        qd_start: (J + 1,) offsets into joint_qd.
+
+    Returns:
+        The table.
+    """
+    chain = _Chain(bodies, joints, q_start, qd_start)
+    for step in steps:
+        chain.append(step)
+    links = chain.links
+    zero3, eye = np.zeros((1, 3)), np.eye(3)[None]
+    mass, com, inertia, B, b = [], [], [], [], []
+    for link in links:
+        if link.body < 0:
+            values = np.zeros((1,)), zero3, np.zeros((1, 6)), eye, zero3
+        else:
+            values = _link_inertia(bodies[link.body], chain.body_rotation[link.body], chain.body_offset[link.body])
+        for column, value in zip((mass, com, inertia, B, b), values, strict=True):
+            column.append(value)
+    return Links(
+        **{name: np.array([getattr(k, name) for k in links], np.int32)
+           for name in ("parent", "root", "kind", "joint", "body", "q_start", "qd_start", "n_qd")},
+        rotation=pile([k.rotation for k in links], (3, 3)),
+        offset=pile([k.offset for k in links], (3,)),
+        turn=np.array([k.turn for k in links], float),
+        advance=pile([k.advance for k in links], ()),
+        mass=pile(mass, ()),
+        com=pile(com, (3,)),
+        inertia=pile(inertia, (6,)),
+        body_rotation=pile(B, (3, 3)),
+        body_offset=pile(b, (3,)),
+        tip=chain.tip,
+    )  # fmt: skip
+
+
+def _link_inertia(body: BodyPart, B: Array, b: Array) -> tuple[Array, ...]:
+    """Mass properties of a body in the frame of its link."""
+    turned = B @ body.inertia @ rot.transpose(B)
+    six = np.stack([0.5 * (turned[..., i, k] + turned[..., k, i]) for i, k in SIX], axis=-1)
+    return body.mass, b + rot.turn(B, body.com), six, B, b

@@ -1,0 +1,176 @@
+"""The parts of a mechanism in numbers, before they are laid out as tables.
+
+Every physical array has a leading world axis of length 1 or W. The parts know no scene file: `build` makes them from
+one, tests make them directly.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion
+from simcli.model.tables import DriveMode, JointKind, Points, Shapes, Springs, Wrenches
+
+Array = np.ndarray
+ONE_POSE = np.array([rot.IDENTITY_POSE])
+
+DOF_DEFAULTS = {
+    "armature": 0.0,
+    "damping": 0.0,
+    "friction": 0.0,
+    "limit_lower": -np.inf,
+    "limit_upper": np.inf,
+    "limit_stiffness": 0.0,
+    "limit_damping": np.nan,
+    "velocity_limit": np.inf,
+    "drive_stiffness": 0.0,
+    "drive_damping": 0.0,
+    "drive_target": 0.0,
+    "drive_target_velocity": 0.0,
+    "effort_limit": np.inf,
+}
+
+
+@dataclass
+class BodyPart:
+    """One rigid body.
+
+    Attributes:
+        name: path of the body.
+        mass: [kg], (W|1,).
+        com: [m], (W|1, 3), body frame.
+        inertia: [kg m^2], (W|1, 3, 3), about the centre of mass, body axes.
+        pose: [m, 1], (W|1, 7), with all joint coordinates at zero, world.
+        kinematic: prescribed motion.
+    """
+
+    name: str
+    mass: Array
+    com: Array
+    inertia: Array
+    pose: Array = field(default_factory=ONE_POSE.copy)
+    kinematic: bool = False
+
+
+@dataclass
+class JointPart:
+    """One joint.
+
+    Attributes:
+        name: path of the joint.
+        kind: JointKind.
+        parent: body index or WORLD.
+        child: body index.
+        motion: its axes, (W|1, n, 3).
+        X_p: [m, 1], (W|1, 7), parent anchor in the parent body.
+        X_c: [m, 1], (W|1, 7), child anchor in the child body.
+        is_tree: False for a joint that closes a loop.
+        enabled: False for a joint that does nothing.
+        articulation: index, -1 for none.
+        length: [m], (W|1, 2), of distance joints.
+        q: [m, rad, 1], (W|1, n_q), initial coordinates; zero (identity) if None.
+        qd: (W|1, n_qd), initial velocities; zero if None.
+        effort: [N, N m], (W|1, n_qd), constant applied effort; zero if None.
+        dof: columns of `Dofs` by name, (W|1, n_qd); DOF_DEFAULTS where left out.
+        drive_mode: (n_qd,) DriveMode.
+    """
+
+    name: str
+    kind: JointKind
+    parent: int
+    child: int
+    motion: Motion
+    X_p: Array = field(default_factory=ONE_POSE.copy)
+    X_c: Array = field(default_factory=ONE_POSE.copy)
+    is_tree: bool = True
+    enabled: bool = True
+    articulation: int = -1
+    length: Array = field(default_factory=lambda: np.full((1, 2), np.nan))
+    q: Array | None = None
+    qd: Array | None = None
+    effort: Array | None = None
+    dof: dict[str, Array] = field(default_factory=dict)
+    drive_mode: tuple[DriveMode, ...] | None = None
+
+    @property
+    def entry(self) -> JointType:
+        """Catalogue entry."""
+        return CATALOGUE[TYPE_NAME[self.kind]]
+
+    @property
+    def n_q(self) -> int:
+        """Number of joint coordinates."""
+        return self.entry.n_q(self.motion)
+
+    @property
+    def n_qd(self) -> int:
+        """Number of joint velocities."""
+        return sum(self.entry.dof_dim(self.motion))
+
+    def zero_q(self) -> Array:
+        """Coordinates of the joint at rest in its anchor frames, (1, n_q); NaN for slots."""
+        q = np.zeros((1, self.n_q))
+        if self.entry.coordinates in ("quaternion", "pose"):
+            q[:, -1] = 1.0
+        if self.entry.coordinates == "slots":
+            q[:] = np.nan
+        return q
+
+
+def no_shapes() -> Shapes:
+    """A table without shapes."""
+    kinds = np.zeros(0, np.int32)
+    return Shapes((), kinds, kinds.copy(), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), np.zeros(0, bool), (), ())
+
+
+def no_points() -> Points:
+    """A table without points."""
+    return Points((), np.zeros(0, np.int32), np.zeros((1, 0, 3)))
+
+
+def no_springs() -> Springs:
+    """A table without springs."""
+    values = [np.zeros((1, 0)) for _ in range(3)]
+    return Springs((), np.zeros((0, 2), np.int32), np.zeros((1, 0, 2, 3)), *values, np.zeros(0, bool))
+
+
+def no_wrenches() -> Wrenches:
+    """A table without wrenches."""
+    vectors = [np.zeros((1, 0, 3)) for _ in range(3)]
+    return Wrenches((), np.zeros(0, np.int32), *vectors, np.zeros(0, bool))
+
+
+@dataclass
+class Mechanism:
+    """All parts of a model.
+
+    Attributes:
+        bodies: in file order.
+        joints: in file order, then the free joints of bodies that no tree joint reaches.
+        n_worlds: W.
+        gravity: [m/s^2], (W|1, 3), world.
+        articulation_name: names of the articulations.
+        shapes: table.
+        points: table.
+        springs: table.
+        wrenches: table.
+        param_name: varied parameters.
+        param_unit: their units.
+        param_value: (W, P).
+        world_seed: (W,) uint64.
+    """
+
+    bodies: list[BodyPart]
+    joints: list[JointPart]
+    n_worlds: int = 1
+    gravity: Array = field(default_factory=lambda: np.array([[0.0, 0.0, -9.81]]))
+    articulation_name: tuple[str, ...] = ()
+    shapes: Shapes = field(default_factory=no_shapes)
+    points: Points = field(default_factory=no_points)
+    springs: Springs = field(default_factory=no_springs)
+    wrenches: Wrenches = field(default_factory=no_wrenches)
+    param_name: tuple[str, ...] = ()
+    param_unit: tuple[str, ...] = ()
+    param_value: Array | None = None
+    world_seed: Array | None = None

@@ -1,0 +1,311 @@
+"""Rotations, poses and frames as numpy arrays with any leading axes.
+
+Quaternions are x y z w and unit; a pose is px py pz qx qy qz qw and maps coordinates of the inner frame to the outer:
+x_out = p + R(q) x_in. Nothing here knows bodies or joints.
+"""
+
+import numpy as np
+
+Array = np.ndarray
+IDENTITY_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Scalar product over the last axis.
+
+    Args:
+        a: (..., 3).
+        b: (..., 3).
+
+    Returns:
+        (...).
+    """
+    return (a * b).sum(axis=-1)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector product over the last axis; several times faster than numpy's on small arrays.
+
+    Args:
+        a: (..., 3).
+        b: (..., 3).
+
+    Returns:
+        (..., 3).
+    """
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+
+
+def skew(v: Array) -> Array:
+    """Matrix that multiplies by v from the left in the vector product.
+
+    Args:
+        v: (..., 3).
+
+    Returns:
+        (..., 3, 3).
+    """
+    zero = np.zeros(v.shape[:-1])
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    rows = (zero, -z, y, z, zero, -x, -y, x, zero)
+    return np.stack(rows, axis=-1).reshape(*v.shape[:-1], 3, 3)
+
+
+def unit(v: Array) -> Array:
+    """Vector of length one in the same direction.
+
+    Args:
+        v: (..., n), not zero.
+
+    Returns:
+        [1], (..., n).
+    """
+    v = np.asarray(v, dtype=float)
+    largest = np.abs(v).max(axis=-1, keepdims=True)  # against overflow of the squares
+    v = v / largest
+    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True))
+
+
+def turn(R: Array, v: Array) -> Array:
+    """Product of matrices and vectors.
+
+    Args:
+        R: (..., 3, 3).
+        v: (..., 3).
+
+    Returns:
+        (..., 3).
+    """
+    return (R @ v[..., None])[..., 0]
+
+
+def transpose(R: Array) -> Array:
+    """Transpose of the last two axes.
+
+    Args:
+        R: (..., n, m).
+
+    Returns:
+        (..., m, n).
+    """
+    return np.swapaxes(R, -1, -2)
+
+
+def quat_multiply(a: Array, b: Array) -> Array:
+    """Product of quaternions, R(ab) = R(a) R(b).
+
+    Args:
+        a: [1], (..., 4), x y z w.
+        b: [1], (..., 4), x y z w.
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    ax, ay, az, aw = (a[..., i] for i in range(4))
+    bx, by, bz, bw = (b[..., i] for i in range(4))
+    x = aw * bx + ax * bw + ay * bz - az * by
+    y = aw * by - ax * bz + ay * bw + az * bx
+    z = aw * bz + ax * by - ay * bx + az * bw
+    w = aw * bw - ax * bx - ay * by - az * bz
+    return np.stack((x, y, z, w), axis=-1)
+
+
+def quat_inverse(q: Array) -> Array:
+    """Conjugate of a unit quaternion.
+
+    Args:
+        q: [1], (..., 4), x y z w.
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    return q * np.array((-1.0, -1.0, -1.0, 1.0))
+
+
+def quat_rotate(q: Array, v: Array) -> Array:
+    """Vector turned by a quaternion.
+
+        v' = v + 2 w (u x v) + 2 u x (u x v),  q = (u, w)
+
+    Args:
+        q: [1], (..., 4), x y z w.
+        v: (..., 3).
+
+    Returns:
+        (..., 3).
+    """
+    u, w = q[..., :3], q[..., 3:]
+    t = 2.0 * cross(u, v)
+    return v + w * t + cross(u, t)
+
+
+def quat_to_matrix(q: Array) -> Array:
+    """Rotation matrix of a quaternion; orthogonal to rounding even if the quaternion is not quite unit.
+
+    Args:
+        q: [1], (..., 4), x y z w, not zero.
+
+    Returns:
+        [1], (..., 3, 3).
+    """
+    q = np.asarray(q, dtype=float)
+    scale = 2.0 / (q * q).sum(axis=-1)
+    x, y, z, w = (q[..., i] for i in range(4))
+    xs, ys, zs = x * scale, y * scale, z * scale
+    rows = (
+        1.0 - (y * ys + z * zs), x * ys - w * zs, x * zs + w * ys,
+        x * ys + w * zs, 1.0 - (x * xs + z * zs), y * zs - w * xs,
+        x * zs - w * ys, y * zs + w * xs, 1.0 - (x * xs + y * ys),
+    )  # fmt: skip
+    return np.stack(rows, axis=-1).reshape(*q.shape[:-1], 3, 3)
+
+
+def matrix_to_quat(R: Array) -> Array:
+    """Quaternion of a rotation matrix, w >= 0; accurate at every angle.
+
+    The symmetric matrix 4 q q^T is linear in R; its row with the largest diagonal entry is a multiple of q that
+    suffers no cancellation.
+
+    Args:
+        R: [1], (..., 3, 3), rotation.
+
+    Returns:
+        [1], (..., 4), x y z w.
+
+    Source: Shepperd's choice of the largest component. No deviation.
+    """
+    R = np.asarray(R, dtype=float)
+    m = [[R[..., i, k] for k in range(3)] for i in range(3)]
+    xy, xz, yz = m[0][1] + m[1][0], m[0][2] + m[2][0], m[1][2] + m[2][1]
+    xw, yw, zw = m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]
+    xx = 1.0 + m[0][0] - m[1][1] - m[2][2]
+    yy = 1.0 - m[0][0] + m[1][1] - m[2][2]
+    zz = 1.0 - m[0][0] - m[1][1] + m[2][2]
+    ww = 1.0 + m[0][0] + m[1][1] + m[2][2]
+    rows = ((xx, xy, xz, xw), (xy, yy, yz, yw), (xz, yz, zz, zw), (xw, yw, zw, ww))
+    table = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    best = np.stack((xx, yy, zz, ww), axis=-1).argmax(axis=-1)
+    q = np.take_along_axis(table, best[..., None, None], axis=-2)[..., 0, :]
+    q = unit(q)
+    return np.where(q[..., 3:] < 0.0, -q, q)
+
+
+def quat_from_axis_angle(axis: Array, angle: Array) -> Array:
+    """Quaternion of a turn about a unit axis.
+
+    Args:
+        axis: [1], (..., 3), unit.
+        angle: [rad], (...), right-handed.
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    half = 0.5 * np.asarray(angle, dtype=float)[..., None]
+    axis = np.asarray(axis, dtype=float)
+    xyz = np.sin(half) * axis
+    return np.concatenate((xyz, np.broadcast_to(np.cos(half), (*xyz.shape[:-1], 1))), axis=-1)
+
+
+def quat_from_rpy(rpy: Array) -> Array:
+    """Quaternion of roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll), the convention of URDF and SDF.
+
+    Args:
+        rpy: [rad], (..., 3).
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    rpy = np.asarray(rpy, dtype=float)
+    roll, pitch, yaw = (quat_from_axis_angle(np.eye(3)[i], rpy[..., i]) for i in range(3))
+    return quat_multiply(quat_multiply(yaw, pitch), roll)
+
+
+def make_pose(position: Array, quat: Array) -> Array:
+    """Pose from its parts.
+
+    Args:
+        position: [m], (..., 3).
+        quat: [1], (..., 4), x y z w.
+
+    Returns:
+        [m, 1], (..., 7).
+    """
+    position, quat = np.asarray(position, dtype=float), np.asarray(quat, dtype=float)
+    lead = np.broadcast_shapes(position.shape[:-1], quat.shape[:-1])
+    return np.concatenate((np.broadcast_to(position, (*lead, 3)), np.broadcast_to(quat, (*lead, 4))), axis=-1)
+
+
+def pose_compose(a: Array, b: Array) -> Array:
+    """Product of poses, first b, then a.
+
+    Args:
+        a: [m, 1], (..., 7).
+        b: [m, 1], (..., 7).
+
+    Returns:
+        [m, 1], (..., 7).
+    """
+    return make_pose(pose_apply(a, b[..., :3]), quat_multiply(a[..., 3:], b[..., 3:]))
+
+
+def pose_inverse(a: Array) -> Array:
+    """Inverse of a pose.
+
+    Args:
+        a: [m, 1], (..., 7).
+
+    Returns:
+        [m, 1], (..., 7).
+    """
+    back = quat_inverse(a[..., 3:])
+    return make_pose(-quat_rotate(back, a[..., :3]), back)
+
+
+def pose_apply(a: Array, point: Array) -> Array:
+    """Point carried by a pose.
+
+    Args:
+        a: [m, 1], (..., 7).
+        point: [m], (..., 3), inner frame.
+
+    Returns:
+        [m], (..., 3), outer frame.
+    """
+    return a[..., :3] + quat_rotate(a[..., 3:], np.asarray(point, dtype=float))
+
+
+def pose_distance(a: Array, b: Array) -> tuple[Array, Array]:
+    """How far two poses are apart.
+
+    Args:
+        a: [m, 1], (..., 7).
+        b: [m, 1], (..., 7).
+
+    Returns:
+        Distance of the origins [m], (...), and angle between the orientations [rad], (...).
+    """
+    q = quat_multiply(quat_inverse(a[..., 3:]), b[..., 3:])
+    sine = np.sqrt(dot(q[..., :3], q[..., :3]))
+    shift = b[..., :3] - a[..., :3]
+    return np.sqrt(dot(shift, shift)), 2.0 * np.arctan2(sine, np.abs(q[..., 3]))
+
+
+def frame_along(axis: Array) -> Array:
+    """Right-handed frame whose z axis is the given axis.
+
+    The x axis is the coordinate direction that follows the largest component of `axis` in cyclic order, made
+    perpendicular to it: axis z gives (x, y, z), axis x gives (y, z, x), axis y gives (z, x, y), all exact.
+
+    Args:
+        axis: [1], (..., 3), unit.
+
+    Returns:
+        [1], (..., 3, 3), columns x y z.
+    """
+    axis = np.asarray(axis, dtype=float)
+    largest = np.abs(axis).argmax(axis=-1)
+    guide = np.eye(3)[(largest + 1) % 3]
+    x = unit(guide - dot(guide, axis)[..., None] * axis)
+    return np.stack((x, cross(axis, x), axis), axis=-1)
