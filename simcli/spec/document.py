@@ -1,0 +1,261 @@
+"""A scene file with its includes and `--set` overrides, as one marked tree."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from simcli.errors import SceneError, Where
+from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
+from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, child, format_path, locate, parse_path, replace
+from simcli.spec.scopes import place
+
+SET = "--set"
+MAX_INCLUDES = 1000
+# Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
+NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
+
+
+class Document:
+    """A scene as written: what `resolve` starts from.
+
+    Attributes:
+        path: the scene file as the user gave it.
+        root: the merged tree: includes under the file's keys, then the overrides of `--set`.
+        sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
+        late_sets: overrides of names that exist only after expansion, as `joints.left/pin.q`.
+        expanded: the tree after expansion, kept by `resolve`; None before.
+        cache: what `resolve` keeps between calls.
+    """
+
+    def __init__(self, path: str, root: Table, sources: list[tuple[str, str]]):
+        self.path = path
+        self.root = root
+        self.sources = sources
+        self.late_sets: list[tuple[tuple, Node, Mark]] = []
+        self.expanded: Table | None = None
+        self.cache: dict = {}
+        self._texts: dict[str, list[str]] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the scene; every file that it names lies below."""
+        return Path(self.path).resolve().parent
+
+    @property
+    def stem(self) -> str:
+        """Default name of the scene."""
+        return Path(self.path).stem
+
+    def keep(self, file: str, text: str) -> None:
+        """Remember a text for the snippets of messages."""
+        self._texts[file] = split_lines(text)
+
+    def line(self, where: Where) -> str | None:
+        """The source line of a place, None if there is none."""
+        lines = self._texts.get(where.file, [])
+        return lines[where.line - 1] if 0 < where.line <= len(lines) else None
+
+    def where(self, path: str, on_key: bool = False) -> Where:
+        """The place of a dotted path, or of its deepest part that is written."""
+        steps = parse_path(path) or ()
+        place_now = locate(self.expanded or self.root, steps, on_key)
+        return Where(place_now.file, place_now.line, place_now.column, place_now.length, path)
+
+
+def load_document(path: str | os.PathLike, sets: Iterable[str] = ()) -> Document:
+    """Read a scene with its includes and overrides; nothing is evaluated yet.
+
+    Args:
+        path: scene file.
+        sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML.
+
+    Raises:
+        SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
+    """
+    path = os.fspath(path)
+    reader = _Reader(path)
+    try:
+        return reader.read(list(sets))
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
+class _Reader:
+    """Reads one scene and the files that it includes."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.faults = Faults()
+        self.document = Document(path, Table({}, {}, Mark(path, 1, 1, 1)), [])
+        self.top = self.document.folder
+        self.merged: dict[Path, Table] = {}
+        self.bytes = 0
+
+    def read(self, sets: list[str]) -> Document:
+        root = self.file(Path(self.path), self.path, [])
+        self.faults.raise_if_any()
+        self.document.root = root
+        apply_sets(self.document, sets, self.faults)
+        self.faults.raise_if_any()
+        return self.document
+
+    def file(self, path: Path, shown: str, stack: list[Path]) -> Table:
+        """One file with its includes merged under it."""
+        real = path.resolve()
+        if real in self.merged:
+            return self.merged[real]
+        empty = Table({}, {}, Mark(shown, 1, 1, 1))
+        text = self.text(real, shown)
+        if text is None:
+            return empty
+        self.document.keep(shown, text)
+        self.document.sources.append((os.path.relpath(real, self.top).replace(os.sep, "/"), text))
+        node = parse_text(text, shown, self.faults)
+        if node is None and not self.faults.errors:
+            node = empty
+            self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
+        if not isinstance(node, Table):
+            if node is not None:
+                self.faults.add(
+                    "SC109", "a scene is a mapping of keys to values", place(node.mark), "start with `simcli: 1`"
+                )
+            return empty
+        self.merged[real] = self.with_includes(node, path, shown, [*stack, real])
+        return self.merged[real]
+
+    def text(self, real: Path, shown: str) -> str | None:
+        try:
+            status = real.stat()
+            if not stat.S_ISREG(status.st_mode):
+                self.faults.add("SC110", f"`{shown}` is not a file", Where(shown, 0, 0))
+                return None
+            if status.st_size > MAX_BYTES - self.bytes:
+                self.faults.add("SC105", f"the files have more than {MAX_BYTES} bytes (64 MiB)", Where(shown, 1, 1))
+                return None
+            data = real.read_bytes()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.faults.add("SC110", f"cannot read `{shown}`: {reason}", Where(shown, 0, 0))
+            return None
+        self.bytes += len(data)
+        return decode(data, shown, self.faults)
+
+    def with_includes(self, node: Table, path: Path, shown: str, stack: list[Path]) -> Table:
+        listed = node.get("include")
+        if listed is None:
+            return node
+        names = listed.items if isinstance(listed, Listing) else [listed]
+        below = Table({}, {}, node.mark)
+        for name in names:
+            table = self.included(name, path, shown, stack)
+            if table is not None:
+                below = merged(table, below)
+        return merged(node.replaced({"include": None}), below)
+
+    def included(self, name: Node, path: Path, shown: str, stack: list[Path]) -> Table | None:
+        if isinstance(name, Scalar) and name.value is None:
+            return None
+        if not isinstance(name, Scalar) or not isinstance(name.value, str):
+            self.faults.add("SC203", "`include` takes file names", place(name.mark, "include"), "as [materials.yaml]")
+            return None
+        target = checked_file(name.value, path.parent, self.top, place(name.mark, "include"), self.faults)
+        if target is None:
+            return None
+        if target in stack:
+            self.faults.add("SC112", f"`{name.value}` includes itself", place(name.mark, "include"), "remove this line")
+            return None
+        if len(stack) > 60 or len(self.merged) > MAX_INCLUDES:
+            self.faults.add(
+                "SC105", f"more than {MAX_INCLUDES} includes, or nested deeper than 60", place(name.mark, "include")
+            )
+            return None
+        inner = os.path.join(os.path.dirname(shown), name.value)
+        return self.file(target, inner, stack)
+
+
+def checked_file(name: str, folder: Path, top: Path, where: Where, faults: Faults) -> Path | None:
+    """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
+    try:
+        target = (folder / name).resolve()
+        inside = not os.path.isabs(name) and target.is_relative_to(top)
+        there = inside and target.is_file()
+    except (OSError, ValueError, RuntimeError):
+        inside, there = True, False
+    if not inside:
+        faults.add("SC111", f"`{name}` is outside the folder of the scene", where, "files lie below the scene's folder")
+        return None
+    if not there:
+        try:
+            siblings = sorted(entry.name for entry in (folder / name).parent.iterdir())[:500]
+        except (OSError, ValueError):
+            siblings = []
+        faults.add(
+            "SC110", f"there is no file `{name}`", where, did_you_mean(os.path.basename(name), siblings, "there")
+        )
+        return None
+    return target
+
+
+def merged(over: Table, under: Table) -> Table:
+    """`under` with the keys of `over` laid on top; mappings are merged, everything else is replaced."""
+    items, keys = dict(under.items), dict(under.keys)
+    for key, value in over.items.items():
+        old = items.get(key)
+        items[key] = merged(value, old) if isinstance(value, Table) and isinstance(old, Table) else value
+        keys[key] = over.keys[key]
+    return Table(items, keys, over.mark, over.block)
+
+
+def apply_sets(document: Document, sets: list[str], faults: Faults) -> None:
+    """Lay `--set` overrides on the raw tree; those of expanded names are kept for later."""
+    document.keep(SET, "\n".join(text.replace("\n", " ").replace("\r", " ") for text in sets))
+    for number, text in enumerate(sets, start=1):
+        text = text.replace("\n", " ").replace("\r", " ")
+        key, equals, value = text.partition("=")
+        key_mark = Mark(SET, number, 1, max(1, len(key)))
+        steps = parse_path(key.strip())
+        if not equals or steps is None:
+            faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), "write --set joints.pin.q=0.5")
+            continue
+        node = parse_text(value, SET, faults, at=(number, len(key) + 2))
+        if node is None:
+            node = Scalar(None, Mark(SET, number, len(key) + 2, 1))
+        if steps[0] == "include":
+            faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
+            continue
+        late = len(steps) > 1 and "/" in str(steps[1])
+        if late and child(child(document.root, steps[0]), steps[1]) is None:
+            document.late_sets.append((steps, node, key_mark))
+            continue
+        root = put(document.root, steps, node, key_mark, faults)
+        if root is not None:
+            document.root = root
+
+
+def put(root: Table, steps: tuple, node: Node, key_mark: Mark, faults: Faults) -> Table | None:
+    """The tree with one override, or None after a fault."""
+    where = place(key_mark, format_path(steps))
+    section = root.get(str(steps[0]))
+    if len(steps) > 2 and steps[0] in NAMED:
+        names = section.items if isinstance(section, Table) else {}
+        if steps[1] not in names:
+            faults.add(
+                "SC301",
+                f"there is no `{steps[1]}` in `{steps[0]}`",
+                where,
+                did_you_mean(str(steps[1]), names, f"{steps[0]}"),
+            )
+            return None
+    changed = replace(root, steps, node, key_mark)
+    if changed is None:
+        faults.add(
+            "SC113",
+            f"`{format_path(steps)}` leads through something that is no mapping, or past the end of a list",
+            where,
+            "set the whole value",
+        )
+        return None
+    return changed

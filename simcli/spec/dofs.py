@@ -1,0 +1,104 @@
+"""What the spec must know of joint types: their dofs, in the order of joint_qd, and which keys they take.
+
+Kinds of a dof: "L" linear, "A" angular. The motion itself stands in model.joints.CATALOGUE.
+"""
+
+from collections.abc import Sequence
+
+_TRANSLATION = {"floating": "LLL", "orbital": "LL", "planar": "LL", "prismatic": "L", "": ""}
+_ROTATION = {"spherical": "AAA", "universal": "AA", "revolute": "A", "": ""}
+
+
+def _rible() -> dict[str, str]:
+    """Rible's 21 joints: five translation parts times four rotation parts, and one more."""
+    table = {}
+    for move, linear in _TRANSLATION.items():
+        for turn, angular in _ROTATION.items():
+            name = "_".join(part for part in (move, turn) if part) or "fixed"
+            table[f"nc_{name}"] = linear + angular
+    table["nc_cylindrical"] = table.pop("nc_prismatic_revolute")
+    table["nc_universal_prismatic"] = "LAA"
+    return table
+
+
+RIBLE = _rible()
+TYPES: dict[str, str] = {
+    "fixed": "",
+    "revolute": "A",
+    "prismatic": "L",
+    "ball": "AAA",
+    "free": "LLLAAA",
+    "distance": "LLLAAA",
+    "d6": "",  # by its axes
+    "cable": "LA",
+    "universal": "AA",
+    "cylindrical": "LA",
+    "planar": "LLA",
+    "screw": "A",
+    **RIBLE,
+}
+
+# Keys that only some types take, beyond those that all take.
+AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw")) | frozenset(
+    name for name in RIBLE if name not in ("nc_spherical", "nc_fixed", "nc_floating", "nc_floating_spherical")
+)
+ONLY: dict[str, frozenset[str]] = {
+    "axis": AXIS,
+    "axes": frozenset(("d6", "universal")),
+    "pitch": frozenset(("screw",)),
+    "length": frozenset(("distance", "cable")),
+    **{
+        key: frozenset(("cable",))
+        for key in (
+            "stretch",
+            "bend",
+            "twist",
+            "stretch_damping",
+            "bend_damping",
+            "twist_damping",
+            "youngs",
+            "poisson",
+            "radius",
+        )
+    },
+}
+_N_Q = {"ball": 4, "free": 7, "distance": 7}
+NEVER_TREE = frozenset(("cable",))
+NO_LIMITS = frozenset(("fixed", "ball", "free", "cable", "nc_fixed"))  # no scalar coordinate to bound
+FRAMES_ONLY = frozenset(("distance", "cable"))  # two anchors that need not meet
+
+
+def kinds(type_name: str, n_linear: int = 0, n_angular: int = 0) -> str:
+    """Kinds of a joint's dofs in the order of joint_qd; the counts are those of a d6's axes."""
+    return "L" * n_linear + "A" * n_angular if type_name == "d6" else TYPES[type_name]
+
+
+def n_q(type_name: str, n_qd: int) -> int:
+    """Number of coordinates in joint_q of a joint with n_qd dofs. Rible's spherical parts hold a quaternion."""
+    if type_name.startswith("nc_") and TYPES[type_name].endswith("AAA"):
+        return n_qd + 1
+    return _N_Q.get(type_name, n_qd)
+
+
+def q_kinds(type_name: str, of_qd: str) -> str:
+    """Kinds of joint_q: "L", "A", or "Q" for a component of a quaternion."""
+    if n_q(type_name, len(of_qd)) == len(of_qd):
+        return of_qd
+    return of_qd[:-3] + "QQQQ"
+
+
+# Units of per-dof values for a linear and an angular dof.
+UNITS: dict[str, dict[str, str]] = {
+    "position": {"L": "m", "A": "rad", "Q": ""},
+    "velocity": {"L": "m/s", "A": "rad/s"},
+    "effort": {"L": "N", "A": "N*m"},
+    "stiffness": {"L": "N/m", "A": "N*m/rad"},
+    "damping": {"L": "N*s/m", "A": "N*m*s/rad"},
+    "armature": {"L": "kg", "A": "kg*m^2"},
+    "compliance": {"L": "m/N", "A": "rad/(N*m)"},
+}
+
+
+def units(role: str, of: Sequence[str]) -> list[str]:
+    """Units of a role for each of some kinds."""
+    return [UNITS[role][kind] for kind in of]

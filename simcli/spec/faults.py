@@ -1,0 +1,66 @@
+"""The list that collects every fault of a scene, and the nearest-name suggestion."""
+
+import difflib
+from collections.abc import Iterable
+
+from simcli.errors import Fault, SceneError, Where
+
+
+class Faults:
+    """Collects faults; raises them together."""
+
+    def __init__(self):
+        self.found: list[Fault] = []
+        self._seen: set[tuple] = set()
+
+    def add(self, code: str, message: str, where: Where | None = None, hint: str = "", severity: str = "error") -> None:
+        """Add a fault; one place has one fault of a code (a template's line is not reported per instance)."""
+        key = (code, where.file, where.line, where.column) if where and where.line else (code, message)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.found.append(Fault(code, message, where, hint, severity))
+
+    @property
+    def errors(self) -> list[Fault]:
+        """The faults that are not warnings."""
+        return [fault for fault in self.found if fault.severity == "error"]
+
+    def raise_if_any(self) -> None:
+        """Raise SceneError with all faults if one of them is an error."""
+        if self.errors:
+            raise SceneError(in_order(self.found))
+
+
+def in_order(faults: Iterable[Fault]) -> list[Fault]:
+    """Faults by file, line and column; those without a place last. The order of files is that of their first fault."""
+    files: dict[str, int] = {}
+    for fault in faults:
+        if fault.where:
+            files.setdefault(fault.where.file, len(files))
+    last = (len(files), 0, 0)
+    return sorted(
+        faults, key=lambda f: (files[f.where.file], f.where.line, f.where.column) if f.where and f.where.line else last
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, "" if none is near."""
+    names = [str(item) for item in known]
+    folded = {item.lower().replace("-", "_"): item for item in reversed(names)}
+    exact = folded.get(str(name).lower().replace("-", "_"))
+    if exact:
+        return exact
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    return close[0] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str], listing: str = "known") -> str:
+    """A hint: the nearest name, else the first few names, else nothing."""
+    names = list(known)
+    close = nearest(name, names)
+    if close:
+        return f"did you mean `{close}`?"
+    if not names:
+        return ""
+    shown = ", ".join(f"`{item}`" for item in names[:8])
+    return f"{listing}: {shown}{', ...' if len(names) > 8 else ''}"

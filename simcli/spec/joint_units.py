@@ -1,0 +1,195 @@
+"""Units of values that belong to joints: metres or radians by the joint's dofs.
+
+Works on the tree, before the schema, because only the joint as a whole tells the dimension of its numbers. A scalar
+that stands for several dofs must fit all of them. What is no text with a unit is left to the schema.
+"""
+
+import fnmatch
+from collections.abc import Sequence
+
+from simcli.spec import dofs
+from simcli.spec.faults import Faults
+from simcli.spec.nodes import Listing, Node, Scalar, Table
+from simcli.spec.scopes import failed, place
+from simcli.spec.units import UnitError, to_si
+
+_PER_DOF = {
+    "qd": "velocity",
+    "damping": "damping",
+    "friction": "effort",
+    "armature": "armature",
+    "velocity_limit": "velocity",
+}
+_LIMIT = {"lower": "position", "upper": "position", "stiffness": "stiffness", "damping": "damping"}
+_DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "damping", "effort_limit": "effort"}
+_MOTION = {"position": "position", "velocity": "velocity"}
+
+
+class JointUnits:
+    """Converts the values of joints; keeps the kinds of all joints for `initial` and `run.stop_when`."""
+
+    def __init__(self, faults: Faults):
+        self.faults = faults
+        self.types: dict[str, tuple[str, str]] = {}
+
+    def root(self, root: Table) -> Table:
+        """The tree with all values of joints in SI."""
+        changes: dict[str, Node] = {}
+        joints = root.get("joints")
+        if isinstance(joints, Table):
+            new = {name: self.joint(name, node) for name, node in joints.items.items()}
+            if any(new[name] is not joints.items[name] for name in new):
+                changes["joints"] = joints.replaced(new)
+        initial, run = root.get("initial"), root.get("run")
+        if isinstance(initial, Table):
+            changes["initial"] = self.initial(initial)
+        if isinstance(run, Table) and isinstance(run.get("stop_when"), Table):
+            changes["run"] = run.replaced({"stop_when": self.stop_when(run.items["stop_when"])})
+        return root.replaced(changes) if changes else root
+
+    def joint(self, name: str, node: Node) -> Node:
+        type_node = node.get("type") if isinstance(node, Table) else None
+        if not isinstance(type_node, Scalar) or type_node.value not in dofs.TYPES:
+            return node
+        axes = node.get("axes")
+        linear, angular = (_length(axes, "linear"), _length(axes, "angular"))
+        of = dofs.kinds(type_node.value, linear, angular)
+        self.types[name] = (type_node.value, of)
+        changes: dict[str, Node] = {}
+        for key, value in node.items.items():
+            new = self.value(key, value, type_node.value, of)
+            if new is not value:
+                changes[key] = new
+        if isinstance(axes, Table):
+            changes["axes"] = axes.replaced({
+                key: self.axes(axes.items[key], kind) for key, kind in (("linear", "L"), ("angular", "A")) if key in axes.items
+            })  # fmt: skip
+        return node.replaced(changes) if changes else node
+
+    def value(self, key: str, node: Node, type_name: str, of: str) -> Node:
+        """One value of a joint."""
+        if key in _PER_DOF:
+            return self.per_dof(node, dofs.units(_PER_DOF[key], of))
+        if key == "q":
+            return self.per_dof(node, dofs.units("position", dofs.q_kinds(type_name, of)))
+        if key == "init_angle":
+            return self.per_dof(node, dofs.units("position", of[:1]))
+        if key == "compliance":
+            return self.scalar(node, ["m/N", "rad/(N*m)"], any_of=True)
+        if key == "limit":
+            return self.limits(node, "L" if type_name == "distance" else of)
+        if key == "drive":
+            return self.drives(node, of)
+        if key == "motion":
+            return self.keyed(node, _MOTION, of)
+        if key == "mimic" and isinstance(node, Table) and "offset" in node.items:
+            return node.replaced({"offset": self.scalar(node.items["offset"], dofs.units("position", of[:1]))})
+        return node
+
+    def axes(self, node: Node, kind: str) -> Node:
+        if not isinstance(node, Listing):
+            return node
+        items = []
+        for item in node.items:
+            if isinstance(item, Table):
+                item = item.replaced(
+                    {key: self.value(key, item.items[key], "", kind) for key in item.items if key != "axis"}
+                )
+            items.append(item)
+        return Listing(items, node.mark)
+
+    def limits(self, node: Node, of: str) -> Node:
+        if isinstance(node, Table):
+            return self.keyed(node, _LIMIT, of)
+        if not isinstance(node, Listing):
+            return node
+        if len(node.items) == 2 and all(isinstance(item, Scalar) and item.value is not None for item in node.items):
+            return Listing([self.scalar(item, dofs.units("position", of)) for item in node.items], node.mark)
+        return Listing([self.limits(item, one) for item, one in _by_dof(node, of)], node.mark)
+
+    def drives(self, node: Node, of: str) -> Node:
+        if isinstance(node, Listing):
+            return Listing([self.drives(item, one) for item, one in _by_dof(node, of)], node.mark)
+        if not isinstance(node, Table):
+            return node
+        mode = node.get("mode")
+        effort = isinstance(mode, Scalar) and mode.value == "effort"
+        return self.keyed(node, {**_DRIVE, "target": "effort" if effort else "position"}, of)
+
+    def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
+        if not isinstance(node, Table):
+            return node
+        changes = {
+            key: self.scalar(node.items[key], dofs.units(role, of)) for key, role in roles.items() if key in node.items
+        }
+        return node.replaced(changes)
+
+    def per_dof(self, node: Node, units: Sequence[str]) -> Node:
+        if not isinstance(node, Listing):
+            return self.scalar(node, units)
+        items = list(node.items)
+        for index, unit in enumerate(units[: len(items)]):
+            items[index] = self.scalar(items[index], [unit])
+        return Listing(items, node.mark)
+
+    def scalar(self, node: Node, units: Sequence[str], any_of: bool = False) -> Node:
+        """A text with a unit to SI; it must fit every unit, or any of them."""
+        if not isinstance(node, Scalar) or not isinstance(node.value, str) or node.value.startswith("$") or not units:
+            return node
+        if node.value == "center":
+            return node
+        try:
+            if any_of:
+                return Scalar(to_si(node.value, *units), node.mark)
+            value = 0.0
+            for unit in dict.fromkeys(units):
+                value = to_si(node.value, unit)
+            return Scalar(value, node.mark)
+        except UnitError as error:
+            self.faults.add(error.code, str(error), place(node.mark), error.hint)
+            return failed(node.mark)
+
+    def initial(self, node: Table) -> Table:
+        changes = {}
+        for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):
+            table = node.get(key)
+            if not isinstance(table, Table):
+                continue
+            new = {}
+            for pattern, value in table.items.items():
+                new[pattern] = self.per_dof(value, self.units_of(pattern, role))
+            changes[key] = table.replaced(new)
+        return node.replaced(changes)
+
+    def units_of(self, pattern: str, role: str) -> list[str]:
+        """Units of the first joint that a pattern matches."""
+        for name, (type_name, of) in self.types.items():
+            if fnmatch.fnmatchcase(name, pattern):
+                return dofs.units(role, dofs.q_kinds(type_name, of) if role == "position" else of)
+        return []
+
+    def stop_when(self, node: Table) -> Table:
+        joint, quantity = node.get("joint"), node.get("quantity")
+        name = joint.value if isinstance(joint, Scalar) else None
+        if name not in self.types or not isinstance(quantity, Scalar):
+            return node
+        type_name, of = self.types[name]
+        role = "velocity" if quantity.value == "joint_qd" else "position"
+        units = dofs.units(role, dofs.q_kinds(type_name, of) if role == "position" else of)
+        component = node.get("component")
+        index = component.value if isinstance(component, Scalar) and type(component.value) is int else 0
+        one = units[index : index + 1]
+        return node.replaced(
+            {key: self.scalar(node.items[key], one) for key in ("above", "below") if key in node.items}
+        )
+
+
+def _length(axes: Node | None, key: str) -> int:
+    node = axes.get(key) if isinstance(axes, Table) else None
+    return min(len(node.items), 3) if isinstance(node, Listing) else 0
+
+
+def _by_dof(node: Listing, of: str):
+    """Entries of a list with the kind of their dof; an entry beyond the last dof is left to the schema."""
+    for index, item in enumerate(node.items):
+        yield item, of[index : index + 1] or of

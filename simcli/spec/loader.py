@@ -1,0 +1,242 @@
+"""YAML text to a marked tree, from the event stream of PyYAML's pure parser.
+
+The pure parser keeps its own stack of states, so deep nesting cannot overflow ours, and we stop at the limits before
+anything is built. PyYAML's own constructor is not used: it would drop duplicate keys and read `1e-3` as a string.
+"""
+
+import re
+
+import yaml
+
+from simcli.errors import Where
+from simcli.spec.faults import Faults
+from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table
+from simcli.spec.scalars import ScalarError, plain_scalar
+
+MAX_DEPTH = 64
+MAX_ALIASES = 1000
+MAX_NODES = 2_000_000
+MAX_BYTES = 64 * 2**20
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_LINE_END = re.compile("\r\n|\n|\r")
+_MARKED_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x00\x00\xfe\xff", "UTF-32"))
+
+
+class _Stop(Exception):
+    """A fault after which the rest of the text cannot be read."""
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as the loader counts them."""
+    return _LINE_END.split(text)
+
+
+def decode(data: bytes, file: str, faults: Faults) -> str | None:
+    """Bytes to text: UTF-8, a byte order mark is dropped; None after a fault."""
+    if len(data) > MAX_BYTES:
+        faults.add("SC105", f"the file has {len(data)} bytes, the limit is {MAX_BYTES} (64 MiB)", Where(file, 1, 1))
+        return None
+    for start, name in _MARKED_ENCODINGS:
+        if data.startswith(start):
+            faults.add("SC104", f"the file is {name}", Where(file, 1, 1), "save it as UTF-8")
+            return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8", "replace")
+        lines = split_lines(before)
+        place = Where(file, len(lines), len(lines[-1]) + 1)
+        faults.add("SC104", f"byte 0x{data[error.start]:02x} is not UTF-8", place, "save the file as UTF-8")
+        return None
+    bad = _CONTROL.search(text)
+    if bad:
+        lines = split_lines(text[: bad.start()])
+        place = Where(file, len(lines), len(lines[-1]) + 1)
+        faults.add("SC104", f"control character U+{ord(bad.group()):04X}", place, "remove it, or escape it in quotes")
+        return None
+    return text
+
+
+def parse_text(text: str, file: str, faults: Faults, at: tuple[int, int] = (1, 1)) -> Node | None:
+    """Build the marked tree of one YAML document.
+
+    Args:
+        text: decoded text.
+        file: name for the marks.
+        faults: collects what is wrong; several duplicate keys or bad numbers are all reported.
+        at: line and column of the first character (for values of `--set`).
+
+    Returns:
+        The tree, or None for an empty document or after a fault that ends the reading.
+    """
+    builder = _Builder(text, file, faults, at)
+    try:
+        return builder.build()
+    except _Stop:
+        return None
+    except yaml.MarkedYAMLError as error:
+        builder.syntax(error)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        faults.add("SC101", f"not YAML: {str(error).splitlines()[0]}", Where(file, *at))
+    return None
+
+
+class _Builder:
+    """One pass over the events of a document."""
+
+    def __init__(self, text: str, file: str, faults: Faults, at: tuple[int, int]):
+        self.text, self.file, self.faults, self.at = text, file, faults, at
+        self.anchors: dict[str, Node | None] = {}
+        self.aliases = 0
+
+    def build(self) -> Node | None:
+        self.events = yaml.parse(self.text, Loader=yaml.SafeLoader)
+        root = None
+        documents = 0
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self.stop("SC103", "a second document in one file", event, "one file holds one scene: remove `---`")
+                if event.tags:
+                    self.stop("SC107", "a %TAG directive", event, "tags are not used in scenes: remove it")
+            elif isinstance(event, yaml.NodeEvent):
+                root = self.node(event, 1)
+        return root
+
+    def node(self, event: yaml.NodeEvent, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels", event, "flatten the scene")
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event, depth)
+        if event.tag is not None:
+            self.stop("SC107", f"the tag `{_short(event.tag)}`", event, "tags are not used in scenes: remove it")
+        anchor = event.anchor
+        if anchor is not None:
+            self.anchors[anchor] = None
+        if isinstance(event, yaml.ScalarEvent):
+            node: Node = self.scalar(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            node = self.sequence(event, depth)
+        else:
+            node = self.mapping(event, depth)
+        if node.size > MAX_NODES:
+            self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
+        if anchor is not None:
+            self.anchors[anchor] = node
+        return node
+
+    def alias(self, event: yaml.AliasEvent, depth: int) -> Node:
+        self.aliases += 1
+        if self.aliases > MAX_ALIASES:
+            self.stop("SC105", f"more than {MAX_ALIASES} aliases", event, "use `models` and `replicate` instead")
+        if event.anchor not in self.anchors:
+            self.stop("SC101", f"the alias `*{_short(event.anchor)}` has no anchor before it", event)
+        node = self.anchors[event.anchor]
+        if node is None:
+            self.stop("SC105", f"the alias `*{_short(event.anchor)}` stands inside its own anchor", event)
+        if depth + node.height - 1 > MAX_DEPTH:
+            self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels through an alias", event, "flatten the scene")
+        return node
+
+    def scalar(self, event: yaml.ScalarEvent) -> Scalar:
+        mark = self.mark(event)
+        if event.style is not None:
+            return Scalar(event.value, mark, quoted=True)
+        try:
+            return Scalar(plain_scalar(event.value), mark)
+        except ScalarError as error:
+            self.faults.add("SC106", str(error), self.where(mark), "write a finite number")
+            return Scalar(0.0, mark)
+
+    def sequence(self, event: yaml.SequenceStartEvent, depth: int) -> Listing:
+        items = []
+        total = 0
+        while not isinstance(inner := next(self.events), yaml.SequenceEndEvent):
+            items.append(self.node(inner, depth + 1))
+            total += items[-1].size
+            self.bound(total, inner)
+        return Listing(items, self.mark(event, inner if event.flow_style else None))
+
+    def mapping(self, event: yaml.MappingStartEvent, depth: int) -> Table:
+        items: dict[str, Node] = {}
+        keys: dict[str, Mark] = {}
+        total = 0
+        while not isinstance(inner := next(self.events), yaml.MappingEndEvent):
+            key, mark = self.key(inner)
+            value = self.node(next(self.events), depth + 1)
+            total += value.size
+            self.bound(total, inner)
+            if key in items:
+                first = keys[key]
+                self.faults.add(
+                    "SC102",
+                    f"the key `{_short(key)}` stands twice",
+                    self.where(mark),
+                    f"first at line {first.line}; keep one",
+                )
+            else:
+                items[key], keys[key] = value, mark
+        return Table(items, keys, self.mark(event, inner if event.flow_style else None), not event.flow_style)
+
+    def key(self, event: yaml.NodeEvent) -> tuple[str, Mark]:
+        if not isinstance(event, yaml.ScalarEvent):
+            hint = "quote `${...}` inside braces" if self.text[max(0, event.start_mark.index - 1)] == "$" else ""
+            self.stop("SC108", "a key that is not a plain word", event, hint or "keys are words or names")
+        if event.tag is not None:
+            self.stop("SC107", f"the tag `{_short(event.tag)}`", event, "tags are not used in scenes: remove it")
+        if event.anchor is not None:
+            self.stop("SC108", "an anchor on a key", event, "anchor the value instead")
+        if event.style is None and event.value == "<<":
+            self.stop("SC107", "a merge key `<<`", event, "use `include`, `defaults` or `models` instead")
+        return event.value, self.mark(event)
+
+    def bound(self, total: int, event: yaml.Event) -> None:
+        if total > MAX_NODES:
+            self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
+
+    def mark(self, event: yaml.Event, last: yaml.Event | None = None) -> Mark:
+        start, end = event.start_mark, (last or event).end_mark
+        is_open = last is None and isinstance(event, yaml.CollectionStartEvent)
+        if is_open:
+            length = 1
+        elif start.line == end.line:
+            length = max(1, end.column - start.column)
+        else:
+            line = _LINE_END.split(self.text[start.index : end.index], maxsplit=1)[0]
+            length = max(1, len(line.rstrip()))
+        return self.shifted(start, length)
+
+    def shifted(self, start: yaml.Mark, length: int) -> Mark:
+        line, column = self.at
+        column_shift = column if start.line == 0 else 1
+        return Mark(self.file, start.line + line, start.column + column_shift, length)
+
+    def where(self, mark: Mark) -> Where:
+        return Where(mark.file, mark.line, mark.column, mark.length)
+
+    def stop(self, code: str, message: str, event: yaml.Event, hint: str = "") -> None:
+        self.faults.add(code, message, self.where(self.mark(event)), hint)
+        raise _Stop
+
+    def syntax(self, error: yaml.MarkedYAMLError) -> None:
+        mark = error.problem_mark or error.context_mark
+        problem = (error.problem or "cannot read on").replace("\n", " ")
+        where = self.where(self.shifted(mark, 1)) if mark else Where(self.file, *self.at)
+        hint = ""
+        rest = self.text[mark.index :] if mark else ""
+        if rest.startswith("\t"):
+            hint = "indent with spaces"
+        elif mark and "${" in self.text[max(0, mark.index - 200) : mark.index + 1].rsplit("\n", 1)[-1]:
+            hint = "quote strings that hold `${...}`"
+        elif "alias" in problem or "'%'" in problem or "'@'" in problem or "'`'" in problem:
+            hint = "quote strings that begin with a special character"
+        elif error.context:
+            hint = error.context.replace("\n", " ")
+        self.faults.add("SC101", f"YAML syntax: {_short(problem, 120)}", where, _short(hint, 80))
+
+
+def _short(text: str, limit: int = 40) -> str:
+    text = str(text)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,229 @@
+"""The tree of a scene file with a mark on every key and every value, and dotted paths into it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from simcli.errors import Where
+
+
+class Mark(NamedTuple):
+    """A place in a source text: file as the user sees it, 1-based line and column, characters to underline."""
+
+    file: str
+    line: int
+    column: int
+    length: int
+
+
+class Node:
+    """One value of the tree. Nodes are shared by aliases and templates and are therefore never changed in place.
+
+    Attributes:
+        mark: place of the value.
+        size: number of nodes below and including this one, aliases expanded.
+        height: depth of the tree below this node, 1 for a scalar.
+    """
+
+    __slots__ = ("height", "mark", "size")
+
+    def __init__(self, mark: Mark):
+        self.mark = mark
+        self.size = 1
+        self.height = 1
+
+
+class Scalar(Node):
+    """A number, string, bool or null.
+
+    Attributes:
+        value: the Python value by the YAML 1.2 core schema.
+        quoted: True if the text stood in quotes or a block.
+    """
+
+    __slots__ = ("quoted", "value")
+
+    def __init__(self, value: object, mark: Mark, quoted: bool = False):
+        super().__init__(mark)
+        self.value = value
+        self.quoted = quoted
+
+
+class Listing(Node):
+    """A sequence."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Node], mark: Mark):
+        super().__init__(mark)
+        self.items = items
+        self.size = 1 + sum(item.size for item in items)
+        self.height = 1 + max((item.height for item in items), default=0)
+
+
+class Table(Node):
+    """A mapping with string keys.
+
+    Attributes:
+        items: key to value.
+        keys: key to the mark of the key.
+        block: True if written in block style, where the key is the better place to point at.
+    """
+
+    __slots__ = ("block", "items", "keys")
+
+    def __init__(self, items: dict[str, Node], keys: dict[str, Mark], mark: Mark, block: bool = True):
+        super().__init__(mark)
+        self.items = items
+        self.keys = keys
+        self.block = block
+        self.size = 1 + sum(item.size for item in items.values())
+        self.height = 1 + max((item.height for item in items.values()), default=0)
+
+    def get(self, key: str) -> Node | None:
+        """Value of a key, None if it is not there."""
+        return self.items.get(key)
+
+    def replaced(self, changes: Mapping[str, Node | None], marks: Mapping[str, Mark] | None = None) -> "Table":
+        """A copy with some values replaced or added; None removes a key."""
+        items, keys = dict(self.items), dict(self.keys)
+        for key, value in changes.items():
+            if value is None:
+                items.pop(key, None)
+                keys.pop(key, None)
+            else:
+                items[key] = value
+                if marks and key in marks:
+                    keys[key] = marks[key]
+                else:
+                    keys.setdefault(key, value.mark)
+        return Table(items, keys, self.mark, self.block)
+
+
+Step = str | int
+_PATH_PART = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)\Z")
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+def parse_path(text: str) -> tuple[Step, ...] | None:
+    """Split `bodies.crank.com[0]` into its steps; None if it is not a dotted path."""
+    steps: list[Step] = []
+    for part in text.split("."):
+        match = _PATH_PART.match(part)
+        if match is None:
+            return None
+        steps.append(match.group(1))
+        steps.extend(int(index) for index in _INDEX.findall(match.group(2)))
+    return tuple(steps)
+
+
+def format_path(steps: Iterable[Step]) -> str:
+    """The dotted spelling of a path."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def child(node: Node | None, step: Step) -> Node | None:
+    """The node one step down, None if there is none."""
+    if isinstance(node, Table):
+        return node.items.get(str(step))
+    if isinstance(node, Listing) and isinstance(step, int) and 0 <= step < len(node.items):
+        return node.items[step]
+    return None
+
+
+def find(root: Node, steps: Sequence[Step]) -> Node | None:
+    """The node at a path, None if there is none."""
+    node: Node | None = root
+    for step in steps:
+        node = child(node, step)
+    return node
+
+
+def replace(root: Node, steps: Sequence[Step], value: Node, key_mark: Mark | None = None) -> Node | None:
+    """A copy of the tree with the node at a path replaced; missing mappings on the way are made.
+
+    Returns:
+        The new tree, or None where the path runs through a scalar or past the end of a list.
+    """
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, int):
+        if not isinstance(root, Listing) or step >= len(root.items):
+            return None
+        below = replace(root.items[step], rest, value, key_mark)
+        if below is None:
+            return None
+        return Listing([*root.items[:step], below, *root.items[step + 1 :]], root.mark)
+    if isinstance(root, Scalar) and root.value is None:
+        root = Table({}, {}, root.mark)
+    if not isinstance(root, Table):
+        return None
+    mark = key_mark or value.mark
+    start = root.items.get(step) or Table({}, {}, mark)
+    below = replace(start, rest, value, key_mark)
+    if below is None:
+        return None
+    marks = {step: mark} if step not in root.items or not rest else {}
+    return root.replaced({step: below}, marks)
+
+
+def plain(node: Node) -> object:
+    """The tree as dicts, lists and Python scalars."""
+    if isinstance(node, Table):
+        return {key: plain(value) for key, value in node.items.items()}
+    if isinstance(node, Listing):
+        return [plain(item) for item in node.items]
+    return node.value
+
+
+def rebuild(data: object, mark: Mark) -> Node:
+    """A tree from plain data, every node at the same place."""
+    if isinstance(data, Mapping):
+        items = {str(key): rebuild(value, mark) for key, value in data.items()}
+        return Table(items, dict.fromkeys(items, mark), mark, block=False)
+    if isinstance(data, list | tuple):
+        return Listing([rebuild(item, mark) for item in data], mark)
+    return Scalar(data, mark)
+
+
+def walk(node: Node, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Node]]:
+    """All nodes, parents first."""
+    yield path, node
+    if isinstance(node, Table):
+        for key, value in node.items.items():
+            yield from walk(value, (*path, key))
+    elif isinstance(node, Listing):
+        for index, value in enumerate(node.items):
+            yield from walk(value, (*path, index))
+
+
+def locate(root: Node, steps: Sequence[Step], on_key: bool = False) -> Where:
+    """The place of a path, or of its deepest part that exists.
+
+    Args:
+        root: the tree.
+        steps: path; steps that the tree does not have (tags of unions, absent keys) are passed over.
+        on_key: point at the key rather than at the value.
+
+    Returns:
+        The key's place if asked for or if the value is a block, else the value's.
+    """
+    node, key_mark, found = root, None, []
+    for step in steps:
+        below = child(node, step)
+        if below is None:
+            continue
+        found.append(step)
+        # An entry of a list has no key of its own.
+        key_mark = node.keys.get(str(step)) if isinstance(node, Table) else None
+        node = below
+    block = isinstance(node, Listing | Table) and (node.mark.length <= 1 or len(found) < len(steps))
+    mark = key_mark if key_mark is not None and (on_key or block) else node.mark
+    return Where(mark.file, mark.line, mark.column, mark.length, format_path(found or steps))

@@ -1,0 +1,223 @@
+"""Field types of the schema: numbers with a dimension, vectors, signals, counts; and `say`, which documents a field."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from simcli.spec.units import UnitError, to_si
+
+REQUIRED = ...
+
+
+class Part(BaseModel):
+    """Base of every schema class: frozen, no unknown keys, no infinities."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False)
+
+
+def say(default: Any, text: str, unit: str = "", example: Any = None, **more: Any) -> Any:
+    """A field with its description: what it is, [unit], an example.
+
+    Args:
+        default: default value, REQUIRED if there is none, a callable for a factory.
+        text: what the field is.
+        unit: SI unit; "" if it has none.
+        example: value as written in a scene.
+        **more: passed to pydantic's Field.
+    """
+    words = text + (f" [{unit}]" if unit else "")
+    shown = example if isinstance(example, str) else repr(example).replace("'", "").replace("True", "true")
+    words += f". Example: {shown}" if example is not None else ""
+    if callable(default):
+        return Field(default_factory=default, description=words, **more)
+    return Field(default, description=words, **more)
+
+
+def refuse(code: str, message: str, hint: str = "", at: str = "") -> PydanticCustomError:
+    """A fault out of a validator.
+
+    Args:
+        code: rule code.
+        message: one line for the user.
+        hint: what to do.
+        at: key below the value that the validator sees, dotted.
+    """
+    return PydanticCustomError(code, "{message}", {"message": message, "hint": hint, "at": at})
+
+
+def _convert(units: tuple[str, ...]) -> Callable[[object], object]:
+    def convert(value: object) -> object:
+        if type(value) is str:
+            return from_text(value, *units)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise refuse("SC203", f"{spell(value)} is not a number", number_hint(units))
+        return value
+
+    return convert
+
+
+def from_text(text: str, *units: str) -> float:
+    """SI value of a string with a unit, as a fault of the schema if it is none."""
+    if text.startswith("$"):
+        raise refuse(
+            "SC214",
+            f"the signal `{text}` stands where only a number may",
+            "signals drive targets, forces and prescribed motions",
+        )
+    try:
+        return to_si(text, *units) if units else to_si(text, own_unit(text))
+    except UnitError as error:
+        raise refuse(error.code, str(error), error.hint) from None
+
+
+def own_unit(text: str) -> str:
+    """The unit that stands in a text, for fields that take any."""
+    return text.strip().lstrip("+-.0123456789").lstrip("eE+-0123456789" if text.strip()[:1].isdigit() else "").strip()
+
+
+def spell(value: object) -> str:
+    """A value as it may be named in a message."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = str(value)
+    return f"`{text if len(text) <= 40 else text[:37] + '...'}`"
+
+
+def number_hint(units: tuple[str, ...]) -> str:
+    """What to write instead."""
+    named = [unit for unit in units if unit]
+    return f'write a number in {named[0]}, or a string as "2 {named[0]}"' if named else "write a plain number"
+
+
+_NUMBER_JSON = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+
+
+def quantity(*units: str, **bounds: float) -> Any:
+    """A float in SI that may be written with a unit.
+
+    Args:
+        *units: SI units whose dimension is accepted; "" a plain number, none at all: any unit.
+        **bounds: gt, ge, lt, le as of pydantic's Field.
+    """
+    schema = {**_NUMBER_JSON, "x-unit": " or ".join(units) or "any"}
+    return Annotated[float, Field(strict=True, **bounds), BeforeValidator(_convert(units)), WithJsonSchema(schema)]
+
+
+def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
+    convert = _convert(units)
+
+    def either(value: object) -> object:
+        return value if is_signal(value) else float(convert(value))
+
+    return either
+
+
+def is_signal(value: object) -> bool:
+    """True for `$name`."""
+    return isinstance(value, str) and value.startswith("$") and not value.startswith("${")
+
+
+def drivable(*units: str) -> Any:
+    """A float in SI, or `$name` of a signal."""
+    schema = {**_NUMBER_JSON, "x-unit": " or ".join(units) or "any"}
+    return Annotated[float | str, BeforeValidator(_convert_signal(units)), WithJsonSchema(schema)]
+
+
+def _fixed_list(count: int, what: str) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise refuse(
+                "SC203", f"{spell(value)} is not a list of {count} {what}", f"write {count} {what} in brackets"
+            )
+        if len(value) != count:
+            raise refuse("SC205", f"a list of {len(value)}, but {count} {what} are expected", f"write {count} {what}")
+        return value
+
+    return check
+
+
+def list_json(item: dict, low: int, high: int | None = None) -> dict:
+    """JSON Schema of a list without prefixItems, which older editors ignore."""
+    return {"type": "array", "items": item, "minItems": low, **({"maxItems": high} if high else {})}
+
+
+def vector(*units: str, count: int = 3) -> Any:
+    """A tuple of `count` floats in SI."""
+    one = quantity(*units)
+    schema = {"anyOf": [list_json({**_NUMBER_JSON, "x-unit": " or ".join(units)}, count, count), {"type": "string"}]}
+    items = tuple[(one,) * count]
+    return Annotated[items, BeforeValidator(_fixed_list(count, "numbers")), WithJsonSchema(schema["anyOf"][0])]
+
+
+def drivable_vector(*units: str) -> Any:
+    """Three floats in SI, each of which may be `$name`; or one `$name` of a vector-valued signal for all."""
+    one = drivable(*units)
+
+    def check(value: object) -> object:
+        return (value,) * 3 if is_signal(value) else _fixed_list(3, "numbers")(value)
+
+    schema = {"anyOf": [list_json(_NUMBER_JSON, 3, 3), {"type": "string"}]}
+    return Annotated[tuple[one, one, one], BeforeValidator(check), WithJsonSchema(schema)]
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refuse("SC203", f"{spell(value)} is not a whole number", "write a whole number")
+    return value
+
+
+def count(**bounds: int) -> Any:
+    """A whole number; `1e3` counts as one."""
+    return Annotated[int, Field(strict=True, **bounds), BeforeValidator(_whole)]
+
+
+def _truth(value: object) -> object:
+    if not isinstance(value, bool):
+        raise refuse("SC203", f"{spell(value)} is not true or false", "write true or false")
+    return value
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str):
+        hint = f'write "{value}" in quotes' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+        raise refuse("SC203", f"{spell(value)} is not a text", hint or "write a text")
+    return value
+
+
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Text = Annotated[str, BeforeValidator(_text)]
+
+Plain = quantity("")
+Length = quantity("m")
+PositiveLength = quantity("m", gt=0)
+Time = quantity("s", ge=0)
+PositiveTime = quantity("s", gt=0)
+AnyNumber = quantity()
+Point = vector("m")
+Direction = vector("")
+
+
+def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", required: bool = True) -> str | None:
+    """The one key of several that is written.
+
+    Raises:
+        PydanticCustomError: none (if required) or more than one.
+    """
+    given = [name for name in names if getattr(part, name) is not None]
+    listed = ", ".join(f"`{name}`" for name in names)
+    if len(given) > 1:
+        both = " and ".join(f"`{name}`" for name in given)
+        raise refuse(code, f"{both} contradict each other", f"keep one of {listed}", at=given[1])
+    if not given and required:
+        raise refuse("SC202", f"one of {listed} is missing", "add one of them")
+    return given[0] if given else None

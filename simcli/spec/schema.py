@@ -1,0 +1,167 @@
+"""The scene: SceneSpec, and what is written in a file but gone after expansion (SceneFile)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from simcli.spec.quantities import REQUIRED, Part, Plain, PositiveTime, Text, Truth, count, quantity, say, vector
+from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
+from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_parts import (
+    BatchSpec,
+    ContactSpec,
+    EventSpec,
+    ExpectSpec,
+    ForceSpec,
+    InitialSpec,
+    OutputSpec,
+    RunSpec,
+    SignalSpec,
+)
+
+PositiveCount = count(gt=0)
+Precision = Literal["float64", "float32"]
+
+
+class _Solver(Part):
+    dt: PositiveTime = say(1e-3, "Time step", "s", 1e-3)
+    precision: Precision = say("float64", "Floating-point type of the simulation", "", "float32")
+
+
+class GeneralizedSolver(_Solver):
+    """Joint coordinates of a tree."""
+
+    type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
+    integrator: Literal["semi_implicit", "rk4", "implicit"] = say("semi_implicit", "Time stepping", "", "rk4")
+    max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
+
+
+class _Iterative(_Solver):
+    max_iterations: count(gt=0) = say(50, "Iterations per step before the world counts as failed", "", 50)
+
+
+class MaximalSolver(_Iterative):
+    """Position and quaternion per body, joints as rows."""
+
+    type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
+    integrator: Literal["semi_implicit"] = say("semi_implicit", "Time stepping", "", "semi_implicit")
+    tolerance: quantity("m", gt=0) = say(1e-10, "Largest residual of the rows", "m", 1e-10)
+
+
+class NaturalSolver(_Iterative):
+    """Points and vectors per body, rigidity as rows."""
+
+    type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
+    integrator: Literal["zhong06", "generalized_alpha", "moreau"] = say("zhong06", "Time stepping", "", "moreau")
+    tolerance: quantity("m", gt=0) = say(1e-10, "Largest residual of the rows", "m", 1e-10)
+
+
+class AffineSolver(_Iterative):
+    """Affine bodies, stiff rigidity, barrier contact."""
+
+    type: Literal["affine"] = say(REQUIRED, "Kind of coordinates", "", "affine")
+    integrator: Literal["bdf1", "bdf2"] = say("bdf1", "Time stepping", "", "bdf2")
+    tolerance: quantity("m/s", gt=0) = say(1e-6, "Largest change of a velocity in the last iteration", "m/s", 1e-6)
+
+
+SolverSpec = Annotated[GeneralizedSolver | MaximalSolver | NaturalSolver | AffineSolver, Field(discriminator="type")]
+
+
+class SceneSpec(Part):
+    """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
+
+    simcli: Literal[1] = say(REQUIRED, "Version of the scene format", "", 1)
+    name: Text = say("", "Name; default: the stem of the file", "", "slider_crank")
+    description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
+    resolved: Truth = say(
+        False, "Written by simcli into resolved scenes: names may hold the `/` of instances", "", True
+    )
+    params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
+    materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
+    world: WorldSpec = say(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
+    bodies: dict[str, BodySpec] = say(
+        dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}"
+    )
+    joints: dict[str, JointSpec] = say(
+        dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}"
+    )
+    articulations: dict[str, tuple[Text, ...]] | None = say(
+        None, "Names for groups of joints", "", "{arm: [pin, elbow]}"
+    )
+    allow_orphan_joints: Truth = say(
+        False, "Allow joints in no articulation (not with the generalized solver)", "", True
+    )
+    forces: dict[str, ForceSpec] = say(dict, "Forces by name", "", "{t1: {type: torque, joint: pin, value: 2}}")
+    signals: dict[str, SignalSpec] = say(
+        dict, "Functions of time by name", "", "{sweep: {sine: {amplitude: 1, frequency: 2}}}"
+    )
+    events: tuple[EventSpec, ...] = say(
+        (), "Values that change during the run", "", "[{at: 1, set: {joints.pin.enabled: false}}]"
+    )
+    contact: ContactSpec = say(ContactSpec, "Contact", "", "{enabled: false}")
+    initial: InitialSpec = say(InitialSpec, "Initial state", "", "{joint_q: {pin: 0.2}}")
+    solver: SolverSpec = say(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
+    run: RunSpec = say(RunSpec, "Duration", "", "{duration: 10}")
+    output: OutputSpec = say(OutputSpec, "What is written", "", "{every: 0.01}")
+    batch: BatchSpec = say(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
+    expect: tuple[ExpectSpec, ...] = say((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
+
+
+Raw = dict[str, Any]
+
+
+class DefaultsSpec(Part):
+    """Values for every joint, shape or body that does not write its own."""
+
+    joint: Raw = say(dict, "For every joint", "", "{damping: 0.01}")
+    shape: Raw = say(dict, "For every shape", "", "{material: steel}")
+    body: Raw = say(dict, "For every body", "", "{}")
+
+
+class InstanceSpec(Part):
+    """A copy of a model, its names with the prefix `NAME/`."""
+
+    model: Text = say(REQUIRED, "Name of the model", "", "link")
+    at: PoseSpec = say(PoseSpec, "Where its world frame is placed", "", "{xyz: [0, 1, 0]}")
+    params: Raw = say(dict, "Own values of the model's parameters", "", "{L: 0.5}")
+
+
+def _per_axis(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [*value, *[1] * (3 - len(value))]
+    return [value, 1, 1]
+
+
+class ReplicaSpec(InstanceSpec):
+    """Copies of a model on a grid, their names with the prefix `NAME/i-j-k/`; `count: 5` makes a line."""
+
+    count: Annotated[
+        tuple[PositiveCount, PositiveCount, PositiveCount],
+        BeforeValidator(_per_axis),
+        WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "array", "maxItems": 3}]}),
+    ] = say(REQUIRED, "Copies along x, y, z, or along a line", "", [3, 3, 1])
+    spacing: vector("m") = say(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
+
+
+class ModelSpec(Part):
+    """A template: a small scene of bodies and joints with own parameters."""
+
+    params: Raw = say(dict, "Parameters and their default values", "", "{L: 0.4}")
+    bodies: Raw = say(dict, "Bodies, as in the scene", "", "{link: {mass: 1}}")
+    joints: Raw = say(dict, "Joints, as in the scene", "", "{hinge: {type: revolute, parent: world, child: link}}")
+    forces: Raw = say(dict, "Forces, as in the scene", "", "{}")
+    signals: Raw = say(dict, "Signals, as in the scene", "", "{}")
+    articulations: Raw = say(dict, "Articulations, as in the scene", "", "{arm: [hinge]}")
+    instances: Raw = say(dict, "Models inside this one", "", "{tip: {model: gripper}}")
+    replicate: Raw = say(dict, "Replicas inside this one", "", "{}")
+
+
+# Keys of a file that are gone after expansion.
+AUTHORING: dict[str, Any] = {
+    "include": list[str],
+    "defaults": DefaultsSpec,
+    "models": dict[str, ModelSpec],
+    "instances": dict[str, InstanceSpec],
+    "replicate": dict[str, ReplicaSpec],
+}
+ENTRY_SECTIONS = ("materials", "bodies", "joints", "forces", "signals")

@@ -1,0 +1,373 @@
+"""Schema of materials, poses, inertia, shapes and bodies."""
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, WithJsonSchema, model_validator
+
+from simcli.spec.quantities import (
+    REQUIRED,
+    Direction,
+    Length,
+    Part,
+    Plain,
+    Point,
+    PositiveLength,
+    Text,
+    Truth,
+    drivable_vector,
+    list_json,
+    one_of,
+    quantity,
+    refuse,
+    say,
+    vector,
+)
+
+Rule = Literal["average", "geometric", "min", "multiply", "max"]
+Quaternion = vector("", count=4)
+ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
+IDENTITY = (0.0, 0.0, 0.0, 1.0)
+_UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
+_SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
+
+
+class CombineSpec(Part):
+    """How the values of two materials become one."""
+
+    friction: Rule = say("average", "Rule for friction; the stronger of two materials' rules wins: max, multiply, min, "
+                         "geometric, average", "", "geometric")  # fmt: skip
+    restitution: Rule = say("average", "Rule for restitution", "", "max")
+
+
+class MaterialSpec(Part):
+    """What a shape is made of."""
+
+    density: quantity("kg/m^3", gt=0) | None = say(
+        None, "Mass per volume; gives bodies without `mass` theirs", "kg/m^3", 7850
+    )
+    friction: quantity("", ge=0) = say(0.5, "Coefficient of sliding friction", "", 0.3)
+    friction_static: quantity("", ge=0) | None = say(
+        None, "Coefficient of friction at rest; default: `friction`", "", 0.35
+    )
+    rolling_friction: quantity("m", ge=0) = say(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
+    torsional_friction: quantity("m", ge=0) = say(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
+    restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
+    combine: CombineSpec = say(
+        CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}"
+    )
+
+
+class AxisAngleSpec(Part):
+    """A rotation by an angle about an axis."""
+
+    axis: Direction = say(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
+    angle: quantity("rad") = say(REQUIRED, "Angle, right-handed", "rad", "90 deg")
+
+
+class PoseSpec(Part):
+    """Position and orientation. After reading, `xyz` and the unit `quat_xyzw` hold the pose, whatever was written."""
+
+    xyz: Point = say((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])
+    rpy: vector("rad") | None = say(
+        None, "Roll, pitch, yaw about the fixed x, y, z axes, in this order", "rad", [0, 0, 1.57]
+    )
+    quat_xyzw: Quaternion | None = say(None, "Quaternion, x y z w", "", [0, 0, 0, 1])
+    quat_wxyz: Quaternion | None = say(None, "Quaternion, w x y z", "", [1, 0, 0, 0])
+    axis_angle: AxisAngleSpec | None = say(None, "Axis and angle", "", "{axis: [0, 0, 1], angle: 90 deg}")
+
+    @model_validator(mode="after")
+    def _one_quaternion(self) -> "PoseSpec":
+        given = one_of(self, ORIENTATIONS, "SC208", required=False)
+        quaternion = _quaternion(self, given)
+        for name in ORIENTATIONS:
+            self.__dict__[name] = None
+        self.__dict__["quat_xyzw"] = quaternion
+        self.__pydantic_fields_set__.clear()
+        self.__pydantic_fields_set__.update(("xyz", "quat_xyzw"))
+        return self
+
+
+def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float, float]:
+    if given is None:
+        return IDENTITY
+    if given == "rpy":
+        return quat_from_rpy(*pose.rpy)
+    if given == "axis_angle":
+        if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
+            raise refuse(
+                "SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis"
+            )
+        x, y, z = unit(pose.axis_angle.axis)
+        s, c = math.sin(pose.axis_angle.angle / 2), math.cos(pose.axis_angle.angle / 2)
+        return (x * s, y * s, z * s, c)
+    value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
+    if norm(value) < _SMALLEST_NORM:
+        raise refuse(
+            "SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given
+        )
+    return unit(value)
+
+
+def norm(value: tuple[float, ...]) -> float:
+    """Length of a vector, safe from overflow."""
+    return math.hypot(*value)
+
+
+def unit(value: tuple[float, ...]) -> tuple[float, ...]:
+    """A vector of length one; a vector within rounding of it is kept, so that reading twice changes nothing."""
+    length = norm(value)
+    if abs(length - 1.0) <= _UNIT_NORM:
+        return tuple(value)
+    return tuple(x / length for x in value)
+
+
+def quat_from_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
+    """Quaternion x y z w of R_z(yaw) R_y(pitch) R_x(roll)."""
+    sr, cr = math.sin(roll / 2), math.cos(roll / 2)
+    sp, cp = math.sin(pitch / 2), math.cos(pitch / 2)
+    sy, cy = math.sin(yaw / 2), math.cos(yaw / 2)
+    return (
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+        cr * cp * cy + sr * sp * sy,
+    )
+
+
+Inertia = quantity("kg*m^2")
+Row = vector("kg*m^2")
+
+
+class InertiaSpec(Part):
+    """Inertia about the centre of mass, in body axes."""
+
+    diag: vector("kg*m^2") | None = say(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
+    full: tuple[Row, Row, Row] | None = say(None, "Symmetric matrix, three rows", "kg*m^2",
+                                            "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]",
+                                            json_schema_extra=list_json({"type": "array"}, 3, 3))  # fmt: skip
+    normal: Inertia | None = say(
+        None, "Planar scenes: the moment about the normal; `inertia: 0.02` for short", "kg*m^2", 0.02
+    )
+    point: Truth = say(False, "A point mass without inertia; `inertia: point` for short", "", True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        if value == "point":
+            return {"point": True}
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return {"normal": value}
+        if isinstance(value, str):
+            return {"normal": value} if value[:1].isdigit() else _bad_inertia(value)
+        return _bad_inertia(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _one(self) -> "InertiaSpec":
+        if not self.point or self.diag or self.full or self.normal is not None:
+            one_of(self, ("diag", "full", "normal"))
+            if self.point:
+                raise refuse("SC207", "a `point` has no other inertia", "keep one of them", "point")
+        return self
+
+    def matrix(self) -> tuple[tuple[float, float, float], ...] | None:
+        """[kg m^2], three rows about the centre of mass; zero for a point; None for a planar moment."""
+        if self.full is not None:
+            return self.full
+        if self.point:
+            return ((0.0,) * 3,) * 3
+        if self.diag is None:
+            return None
+        a, b, c = self.diag
+        return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
+
+
+def _bad_inertia(value: object) -> None:
+    raise refuse(
+        "SC203",
+        f"`inertia` takes a mapping, not {'a list' if isinstance(value, list) else f'`{value}`'}",
+        "write {diag: [Ixx, Iyy, Izz]}, {full: ...} or point",
+    )
+
+
+class _Shape(Part):
+    pose: PoseSpec = say(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
+    material: Text | None = say(None, "Name of a material", "", "steel")
+    density: quantity("kg/m^3", gt=0) | None = say(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
+    collide: Truth = say(True, "Whether the shape takes part in contact", "", False)
+
+
+class PlaneShape(_Shape):
+    """A half space, solid below the plane; in `world` only."""
+
+    type: Literal["plane"] = say(REQUIRED, "Kind of shape", "", "plane")
+    normal: Direction = say((0.0, 0.0, 1.0), "Outward normal, normalised when read", "", [0, 0, 1])
+    offset: Length = say(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
+
+
+class SphereShape(_Shape):
+    """A ball."""
+
+    type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
+    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.1)
+
+
+class BoxShape(_Shape):
+    """A box about its centre."""
+
+    type: Literal["box"] = say(REQUIRED, "Kind of shape", "", "box")
+    size: vector("m") = say(REQUIRED, "Full lengths along x, y, z", "m", [0.4, 0.02, 0.02])
+
+
+class CapsuleShape(_Shape):
+    """A cylinder along z with half balls on its ends, about its centre."""
+
+    type: Literal["capsule"] = say(REQUIRED, "Kind of shape", "", "capsule")
+    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.02)
+    length: quantity("m", ge=0) = say(REQUIRED, "Length of the cylinder part", "m", 0.3)
+
+
+class CylinderShape(_Shape):
+    """A cylinder along z, about its centre."""
+
+    type: Literal["cylinder"] = say(REQUIRED, "Kind of shape", "", "cylinder")
+    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.05)
+    length: PositiveLength = say(REQUIRED, "Length along z", "m", 0.3)
+
+
+class ConeShape(_Shape):
+    """A cone along z: base at -length/2, apex at +length/2."""
+
+    type: Literal["cone"] = say(REQUIRED, "Kind of shape", "", "cone")
+    radius: PositiveLength = say(REQUIRED, "Radius of the base", "m", 0.05)
+    length: PositiveLength = say(REQUIRED, "Height along z", "m", 0.3)
+
+
+class EllipsoidShape(_Shape):
+    """An ellipsoid about its centre."""
+
+    type: Literal["ellipsoid"] = say(REQUIRED, "Kind of shape", "", "ellipsoid")
+    radii: vector("m") = say(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
+
+
+Scale = Annotated[
+    vector(""), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}, list_json({"type": "number"}, 3, 3)]})
+]
+
+
+class MeshShape(_Shape):
+    """A closed triangle mesh from a file."""
+
+    type: Literal["mesh"] = say(REQUIRED, "Kind of shape", "", "mesh")
+    file: Text = say(REQUIRED, "OBJ or STL file, relative to the scene and below its folder", "", "part.obj")
+    scale: Scale = say((1.0, 1.0, 1.0), "Factor on the coordinates, one or one per axis", "", 0.001)
+    convex: Truth = say(True, "Collide with the convex hull", "", True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scale(cls, value: Any) -> Any:
+        if isinstance(value, dict) and type(value.get("scale")) in (int, float):
+            return {**value, "scale": [value["scale"]] * 3}
+        return value
+
+
+class HeightfieldShape(_Shape):
+    """Terrain: heights on a regular grid, centred; in `world` only."""
+
+    type: Literal["heightfield"] = say(REQUIRED, "Kind of shape", "", "heightfield")
+    file: Text | None = say(None, "CSV file of heights, relative to the scene", "", "hills.csv")
+    data: list[list[Plain]] | None = say(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
+    size: vector("m") = say(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
+
+    @model_validator(mode="after")
+    def _source(self) -> "HeightfieldShape":
+        one_of(self, ("file", "data"))
+        if self.data is not None and (
+            len(self.data) < 2 or len({len(row) for row in self.data}) != 1 or len(self.data[0]) < 2
+        ):
+            raise refuse("SC205", "heights need at least 2 x 2 values in rows of one length", "", "data")
+        return self
+
+
+ShapeSpec = Annotated[
+    PlaneShape
+    | SphereShape
+    | BoxShape
+    | CapsuleShape
+    | CylinderShape
+    | ConeShape
+    | EllipsoidShape
+    | MeshShape
+    | HeightfieldShape,
+    Field(discriminator="type"),
+]
+
+
+class VelocitySpec(Part):
+    """Initial velocity of a free body."""
+
+    linear: vector("m/s") = say((0.0, 0.0, 0.0), "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
+    angular: vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
+
+
+class BodyMotionSpec(Part):
+    """Prescribed velocity of a kinematic body."""
+
+    linear: drivable_vector("m/s") = say((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
+    angular: drivable_vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world frame; numbers or `$signal`", "rad/s",
+                                            [0, 0, 1])  # fmt: skip
+
+
+NaturalKind = Literal["1P3V", "2P2V", "3P1V", "4P", "1P2V", "2P1V", "3P", "1P1V", "2P", "1P"]
+
+
+class NaturalSpec(Part):
+    """Natural coordinates of a body; `natural: 1P3V` for short."""
+
+    kind: NaturalKind = say(REQUIRED, "How many points P and vectors V describe the body", "", "2P2V")
+    points: tuple[Text, ...] = say((), "Named points of the body", "", "[a, b]")
+    vectors: tuple[Direction, ...] = say((), "Vectors fixed in the body", "", "[[0, 1, 0], [0, 0, 1]]")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
+
+
+class BodySpec(Part):
+    """A rigid body."""
+
+    pose: PoseSpec | None = say(None, "Body frame in the world at the authored configuration; default: identity", "",
+                                "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
+    mass: quantity("kg") | None = say(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
+    com: Point | None = say(
+        None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0]
+    )
+    inertia: InertiaSpec | None = say(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
+                                      "kg*m^2", "{diag: [1e-3, 2e-3, 2e-3]}")  # fmt: skip
+    shapes: dict[str, ShapeSpec] = say(
+        dict, "Shapes by name, for mass and contact", "", "{ball: {type: sphere, radius: 0.1}}"
+    )
+    velocity: VelocitySpec | None = say(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
+    kinematic: Truth = say(False, "True: moves as prescribed, infinite mass", "", True)
+    natural: NaturalSpec | None = say(None, "Natural solver: kind of coordinates", "", "1P3V")
+    motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
+    points: dict[str, Point] = say(
+        dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}"
+    )
+
+
+class WorldSpec(Part):
+    """What is fixed: gravity, ground, the plane of planar scenes."""
+
+    gravity: vector("m/s^2") = say((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])
+    plane: Literal["xy", "xz", "yz"] | None = say(None, "Planar scene: its plane", "", "xy")
+    shapes: dict[str, ShapeSpec] = say(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gravity(cls, value: Any) -> Any:
+        """In a planar scene gravity points along the second axis of the plane unless it is written."""
+        if isinstance(value, dict) and "gravity" not in value and value.get("plane") == "xy":
+            return {**value, "gravity": [0.0, -9.81, 0.0]}
+        return value

@@ -1,0 +1,382 @@
+"""Schema of forces, signals, events, contact, initial state, run, output, batch and expectations."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
+
+from simcli.spec.quantities import (
+    REQUIRED,
+    AnyNumber,
+    Part,
+    Point,
+    PositiveTime,
+    Text,
+    Time,
+    Truth,
+    count,
+    drivable,
+    drivable_vector,
+    one_of,
+    quantity,
+    refuse,
+    say,
+)
+
+NotNegative = quantity(ge=0)
+_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+
+
+class EndSpec(Part):
+    """An end of a spring: `body/point`, {body: NAME, at: [..]} or {world: [..]}."""
+
+    body: Text | None = say(None, "Body", "", "slider")
+    point: Text | None = say(None, "Named point of the body", "", "p")
+    at: Point | None = say(None, "Place in the body frame", "m", [0, 0, 0.1])
+    world: Point | None = say(None, "Place in the world", "m", [1, 0, 0])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        body, slash, point = value.rpartition("/")
+        if not slash:
+            raise refuse(
+                "SC204",
+                f"`{value}` names no point",
+                f"write `{value}/POINT`, {{body: {value}, at: [0, 0, 0]}} or {{world: [..]}}",
+            )
+        return {"body": body, "point": point}
+
+    @model_validator(mode="after")
+    def _one(self) -> "EndSpec":
+        one_of(self, ("body", "world"))
+        if self.body is not None:
+            one_of(self, ("point", "at"))
+        elif self.point is not None or self.at is not None:
+            raise refuse("SC207", "a place in the world has no `point` or `at`", "write {world: [x, y, z]}", "world")
+        return self
+
+
+class SpringForce(Part):
+    """A spring and damper between two points."""
+
+    type: Literal["spring"] = say(REQUIRED, "Kind of force", "", "spring")
+    a: EndSpec = say(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
+    b: EndSpec = say(REQUIRED, "Second end", "", "slider/p")
+    stiffness: quantity("N/m", ge=0) = say(REQUIRED, "Stiffness", "N/m", 50)
+    damping: quantity("N*s/m", ge=0) = say(0.0, "Damping along the line", "N*s/m", 5)
+    rest_length: quantity("m", ge=0) | None = say(None, "Length without force; default: the length at t = 0", "m", 1.0)
+    slack: Truth = say(False, "True: a rope, no force when shorter", "", True)
+
+
+class WrenchForce(Part):
+    """A force and a torque on a body."""
+
+    type: Literal["wrench"] = say(REQUIRED, "Kind of force", "", "wrench")
+    body: Text = say(REQUIRED, "Body", "", "crank")
+    force: drivable_vector("N") = say((0.0, 0.0, 0.0), "Force; numbers or `$signal`", "N", [0, 0, 1])
+    torque: drivable_vector("N*m") = say((0.0, 0.0, 0.0), "Torque; numbers or `$signal`", "N*m", [0, 0, 0])
+    at: Point | None = say(None, "Point of application, body frame; default: the centre of mass", "m", [0, 0, 0])
+    frame: Literal["world", "body"] = say("world", "Axes of force and torque", "", "body")
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+class TorqueForce(Part):
+    """A constant effort on a joint, one per dof."""
+
+    type: Literal["torque"] = say(REQUIRED, "Kind of force", "", "torque")
+    joint: Text = say(REQUIRED, "Joint", "", "pin")
+    value: Annotated[
+        tuple[drivable("N*m", "N"), ...],
+        BeforeValidator(_listed),
+        WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+    ] = say(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
+
+
+ForceSpec = Annotated[SpringForce | WrenchForce | TorqueForce, Field(discriminator="type")]
+
+Values = Annotated[
+    tuple[AnyNumber, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+]
+
+
+class SineSignal(Part):
+    """offset + amplitude sin(2 pi frequency t + phase)."""
+
+    amplitude: AnyNumber = say(REQUIRED, "Amplitude", "of the driven quantity", 1)
+    frequency: quantity("cycle/s") = say(REQUIRED, "Frequency", "Hz", 0.5)
+    phase: quantity("rad") = say(0.0, "Phase at t = 0", "rad", 0)
+    offset: AnyNumber = say(0.0, "Mean", "of the driven quantity", 0)
+
+
+class StepSignal(Part):
+    """One value before a time, another after."""
+
+    before: AnyNumber = say(0.0, "Value before", "of the driven quantity", 0)
+    after: AnyNumber = say(REQUIRED, "Value from `time` on", "of the driven quantity", 1)
+    time: Time = say(REQUIRED, "Time of the step", "s", 0.5)
+
+
+class RampSignal(Part):
+    """A straight line between two times, constant outside."""
+
+    from_: AnyNumber = say(0.0, "Value up to `start`", "of the driven quantity", 0, alias="from")
+    to: AnyNumber = say(REQUIRED, "Value after `end`", "of the driven quantity", 1)
+    start: Time = say(0.0, "Start", "s", 0)
+    end: Time = say(REQUIRED, "End", "s", 2)
+
+
+class ChirpSignal(Part):
+    """A sine whose frequency goes linearly from f0 to f1."""
+
+    amplitude: AnyNumber = say(REQUIRED, "Amplitude", "of the driven quantity", 1)
+    f0: quantity("cycle/s") = say(REQUIRED, "First frequency", "Hz", 0.1)
+    f1: quantity("cycle/s") = say(REQUIRED, "Last frequency", "Hz", 10)
+    duration: PositiveTime = say(REQUIRED, "Time from f0 to f1", "s", 10)
+
+
+class TableSignal(Part):
+    """Values over time, from the scene or a CSV file of two columns."""
+
+    time: tuple[Time, ...] | None = say(None, "Times, rising", "s", [0, 1, 2])
+    value: tuple[AnyNumber, ...] | None = say(None, "Values, one per time", "of the driven quantity", [0, 1, 0])
+    file: Text | None = say(None, "CSV file, relative to the scene", "", "x.csv")
+    interpolate: Literal["linear", "cubic", "previous"] = say("linear", "Between the times", "", "cubic")
+
+    @model_validator(mode="after")
+    def _source(self) -> "TableSignal":
+        one_of(self, ("time", "file"))
+        if self.time is None:
+            return self
+        if self.value is None:
+            raise refuse("SC202", "`value` is missing", "write one value per time")
+        if len(self.value) != len(self.time):
+            raise refuse(
+                "SC205", f"{len(self.value)} values for {len(self.time)} times", "write one value per time", "value"
+            )
+        if any(b <= a for a, b in zip(self.time, self.time[1:], strict=False)):
+            raise refuse("SC232", "the times do not rise", "sort them", "time")
+        return self
+
+
+class SignalSpec(Part):
+    """A function of time."""
+
+    constant: Values | None = say(None, "A constant", "of the driven quantity", 1.0)
+    sine: SineSignal | None = say(None, "A sine", "", "{amplitude: 1, frequency: 0.5}")
+    step: StepSignal | None = say(None, "A step", "", "{after: 1, time: 0.5}")
+    ramp: RampSignal | None = say(None, "A ramp", "", "{to: 1, end: 2}")
+    chirp: ChirpSignal | None = say(None, "A chirp", "", "{amplitude: 1, f0: 0.1, f1: 10, duration: 10}")
+    table: TableSignal | None = say(None, "A table", "", "{time: [0, 1], value: [0, 1]}")
+
+    @model_validator(mode="after")
+    def _one(self) -> "SignalSpec":
+        one_of(self, tuple(type(self).model_fields))
+        return self
+
+
+class EventSpec(Part):
+    """Values that change during the run."""
+
+    at: Time = say(REQUIRED, "Time: the first step start at or after it", "s", 1.5)
+    set: dict[str, Any] = say(REQUIRED, "Dotted path to new value", "", "{joints.pin.enabled: false}", min_length=1)
+
+
+class PairSpec(Part):
+    """Contact properties of one pair of shapes or bodies, instead of those of the materials."""
+
+    a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
+    b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
+    friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
+    restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
+
+
+def _capacity(value: object) -> object:
+    return None if value == "auto" else value
+
+
+class ContactSpec(Part):
+    """Contact between shapes."""
+
+    enabled: Truth = say(True, "False: shapes only give mass", "", False)
+    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies that never touch", "", "[[crank, slider]]",
+                                                 json_schema_extra={"items": {"type": "array"}})  # fmt: skip
+    pairs: tuple[PairSpec, ...] = say((), "Overrides for pairs", "", "[{a: ball, b: ground, friction: 0.8}]")
+    capacity: Annotated[
+        count(gt=0) | None,
+        BeforeValidator(_capacity),
+        WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "auto"}]}),
+    ] = say(None, "Contacts per world; auto: grows as needed", "", "auto")
+
+
+StartValue = Annotated[
+    tuple[AnyNumber, ...] | Literal["center"],
+    BeforeValidator(lambda value: value if value == "center" else _listed(value)),
+    WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+]
+
+
+class InitialSpec(Part):
+    """Initial joint coordinates by name or pattern; beats the joints' own q and qd."""
+
+    joint_q: dict[str, StartValue] = say(
+        dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}"
+    )
+    joint_qd: dict[str, Values] = say(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
+    assemble: Truth | None = say(None, "Close the loops before t = 0; default: where there are loops", "", True)
+
+
+class StopSpec(Part):
+    """A condition that ends a world early."""
+
+    quantity: Literal["joint_q", "joint_qd"] = say(REQUIRED, "What is watched", "", "joint_q")
+    joint: Text = say(REQUIRED, "Joint", "", "pin")
+    component: count(ge=0) = say(0, "Which of the joint's coordinates", "", 0)
+    above: AnyNumber | None = say(None, "Stop when larger", "rad, m, rad/s or m/s", 3)
+    below: AnyNumber | None = say(None, "Stop when smaller", "rad, m, rad/s or m/s", -3)
+
+    @model_validator(mode="after")
+    def _bound(self) -> "StopSpec":
+        if self.above is None and self.below is None:
+            raise refuse("SC202", "one of `above`, `below` is missing", "add one of them")
+        return self
+
+
+class RunSpec(Part):
+    """How long, and what happens on failure."""
+
+    duration: PositiveTime = say(1.0, "Simulated time, a whole multiple of dt", "s", 10)
+    on_failure: Literal["isolate", "stop"] = say("isolate", "A failed world is frozen, or stops the run", "", "stop")
+    stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint_q, joint: pin, above: 3}")
+
+
+Channel = Literal["state", "energy", "contacts", "reactions"]
+
+
+class OutputSpec(Part):
+    """What is written."""
+
+    every: PositiveTime | None = say(
+        None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01
+    )
+    channels: tuple[Channel, ...] = say(("state", "energy"), "Groups of results", "", "[state, energy]")
+    select: tuple[Text, ...] | None = say(None, "Names or patterns of bodies and joints; default: all", "", "[arm*]")
+    dtype: Literal["float64", "float32"] = say("float64", "Precision in the file", "", "float32")
+
+
+Pair = Annotated[
+    tuple[AnyNumber, AnyNumber], WithJsonSchema({"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2})
+]
+Draw = Annotated[
+    tuple[AnyNumber | tuple[AnyNumber, ...], ...],
+    WithJsonSchema({"type": "array", "items": {"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}}),
+]
+
+
+class VarySpec(Part):
+    """How one number differs between worlds."""
+
+    uniform: Pair | None = say(None, "Drawn evenly from [low, high)", "of the number", [0.01, 0.1])
+    normal: Pair | None = say(None, "Drawn from a normal distribution [mean, deviation]", "of the number", [1.0, 0.1])
+    log_uniform: Pair | None = say(None, "Drawn evenly in the logarithm from [low, high)", "of the number", [1e-3, 1])
+    linspace: Pair | None = say(None, "Spread over the worlds from first to last", "of the number", [0, 1])
+    list: Draw | None = say(None, "One entry per world", "of the number", [0.1, 0.2])
+    sobol: Pair | None = say(None, "Low-discrepancy draws from [low, high)", "of the number", [0, 1])
+    grid: Draw | None = say(None, "All entries, times all of the other grids", "of the number", [0.2, 0.3])
+
+    @model_validator(mode="after")
+    def _one(self) -> "VarySpec":
+        kind = one_of(self, tuple(type(self).model_fields))
+        value = getattr(self, kind)
+        if kind in ("uniform", "sobol") and not value[0] <= value[1]:
+            raise refuse("SC232", f"`{kind}` from {value[0]:g} down to {value[1]:g}", "write [low, high]", kind)
+        if kind == "log_uniform" and not 0 < value[0] <= value[1]:
+            raise refuse("SC232", "`log_uniform` needs 0 < low <= high", "write [low, high]", kind)
+        if kind == "normal" and value[1] < 0:
+            raise refuse("SC231", "a deviation below zero", "write [mean, deviation]", kind)
+        if kind in ("list", "grid") and not value:
+            raise refuse("SC205", f"`{kind}` is empty", "write at least one entry", kind)
+        return self
+
+
+class BatchSpec(Part):
+    """Many worlds of one scene."""
+
+    worlds: count(gt=0, le=16_777_216) = say(1, "Worlds (draws) per grid point", "", 1024)
+    seed: count(ge=0) = say(0, "Seed of all random numbers", "", 7)
+    vary: dict[str, VarySpec] = say(
+        dict, "Dotted path of a number to how it varies", "", "{joints.pin.damping: {uniform: [0, 1]}}"
+    )
+
+
+_TIME = TypeAdapter(Time)
+
+
+def _when(value: object) -> object:
+    if value == "end":
+        return value
+    return _TIME.validate_python(value)
+
+
+Quantity = Literal[
+    "position", "orientation", "velocity", "angular_velocity", "q", "qd", "qdd", "effort",
+    "energy.kinetic", "energy.potential", "energy.elastic", "energy.dissipated", "energy.input", "energy.total",
+    "energy.drift",
+]  # fmt: skip
+
+
+class ExpectSpec(Part):
+    """One acceptance test of the result."""
+
+    max: Text | None = say(None, "Largest absolute value over time of a quantity by its path", "", "energy.drift")
+    min: Text | None = say(None, "Smallest value over time of a quantity by its path", "", "joints.pin.q")
+    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_NUMBER)] | None = say(
+        None, "Time of the frame, or end", "s", 2.0
+    )
+    body: Text | None = say(None, "Body", "", "crank")
+    joint: Text | None = say(None, "Joint", "", "pin")
+    point: Text | None = say(None, "Named point, as body/point", "", "crank/b")
+    quantity: Quantity | None = say(None, "What is compared", "", "position")
+    component: count(ge=0) | None = say(None, "Only this component", "", 2)
+    world: count(ge=0) | None = say(None, "Only this world; default: every world", "", 0)
+    equals: Values | None = say(None, "Expected value(s)", "of the quantity", [0.1, 0.0, 0.2])
+    within: NotNegative | None = say(None, "Largest difference", "of the quantity", 1e-6)
+    below: AnyNumber | None = say(None, "Upper bound", "of the quantity", 1e-6)
+    above: AnyNumber | None = say(None, "Lower bound", "of the quantity", -1e-6)
+
+    @model_validator(mode="after")
+    def _shape(self) -> "ExpectSpec":
+        subject = one_of(self, ("max", "min", "at"))
+        if subject == "at":
+            _subject(self)
+        elif self.quantity is not None or self.equals is not None:
+            extra = "quantity" if self.quantity is not None else "equals"
+            raise refuse("SC207", f"`{extra}` goes with `at`, not with `{subject}`", "use `below` or `above`", extra)
+        if self.equals is None and self.below is None and self.above is None:
+            raise refuse("SC202", "one of `equals`, `below`, `above` is missing", "add one of them")
+        if (self.equals is None) != (self.within is None):
+            lacking = "within" if self.within is None else "equals"
+            raise refuse("SC202", f"`{lacking}` is missing", "`equals` and `within` go together")
+        return self
+
+
+def _subject(expect: ExpectSpec) -> None:
+    if expect.quantity is None:
+        raise refuse("SC202", "`quantity` is missing", "as `quantity: position`")
+    energy = expect.quantity.startswith("energy.")
+    subject = one_of(expect, ("body", "joint", "point"), required=not energy)
+    fits = {
+        None: energy,
+        "body": expect.quantity in ("position", "orientation", "velocity", "angular_velocity"),
+        "joint": expect.quantity in ("q", "qd", "qdd", "effort"),
+        "point": expect.quantity in ("position", "velocity"),
+    }[subject]
+    if not fits:
+        whose = f"of a {subject}" if subject else "without a body or joint"
+        raise refuse("SC207", f"there is no `{expect.quantity}` {whose}", "", "quantity")

@@ -1,0 +1,156 @@
+"""pydantic's errors to faults: code, words, and the place from the tree."""
+
+from pydantic import ValidationError
+
+from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.nodes import Mark, Node, Step, child, locate
+from simcli.spec.quantities import Part, spell
+from simcli.spec.scopes import Failed, place
+
+_TYPES = {
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "dataclass_type": "a mapping",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "larger than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def report(
+    error: ValidationError,
+    node: Node,
+    prefix: tuple[Step, ...],
+    faults: Faults,
+    key_mark: Mark | None = None,
+    model: type[Part] | None = None,
+) -> None:
+    """Turn every error of a validation into a fault.
+
+    Args:
+        error: of the data of `node`.
+        node: the tree that was validated.
+        prefix: its path.
+        faults: collects.
+        key_mark: place of the node's own key, for faults of the node as a whole.
+        model: schema class of the node, for the names of known keys.
+    """
+    for one in error.errors(include_url=False):
+        if isinstance(one["input"], Failed):
+            continue
+        _report_one(one, node, prefix, faults, key_mark)
+
+
+def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults, key_mark: Mark | None) -> None:
+    kind, context = one["type"], one.get("ctx", {})
+    steps = real_steps(node, one["loc"])
+    on_key = kind == "extra_forbidden"
+    extra = [step for step in context.get("at", "").split(".") if step] if kind.startswith("SC") else []
+    where = locate(node, [*steps, *extra], on_key)
+    full = (*prefix, *steps)
+    if not steps and not extra and key_mark is not None:
+        where = place(key_mark)
+    path = _dotted((*prefix, *steps, *extra))
+    where = type(where)(where.file, where.line, where.column, where.length, path)
+    code, message, hint = _words(one, full, _last_key(one["loc"]))
+    faults.add(code, message, where, hint)
+
+
+def real_steps(node: Node, loc: tuple) -> list[Step]:
+    """The steps of a pydantic location that are in the tree; tags of unions and the like are passed over."""
+    steps: list[Step] = []
+    for step in loc:
+        below = child(node, step)
+        if below is not None:
+            steps.append(step)
+            node = below
+    return steps
+
+
+def _last_key(loc: tuple) -> str:
+    return str(loc[-1]) if loc else ""
+
+
+def _dotted(steps: tuple[Step, ...]) -> str:
+    from simcli.spec.nodes import format_path
+
+    return format_path(steps)
+
+
+def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
+    """Code, message and hint of one error."""
+    kind, context, value = one["type"], one.get("ctx", {}), one["input"]
+    if kind.startswith("SC"):
+        return kind, context["message"], context.get("hint", "")
+    if kind == "extra_forbidden":
+        return _unknown_key(path, key)
+    if kind == "missing":
+        return "SC202", f"`{key}` is missing in {owner(path)}", "add it"
+    if kind == "union_tag_not_found":
+        return "SC202", f"`type` is missing in {owner(path)}", "add it"
+    if kind in ("union_tag_invalid", "literal_error"):
+        expected = context.get("expected_tags") or context.get("expected", "")
+        names = [name.strip(" '") for name in expected.replace(" or ", ", ").split(",")]
+        given = context.get("tag", value)
+        hint = did_you_mean(str(given), names, "allowed")
+        return "SC206", f"{spell(given)} is not a value of `{_key_of(path, kind)}`", hint
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return (
+            "SC231",
+            f"`{_key_of(path)}` is {spell(value)}, but must be {words} {context[name]:g}",
+            "change the value",
+        )
+    if kind == "finite_number":
+        return "SC106", f"`{_key_of(path)}` is not a finite number", "write a finite number"
+    if kind in _TYPES:
+        return "SC203", f"`{_key_of(path)}` must be {_TYPES[kind]}, not {spell(value)}", ""
+    if kind in ("too_short", "too_long", "string_too_short"):
+        return "SC205", f"`{_key_of(path)}` has the wrong number of entries", one["msg"]
+    return "SC203", f"`{_key_of(path)}`: {one['msg'][0].lower()}{one['msg'][1:]}", ""
+
+
+def _key_of(path: tuple[Step, ...], kind: str = "") -> str:
+    name = (
+        "type" if kind == "union_tag_invalid" else next((str(s) for s in reversed(path) if isinstance(s, str)), "scene")
+    )
+    return name
+
+
+_SINGULAR = {
+    "bodies": "body", "joints": "joint", "materials": "material", "forces": "force", "signals": "signal",
+    "shapes": "shape", "instances": "instance", "replicate": "replica", "models": "model", "points": "point",
+}  # fmt: skip
+
+
+def owner(path: tuple[Step, ...]) -> str:
+    """A path in words: `body `crank``, `pose of body `crank``, or the dotted path."""
+    named = ""
+    rest = path
+    if len(path) >= 2 and path[0] in _SINGULAR:
+        named = f"{_SINGULAR[path[0]]} `{path[1]}`"
+        rest = path[2:]
+    if not path:
+        return "the scene"
+    if not rest:
+        return named
+    inner = f"`{_dotted(tuple(rest))}`"
+    return f"{inner} of {named}" if named else inner
+
+
+def _unknown_key(path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
+    from simcli.spec.keys import known_keys
+
+    parent = tuple(path[:-1])
+    names = known_keys(parent)
+    return "SC204", f"unknown key `{key}` in {owner(parent)}", did_you_mean(key, names, "keys")
