@@ -1,0 +1,162 @@
+"""What `simcli show` says of a model: its tree, the layout of its coordinates, its degrees of freedom.
+
+Plain lists and dictionaries that can be written as JSON, and lines of text made from them.
+"""
+
+import numpy as np
+
+from simcli.model.joints import CATALOGUE, TYPE_NAME
+from simcli.model.mobility import bilateral_rows, loop_ranks
+from simcli.model.tables import WORLD, JointKind, Model
+
+Q_UNITS = {"quaternion": ("1",) * 4, "pose": ("m",) * 3 + ("1",) * 4}
+POSE_LETTERS = {"quaternion": ("qx", "qy", "qz", "qw"), "pose": ("px", "py", "pz", "qx", "qy", "qz", "qw")}
+
+
+def joint_type(model: Model, joint: int) -> str:
+    """Type of a joint as scenes spell it."""
+    return TYPE_NAME[JointKind(model.joints.kind[joint])]
+
+
+def tree(model: Model) -> list[dict]:
+    """The spanning tree, nested.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        One entry per tree joint: joint, type, body, inverted (the tree runs from its child to its parent), children.
+    """
+    entries: dict[int, dict] = {}
+    roots: list[dict] = []
+    for k in range(model.n_links):
+        body = int(model.links.body[k])
+        if body < 0:
+            continue
+        j = int(model.links.joint[k])
+        inverted = int(model.joints.parent[j]) == body
+        entry = {"joint": model.joints.name[j], "type": joint_type(model, j), "body": model.bodies.name[body],
+                 "inverted": inverted, "children": []}  # fmt: skip
+        inner = int(model.joints.child[j] if inverted else model.joints.parent[j])
+        entries[body] = entry
+        (roots if inner == WORLD else entries[inner]["children"]).append(entry)
+    return roots
+
+
+def loops(model: Model) -> list[dict]:
+    """Joints outside the tree: joint, type, parent, child."""
+    names = ("world", *model.bodies.name)
+    return [
+        {
+            "joint": model.joints.name[j],
+            "type": joint_type(model, j),
+            "parent": names[model.joints.parent[j] + 1],
+            "child": names[model.joints.child[j] + 1],
+        }
+        for j in range(model.n_joints)
+        if not model.joints.is_tree[j]
+    ]
+
+
+def tree_lines(model: Model) -> list[str]:
+    """The tree as indented text, then the joints that close loops."""
+    lines = ["world"]
+
+    def add(entries: list[dict], depth: int) -> None:
+        for entry in entries:
+            arrow = "<-" if entry["inverted"] else "->"
+            lines.append(f"{'  ' * depth}{entry['joint']} ({entry['type']}) {arrow} {entry['body']}")
+            add(entry["children"], depth + 1)
+
+    add(tree(model), 1)
+    closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model)]
+    return lines + (["closing loops:", *closing] if closing else [])
+
+
+def layout(model: Model) -> dict[str, list[dict]]:
+    """What stands at each place of joint_q and joint_qd.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        `joint_q` and `joint_qd`: lists of index, label, joint, type, unit, initial value in world 0.
+    """
+    out: dict[str, list[dict]] = {"joint_q": [], "joint_qd": []}
+    for j, name in enumerate(model.joints.name):
+        entry = CATALOGUE[joint_type(model, j)]
+        n_linear, n_angular = (int(n) for n in model.joints.dof_dim[j])
+        scalar = ("m",) * n_linear + ("rad",) * n_angular
+        units = {"joint_q": Q_UNITS.get(entry.coordinates, scalar), "joint_qd": [f"{unit}/s" for unit in scalar]}
+        if entry.coordinates == "slots":
+            units = {"joint_q": ("",) * 2, "joint_qd": ("",) * 2}
+        starts = {"joint_q": model.joints.q_start[j], "joint_qd": model.joints.qd_start[j]}
+        labels = {"joint_q": model.dofs.q_label, "joint_qd": model.dofs.label}
+        values = {"joint_q": model.joint_q, "joint_qd": model.joint_qd}
+        letters = POSE_LETTERS.get(entry.coordinates)
+        for key, rows in out.items():
+            for i, unit in enumerate(units[key]):
+                index = int(starts[key]) + i
+                value = float(values[key][0, index])
+                row = {"index": index, "label": labels[key][index], "joint": name, "type": joint_type(model, j),
+                       "unit": unit, "initial": value if np.isfinite(value) else None}  # fmt: skip
+                if key == "joint_q" and letters:
+                    row["component"] = letters[i]
+                rows.append(row)
+    return out
+
+
+def layout_lines(model: Model) -> list[str]:
+    """The layout as a table of text."""
+    lines = []
+    for key, rows in layout(model).items():
+        width = max((len(row["label"]) for row in rows), default=0)
+        lines.append(f"{key} ({len(rows)})")
+        for row in rows:
+            initial = "" if row["initial"] is None else f"{row['initial']:.6g}"
+            component = row.get("component", "")
+            lines.append(f"  {row['index']:4d}  {row['label']:<{width}}  {component:<2}  {row['unit']:<5}  {initial}")
+    return lines
+
+
+def freedom(model: Model) -> dict:
+    """Degrees of freedom at the initial configuration of world 0.
+
+    Args:
+        model: the tables.
+
+    Returns:
+        `tree_dofs`: dofs of the tree; `rows`: bilateral rows of the loop joints; `rank`: independent ones among them;
+        `dof`: tree_dofs - rank; `joints`: per joint name, type, dofs, rows, in_tree; `redundant`: per loop joint with
+        dependent rows, how many and the loop joints that they depend on.
+    """
+    ranks = loop_ranks(model)
+    joints = []
+    tree_dofs = 0
+    for j, name in enumerate(model.joints.name):
+        type_name = joint_type(model, j)
+        in_tree = bool(model.joints.is_tree[j])
+        dofs = int(model.joints.dof_dim[j].sum())
+        tree_dofs += dofs if in_tree else 0
+        rows = len(bilateral_rows(model, j))
+        joints.append({"joint": name, "type": type_name, "dofs": dofs, "rows": rows, "in_tree": in_tree})
+    rows = sum(one.rows for one in ranks)
+    rank = sum(one.rank for one in ranks)
+    short = [one for one in ranks if one.rows > one.rank]
+    redundant = [{"joint": one.joint, "rows": one.rows - one.rank, "with": one.before} for one in short]
+    return {"tree_dofs": tree_dofs, "rows": rows, "rank": rank, "dof": tree_dofs - rank, "joints": joints,
+            "redundant": redundant}  # fmt: skip
+
+
+def freedom_lines(model: Model) -> list[str]:
+    """The degrees of freedom as text."""
+    data = freedom(model)
+    lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent loop rows"]
+    width = max((len(one["joint"]) for one in data["joints"]), default=0)
+    for one in data["joints"]:
+        place = "tree" if one["in_tree"] else "loop"
+        lines.append(f"  {one['joint']:<{width}}  {one['type']:<11}  {place}  dofs {one['dofs']}  rows {one['rows']}")
+    for one in data["redundant"]:
+        among = f", given {', '.join(one['with'])}" if one["with"] else ""
+        lines.append(f"redundant: {one['rows']} row(s) of {one['joint']} say nothing new{among}")
+    return lines
