@@ -8,10 +8,11 @@ from pathlib import Path
 from simcli.errors import SceneError, Where
 from simcli.spec.faults import Faults, did_you_mean
 from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
-from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, child, format_path, locate, parse_path, replace
+from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, locate, parse_path, replace
 from simcli.spec.scopes import place
 
 SET = "--set"
+VARY = "batch.vary."
 MAX_INCLUDES = 1000
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
 NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
@@ -216,7 +217,7 @@ def apply_sets(document: Document, sets: list[str], faults: Faults) -> None:
         text = text.replace("\n", " ").replace("\r", " ")
         key, equals, value = text.partition("=")
         key_mark = Mark(SET, number, 1, max(1, len(key)))
-        steps = parse_path(key.strip())
+        steps = override_path(key.strip())
         if not equals or steps is None:
             faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), "write --set joints.pin.q=0.5")
             continue
@@ -233,6 +234,13 @@ def apply_sets(document: Document, sets: list[str], faults: Faults) -> None:
         root = put(document.root, steps, node, key_mark, faults)
         if root is not None:
             document.root = root
+
+
+def override_path(text: str) -> tuple[Step, ...] | None:
+    """Steps of the left side of an override; the keys of `batch.vary` are dotted paths themselves."""
+    if text.startswith(VARY) and len(text) > len(VARY):
+        return "batch", "vary", text.removeprefix(VARY)
+    return parse_path(text)
 
 
 def put(root: Table, steps: tuple, node: Node, key_mark: Mark, faults: Faults) -> Table | None:
