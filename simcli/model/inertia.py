@@ -37,7 +37,8 @@ class MassProperties:
             In the outer frame.
         """
         R = rot.quat_to_matrix(pose[..., 3:])
-        return MassProperties(self.mass, rot.pose_apply(pose, self.com), R @ self.inertia @ rot.transpose(R))
+        inertia = rot.multiply(rot.multiply(R, self.inertia), rot.transpose(R))
+        return MassProperties(self.mass, rot.pose_apply(pose, self.com), inertia)
 
 
 def shift_inertia(inertia_c: Array, mass: Array, offset: Array) -> Array:
@@ -56,7 +57,7 @@ def shift_inertia(inertia_c: Array, mass: Array, offset: Array) -> Array:
     Source: parallel-axis theorem. No deviation.
     """
     r = rot.skew(np.asarray(offset, float))
-    return inertia_c - np.asarray(mass, float)[..., None, None] * (r @ r)
+    return inertia_c - np.asarray(mass, float)[..., None, None] * rot.multiply(r, r)
 
 
 def combine(parts: list[MassProperties]) -> MassProperties:
@@ -82,41 +83,42 @@ def _solid(volume: Array, moments: tuple[Array, Array, Array], z: Array | float 
 
 def _sphere(size: Array) -> MassProperties:
     r = size[..., 0]
-    mass = 4.0 / 3.0 * np.pi * r**3
-    return _solid(mass, (0.4 * mass * r**2,) * 3)
+    mass = 4.0 / 3.0 * np.pi * r * r * r
+    return _solid(mass, (0.4 * mass * r * r,) * 3)
 
 
 def _box(size: Array) -> MassProperties:
     x, y, z = (size[..., i] ** 2 for i in range(3))
-    mass = size.prod(axis=-1)
+    mass = size[..., 0] * size[..., 1] * size[..., 2]
     return _solid(mass, (mass * (y + z) / 12.0, mass * (z + x) / 12.0, mass * (x + y) / 12.0))
 
 
 def _capsule(size: Array) -> MassProperties:
     r, length = size[..., 0], size[..., 1]
-    tube, caps = np.pi * r**2 * length, 4.0 / 3.0 * np.pi * r**3
+    tube, caps = np.pi * r * r * length, 4.0 / 3.0 * np.pi * r * r * r
     # a cap is half a sphere: its own moment about the plane through its flat side, moved out by length / 2
-    across = tube * (length**2 / 12.0 + r**2 / 4.0) + caps * (0.4 * r**2 + length**2 / 4.0 + 0.375 * length * r)
-    return _solid(tube + caps, (across, across, 0.5 * tube * r**2 + 0.4 * caps * r**2))
+    across = tube * (length * length / 12.0 + r * r / 4.0)
+    across = across + caps * (0.4 * r * r + length * length / 4.0 + 0.375 * length * r)
+    return _solid(tube + caps, (across, across, 0.5 * tube * r * r + 0.4 * caps * r * r))
 
 
 def _cylinder(size: Array) -> MassProperties:
     r, length = size[..., 0], size[..., 1]
-    mass = np.pi * r**2 * length
-    across = mass * (3.0 * r**2 + length**2) / 12.0
-    return _solid(mass, (across, across, 0.5 * mass * r**2))
+    mass = np.pi * r * r * length
+    across = mass * (3.0 * r * r + length * length) / 12.0
+    return _solid(mass, (across, across, 0.5 * mass * r * r))
 
 
 def _cone(size: Array) -> MassProperties:
     r, length = size[..., 0], size[..., 1]
-    mass = np.pi * r**2 * length / 3.0
-    across = mass * (0.15 * r**2 + 0.0375 * length**2)
-    return _solid(mass, (across, across, 0.3 * mass * r**2), -0.25 * length)
+    mass = np.pi * r * r * length / 3.0
+    across = mass * (0.15 * r * r + 0.0375 * length * length)
+    return _solid(mass, (across, across, 0.3 * mass * r * r), -0.25 * length)
 
 
 def _ellipsoid(size: Array) -> MassProperties:
     x, y, z = (size[..., i] ** 2 for i in range(3))
-    mass = 4.0 / 3.0 * np.pi * size.prod(axis=-1)
+    mass = 4.0 / 3.0 * np.pi * size[..., 0] * size[..., 1] * size[..., 2]
     return _solid(mass, (mass * (y + z) / 5.0, mass * (z + x) / 5.0, mass * (x + y) / 5.0))
 
 

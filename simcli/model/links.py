@@ -83,7 +83,7 @@ class _Chain:
         back = self._joint_links(part, step, rotation, offset)
         self.links[-1].body = step.outer
         self.tip[step.outer] = len(self.links) - 1
-        B = back @ rot.transpose(rot.quat_to_matrix(outer_anchor[..., 3:]))
+        B = rot.multiply(back, rot.transpose(rot.quat_to_matrix(outer_anchor[..., 3:])))
         self.body_rotation[step.outer] = B
         self.body_offset[step.outer] = -rot.turn(B, outer_anchor[..., :3])
 
@@ -93,7 +93,7 @@ class _Chain:
         if body == WORLD:
             return rotation, offset
         B = self.body_rotation[body]
-        return B @ rotation, self.body_offset[body] + rot.turn(B, offset)
+        return rot.multiply(B, rotation), self.body_offset[body] + rot.turn(B, offset)
 
     def _joint_links(self, part: JointPart, step: Step, rotation: Array, offset: Array) -> Array:
         """Append the links; return the rotation from the last link's frame back to the joint's outer frame."""
@@ -109,7 +109,7 @@ class _Chain:
         before = rotation
         for element in elements:
             Z = rot.frame_along(element.axis)
-            self._push(step, LinkKind.HELIX, element.dof, 1, before @ Z, offset, element)
+            self._push(step, LinkKind.HELIX, element.dof, 1, rot.multiply(before, Z), offset, element)
             before, offset = rot.transpose(Z), np.zeros((1, 3))
         return before
 
@@ -189,6 +189,6 @@ def build_links(
 
 def _link_inertia(body: BodyPart, B: Array, b: Array) -> tuple[Array, ...]:
     """Mass properties of a body in the frame of its link."""
-    turned = B @ body.inertia @ rot.transpose(B)
+    turned = rot.multiply(rot.multiply(B, body.inertia), rot.transpose(B))
     six = np.stack([0.5 * (turned[..., i, k] + turned[..., k, i]) for i, k in SIX], axis=-1)
     return body.mass, b + rot.turn(B, body.com), six, B, b

@@ -34,7 +34,7 @@ def link_poses(links: Links, joint_q: Array) -> tuple[Array, Array]:
         elif links.kind[k] == LinkKind.FREE:
             turn = rot.quat_to_matrix(q[:, 3:7])
             move = move + rot.turn(C, q[:, :3])
-        R.append(R_p @ C @ turn)
+        R.append(rot.multiply(rot.multiply(R_p, C), turn))
         o.append(o_p + rot.turn(R_p, move))
     lead = max((len(a) for a in [*R, *o]), default=1)
     R = np.array([np.broadcast_to(a, (lead, 3, 3)) for a in R]).reshape(-1, lead, 3, 3)
@@ -56,7 +56,7 @@ def body_poses(model: Model, joint_q: Array) -> tuple[Array, Array]:
     R, o = R[links.tip], o[links.tip]
     B = np.moveaxis(links.body_rotation[:, links.tip], 0, 1)
     b = np.moveaxis(links.body_offset[:, links.tip], 0, 1)
-    return R @ B, o + rot.turn(R, b)
+    return rot.multiply(R, B), o + rot.turn(R, b)
 
 
 def motion_subspace(links: Links, k: int) -> Array:

@@ -2,7 +2,13 @@
 
 Quaternions are x y z w and unit; a pose is px py pz qx qy qz qw and maps coordinates of the inner frame to the outer:
 x_out = p + R(q) x_in. Nothing here knows bodies or joints.
+
+Sums are written out component by component and sines are taken one by one: numpy's own products of stacked matrices
+and its vectorised sines may round differently with the number and stride of the stacked items, and a world must come
+out the same alone and in any batch.
 """
+
+import math
 
 import numpy as np
 
@@ -20,7 +26,7 @@ def dot(a: Array, b: Array) -> Array:
     Returns:
         (...).
     """
-    return (a * b).sum(axis=-1)
+    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -53,6 +59,10 @@ def skew(v: Array) -> Array:
     return np.stack(rows, axis=-1).reshape(*v.shape[:-1], 3, 3)
 
 
+def _square(v: Array) -> Array:
+    return sum(v[..., i] * v[..., i] for i in range(v.shape[-1]))
+
+
 def unit(v: Array) -> Array:
     """Vector of length one in the same direction.
 
@@ -65,7 +75,7 @@ def unit(v: Array) -> Array:
     v = np.asarray(v, dtype=float)
     largest = np.abs(v).max(axis=-1, keepdims=True)  # against overflow of the squares
     v = v / largest
-    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True))
+    return v / np.sqrt(_square(v))[..., None]
 
 
 def turn(R: Array, v: Array) -> Array:
@@ -78,7 +88,20 @@ def turn(R: Array, v: Array) -> Array:
     Returns:
         (..., 3).
     """
-    return (R @ v[..., None])[..., 0]
+    return R[..., 0] * v[..., 0:1] + R[..., 1] * v[..., 1:2] + R[..., 2] * v[..., 2:3]
+
+
+def multiply(A: Array, B: Array) -> Array:
+    """Product of 3 x 3 matrices.
+
+    Args:
+        A: (..., 3, 3).
+        B: (..., 3, n).
+
+    Returns:
+        (..., 3, n).
+    """
+    return sum(A[..., :, i : i + 1] * B[..., i : i + 1, :] for i in range(3))
 
 
 def transpose(R: Array) -> Array:
@@ -151,7 +174,7 @@ def quat_to_matrix(q: Array) -> Array:
         [1], (..., 3, 3).
     """
     q = np.asarray(q, dtype=float)
-    scale = 2.0 / (q * q).sum(axis=-1)
+    scale = 2.0 / _square(q)
     x, y, z, w = (q[..., i] for i in range(4))
     xs, ys, zs = x * scale, y * scale, z * scale
     rows = (
@@ -204,8 +227,12 @@ def quat_from_axis_angle(axis: Array, angle: Array) -> Array:
     """
     half = 0.5 * np.asarray(angle, dtype=float)[..., None]
     axis = np.asarray(axis, dtype=float)
-    xyz = np.sin(half) * axis
-    return np.concatenate((xyz, np.broadcast_to(np.cos(half), (*xyz.shape[:-1], 1))), axis=-1)
+    xyz = _each(math.sin, half) * axis
+    return np.concatenate((xyz, np.broadcast_to(_each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
+
+
+def _each(function, values: Array) -> Array:
+    return np.array([function(x) for x in values.ravel().tolist()]).reshape(values.shape)
 
 
 def quat_from_rpy(rpy: Array) -> Array:

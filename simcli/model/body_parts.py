@@ -1,0 +1,229 @@
+"""Bodies of a scene: mass properties from what is written or from shapes, and the table of shapes."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.gather import Worlds
+from simcli.model.inertia import MassProperties, combine, shape_properties
+from simcli.model.links import pile
+from simcli.model.mechanism import BodyPart
+from simcli.model.mesh import MeshError, mesh_properties, read_mesh
+from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+
+MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
+SIZE_OF = {
+    "sphere": lambda s: (s.radius, 0.0, 0.0),
+    "box": lambda s: s.size,
+    "capsule": lambda s: (s.radius, s.length, 0.0),
+    "cylinder": lambda s: (s.radius, s.length, 0.0),
+    "cone": lambda s: (s.radius, s.length, 0.0),
+    "ellipsoid": lambda s: s.radii,
+}
+
+
+@lru_cache(maxsize=64)
+def _mesh_file(path: Path, changed: float) -> tuple[Array, Array]:
+    """Vertices and triangles of a file, read again only when it changed."""
+    vertices, faces = read_mesh(path)
+    vertices.setflags(write=False)
+    faces.setflags(write=False)
+    return vertices, faces
+
+
+def load_mesh(folder: Path, file: str, scale: tuple[float, ...]) -> tuple[Array, Array]:
+    """Mesh of a shape.
+
+    Args:
+        folder: of the scene.
+        file: path relative to it.
+        scale: factors on x, y, z.
+
+    Returns:
+        Vertices [m], (n, 3), and triangles, (m, 3), counter-clockwise seen from outside also if the scale mirrors.
+
+    Raises:
+        MeshError: the file cannot be read.
+    """
+    path = folder / file
+    vertices, faces = _mesh_file(path, path.stat().st_mtime if path.exists() else 0.0)
+    factors = np.array(scale, float)
+    return vertices * factors, faces[:, ::-1] if factors.prod() < 0.0 else faces
+
+
+def pose_of(worlds: Worlds, get) -> Array:
+    """Pose of all worlds.
+
+    Args:
+        worlds: the scenes.
+        get: reads a PoseSpec from a scene.
+
+    Returns:
+        [m, 1], (W|1, 7).
+    """
+    return worlds.numbers(lambda s: (*get(s).xyz, *get(s).quat_xyzw), (7,))
+
+
+class ShapeReader:
+    """Reads shapes of bodies and of the world once, for their mass and for the table."""
+
+    def __init__(self, worlds: Worlds, folder: Path):
+        self.worlds, self.folder = worlds, folder
+        self.columns: dict[str, list] = {
+            name: [] for name in ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces")
+        }
+
+    def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
+        """Add one shape to the table.
+
+        Args:
+            get: reads it from a scene.
+            path: its dotted path.
+            name: its name in the table.
+            body: body index or WORLD.
+            needs_mass: False: an open mesh will do.
+
+        Returns:
+            Mass properties in the body frame for density one; None for planes, terrain and meshes without.
+        """
+        shape = get(self.worlds.first)
+        kind = ShapeKind[shape.type.upper()]
+        pose = self._pose(get, kind)
+        size, vertices, faces = np.zeros((1, 3)), np.zeros((0, 3)), np.zeros((0, 3), np.int32)
+        solid = None
+        if shape.type in SIZE_OF:
+            size = self.worlds.numbers(lambda s: SIZE_OF[shape.type](get(s)), (3,))
+            solid = shape_properties(kind, size)
+        elif kind == ShapeKind.MESH:
+            scale = self.worlds.common(lambda s: get(s).scale, f"{path}.scale")
+            vertices, faces, solid = self._mesh(shape.file, scale, path, needs_mass)
+        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces)
+        for column, value in zip(self.columns.values(), row, strict=True):
+            column.append(value)
+        return None if solid is None else solid.placed(pose)
+
+    def _pose(self, get, kind: ShapeKind) -> Array:
+        pose = pose_of(self.worlds, lambda s: get(s).pose)
+        if kind != ShapeKind.PLANE:
+            return pose
+        normal = rot.unit(self.worlds.numbers(lambda s: get(s).normal, (3,)))
+        offset = self.worlds.numbers(lambda s: get(s).offset)
+        own = rot.make_pose(offset[:, None] * normal, rot.matrix_to_quat(rot.frame_along(normal)))
+        return rot.pose_compose(pose, own)
+
+    def _mesh(self, file: str, scale, path: str, needs_mass: bool) -> tuple[Array, Array, MassProperties | None]:
+        try:
+            vertices, faces = load_mesh(self.folder, file, scale)
+            if not needs_mass:
+                return vertices, faces, None
+            one = mesh_properties(vertices, faces)
+            return vertices, faces, MassProperties(one.mass[None], one.com[None], one.inertia[None])
+        except MeshError as error:
+            self.worlds.fault("SC453", f"{path}.file", f"{file}: {error}", error.hint)
+            return np.zeros((0, 3)), np.zeros((0, 3), np.int32), None
+
+    def table(self) -> Shapes:
+        """All shapes read so far."""
+        c = self.columns
+        return Shapes(
+            name=tuple(c["name"]),
+            kind=np.array(c["kind"], np.int32),
+            body=np.array(c["body"], np.int32),
+            size=pile(c["size"], (3,)),
+            pose=pile(c["pose"], (7,)),
+            collide=np.array(c["collide"], bool),
+            vertices=tuple(c["vertices"]),
+            faces=tuple(c["faces"]),
+        )
+
+
+def _density(spec, shape) -> float | None:
+    if shape.density is not None:
+        return shape.density
+    material = spec.materials.get(shape.material) if shape.material else None
+    return material.density if material else None
+
+
+def _from_shapes(worlds: Worlds, name: str, solids: dict[str, MassProperties]) -> MassProperties | None:
+    """Mass properties of a body's shapes: those with a density, or all alike if none has one."""
+    dense = [key for key in solids if _density(worlds.first, worlds.first.bodies[name].shapes[key]) is not None]
+    parts = [
+        solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense
+    ]
+    parts = parts or list(solids.values())
+    return combine(parts) if parts else None
+
+
+def _written(body) -> tuple:
+    inertia = body.inertia and (body.inertia.diag is None, body.inertia.full is None, body.inertia.point)
+    shapes = [(key, shape.type, shape.material is None, shape.density is None) for key, shape in body.shapes.items()]
+    return body.mass is None, body.com is None, inertia, shapes, body.kinematic
+
+
+def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> BodyPart:
+    """One body, its pose left at the identity.
+
+    Args:
+        worlds: the scenes.
+        name: body name.
+        index: body index.
+        reader: takes its shapes.
+
+    Returns:
+        The part; mass properties as written, else from the shapes, scaled to the written mass.
+    """
+    path = f"bodies.{name}"
+    body = worlds.first.bodies[name]
+    worlds.common(lambda s: _written(s.bodies[name]), path)
+    solids = {}
+    for key in body.shapes:
+        get = lambda s, key=key: s.bodies[name].shapes[key]  # noqa: E731
+        needs_mass = body.mass is None or body.inertia is None
+        solid = reader.read(get, f"{path}.shapes.{key}", f"{name}/{key}", index, needs_mass)
+        if solid is not None:
+            solids[key] = solid
+    whole = _from_shapes(worlds, name, solids)
+    mass = com = inertia = None
+    if whole is not None:
+        mass, com, inertia = whole.mass, whole.com, whole.inertia
+    if body.mass is not None:
+        given = worlds.numbers(lambda s: s.bodies[name].mass)
+        inertia = None if inertia is None else inertia * (given / mass)[:, None, None]
+        mass = given
+    if body.com is not None:
+        com = worlds.numbers(lambda s: s.bodies[name].com, (3,))
+    if body.inertia is not None:
+        inertia = _written_inertia(worlds, name)
+        com = np.zeros((1, 3)) if body.com is None else com
+    if mass is None or inertia is None:
+        message = f"body `{name}` has neither inertia nor shapes that have a mass"
+        worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
+        mass, inertia = np.ones(1), np.eye(3)[None]
+    com = np.zeros((1, 3)) if com is None else com
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic)
+
+
+def _written_inertia(worlds: Worlds, name: str) -> Array:
+    if worlds.first.bodies[name].inertia.matrix() is None:
+        message = f"body `{name}` has the inertia of a planar body, about the normal only"
+        worlds.fault("SC457", f"bodies.{name}.inertia", message, "write {diag: [Ixx, Iyy, Izz]}")
+        return np.eye(3)[None]
+    return worlds.numbers(lambda s: s.bodies[name].inertia.matrix(), (3, 3))
+
+
+def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
+    """All bodies in file order, then the shapes of the world into the reader's table.
+
+    Args:
+        worlds: the scenes.
+        reader: takes the shapes.
+
+    Returns:
+        The parts, poses left at the identity.
+    """
+    parts = [body_part(worlds, name, index, reader) for index, name in enumerate(worlds.first.bodies)]
+    for key in worlds.first.world.shapes:
+        reader.read(lambda s, key=key: s.world.shapes[key], f"world.shapes.{key}", key, WORLD, needs_mass=False)
+    return parts

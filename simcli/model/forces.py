@@ -1,0 +1,135 @@
+"""Forces of a scene: springs, wrenches, efforts on joints; and the named points of bodies."""
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.gather import Worlds
+from simcli.model.links import pile
+from simcli.model.mechanism import BodyPart, JointPart
+from simcli.model.reference import body_poses
+from simcli.model.tables import WORLD, Array, Model, Points, Springs, Wrenches
+
+
+def _of_type(worlds: Worlds, type_name: str) -> list[str]:
+    return [name for name, force in worlds.first.forces.items() if force.type == type_name]
+
+
+def read_points(worlds: Worlds) -> Points:
+    """Named points of all bodies, as `crank/b`.
+
+    Args:
+        worlds: the scenes.
+
+    Returns:
+        The table.
+    """
+    bodies = worlds.first.bodies
+    keys = [(b, name, point) for b, (name, body) in enumerate(bodies.items()) for point in body.points]
+    positions = [worlds.numbers(lambda s, n=n, p=p: s.bodies[n].points[p], (3,)) for _, n, p in keys]
+    return Points(
+        name=tuple(f"{name}/{point}" for _, name, point in keys),
+        body=np.array([b for b, _, _ in keys], np.int32),
+        position=pile(positions, (3,)),
+    )
+
+
+def _end(spec, end) -> tuple[float, ...]:
+    """Place of a spring's end in its body or in the world."""
+    if end.world is not None:
+        return end.world
+    return end.at if end.point is None else spec.bodies[end.body].points[end.point]
+
+
+def read_springs(worlds: Worlds, model: Model) -> Springs:
+    """Springs.
+
+    Args:
+        worlds: the scenes.
+        model: its bodies and initial state give the rest lengths that are not written.
+
+    Returns:
+        The table.
+    """
+    names = _of_type(worlds, "spring")
+    index = {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    forces = [worlds.first.forces[name] for name in names]
+    bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
+    points = [
+        worlds.numbers(lambda s, n=name: [_end(s, s.forces[n].a), _end(s, s.forces[n].b)], (2, 3)) for name in names
+    ]
+    columns = {
+        key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
+        for key in ("stiffness", "damping")
+    }
+    rest = [
+        _span(model, body, point) if force.rest_length is None
+        else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
+        for name, force, body, point in zip(names, forces, bodies, points, strict=True)
+    ]  # fmt: skip
+    return Springs(
+        name=tuple(names),
+        body=np.array(bodies, np.int32).reshape(-1, 2),
+        point=pile(points, (2, 3)),
+        rest_length=pile(rest, ()),
+        slack=np.array([force.slack for force in forces], bool),
+        **columns,
+    )
+
+
+def _span(model: Model, body: list[int], point: Array) -> Array:
+    """Distance of two points at t = 0, (W|1,)."""
+    R, x = body_poses(model, model.joint_q)
+    ends = [
+        point[:, i] if b == WORLD else x[b] + rot.turn(R[b], point[:, i]) for i, b in enumerate(body)
+    ]  # fmt: skip
+    gap = ends[1] - ends[0]
+    return np.sqrt(rot.dot(gap, gap))
+
+
+def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
+    """Constant wrenches.
+
+    Args:
+        worlds: the scenes.
+        bodies: give the centres of mass.
+
+    Returns:
+        The table.
+    """
+    names = _of_type(worlds, "wrench")
+    index = {body.name: b for b, body in enumerate(bodies)}
+    forces = [worlds.first.forces[name] for name in names]
+    at = [
+        bodies[index[force.body]].com if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
+        for name, force in zip(names, forces, strict=True)
+    ]
+    vectors = {
+        key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names], (3,))
+        for key in ("force", "torque")
+    }
+    return Wrenches(
+        name=tuple(names),
+        body=np.array([index[force.body] for force in forces], np.int32),
+        point=pile(at, (3,)),
+        follows=np.array([force.frame == "body" for force in forces], bool),
+        **vectors,
+    )
+
+
+def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
+    """Add the constant efforts on joints.
+
+    Args:
+        worlds: the scenes.
+        parts: completed in place.
+    """
+    by_name = {part.name: part for part in parts}
+    for name in _of_type(worlds, "torque"):
+        force = worlds.first.forces[name]
+        part = by_name[force.joint]
+        if len(force.value) != part.n_qd:
+            message = f"force `{name}` has {len(force.value)} values, joint `{part.name}` has {part.n_qd} dofs"
+            worlds.fault("SC463", f"forces.{name}.value", message, f"write {part.n_qd} numbers")
+            continue
+        value = worlds.numbers(lambda s, n=name: s.forces[n].value, (part.n_qd,))
+        part.effort = value if part.effort is None else part.effort + value
