@@ -1,0 +1,201 @@
+"""Channels: any recorded number by a name that a person would write.
+
+    energy.total                    an energy [J]
+    diag.status, diag.residual      diagnostics
+    joint.pin.q                     q, qd, qdd, effort, wrench of a joint
+    body.upper.position             position, orientation, velocity, angular_velocity of a body
+    point.upper/tip.position        position, velocity of a named point
+
+Patterns take several at once: `joint.arm*.q`. The plural (`joints.pin.q`, as in the scene's paths) means the same.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from simcli.records.reader import Trajectory
+
+XYZ = ("x", "y", "z")
+QUATERNION = ("x", "y", "z", "w")
+WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
+# group -> quantity -> labels of the components and their unit; a joint's own coordinates have those of the model
+QUANTITIES = {
+    "joint": {"q": (), "qd": (), "qdd": (), "effort": (), "wrench": (WRENCH, ("N",) * 3 + ("N m",) * 3)},
+    "body": {
+        "position": (XYZ, ("m",) * 3),
+        "orientation": (QUATERNION, ("1",) * 4),
+        "velocity": (XYZ, ("m/s",) * 3),
+        "angular_velocity": (XYZ, ("rad/s",) * 3),
+    },
+    "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
+}
+SCALARS = ("energy", "diag")
+# quantity of a joint -> offsets and units in /model, and what its unit has beyond them
+COORDINATES = {
+    "q": ("q_start", "q_unit", ""),
+    "qd": ("qd_start", "qd_unit", ""),
+    "qdd": ("qd_start", "qd_unit", "^2"),
+    "effort": ("qd_start", "effort_unit", ""),
+}
+PLURAL = {"joints": "joint", "bodies": "body", "points": "point"}
+MAX_JOINTS = 6  # drawn when no channel is named
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a channel's numbers lie.
+
+    Attributes:
+        name: the channel.
+        column: lazily read, (F, W) or (F, W, n).
+        labels: one per component, `joint.pin.q` or `body.rod.position.x`.
+        units: one per component.
+    """
+
+    name: str
+    column: Any
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+
+    def read(self, frames: slice, worlds: Sequence[int] | None = None) -> np.ndarray:
+        """Numbers of some frames, (F, W, n) float64; of all worlds if none are named."""
+        if worlds is None:
+            block = self.column[frames]
+        else:
+            block = np.stack([self.column[frames, world] for world in worlds], axis=1)
+        return np.asarray(block, np.float64).reshape(*block.shape[:2], len(self.labels))
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Numbers of one channel.
+
+    Attributes:
+        name: the channel.
+        time: [s], (F,).
+        worlds: numbers of the worlds, W of them.
+        values: (F, W, n), in `units`.
+        labels: (n,).
+        units: (n,).
+    """
+
+    name: str
+    time: np.ndarray
+    worlds: tuple[int, ...]
+    values: np.ndarray
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+
+
+def locate(trajectory: "Trajectory", name: str) -> list[Source]:
+    """Find the channels that a name or pattern means.
+
+    Raises:
+        UsageError: there is no such channel; the message has the nearest one.
+    """
+    wanted = canonical(name)
+    if _column(trajectory, wanted) is not None:
+        return [_source(trajectory, wanted)]
+    found = [known for known in available(trajectory) if fnmatchcase(known, wanted)]
+    if not found:
+        near = get_close_matches(wanted, available(trajectory), n=1)
+        guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
+        raise UsageError(f"no channel `{name}` in {trajectory.path}: {guess}")
+    return [_source(trajectory, known) for known in found]
+
+
+def canonical(name: str) -> str:
+    """A channel's name with its first word in the singular."""
+    group, dot, rest = name.partition(".")
+    return PLURAL.get(group, group) + dot + rest
+
+
+def available(trajectory: "Trajectory") -> list[str]:
+    """Names of all channels that a file holds."""
+    subjects = {"joint": trajectory.joints, "body": trajectory.bodies, "point": trajectory.points}
+    names = [f"{group}.{quantity}" for group in SCALARS for quantity in dir(getattr(trajectory, group))]
+    for group, quantities in QUANTITIES.items():
+        names += [f"{group}.{subject}.{quantity}" for subject in subjects[group] for quantity in quantities]
+    return [name for name in names if _column(trajectory, name) is not None]
+
+
+def default_channels(trajectory: "Trajectory") -> list[str]:
+    """What is drawn when nothing is named: a few joint coordinates, and the energy."""
+    found = available(trajectory)
+    joints = [name for name in found if name.startswith("joint.") and name.endswith(".q")]
+    energy = [name for name in found if name in ("energy.total", "energy.drift")]
+    return (joints[:MAX_JOINTS] + energy) or found[:MAX_JOINTS]
+
+
+def default_columns(trajectory: "Trajectory") -> list[str]:
+    """What is exported when nothing is named: all joint coordinates and velocities."""
+    found = available(trajectory)
+    return [name for name in found if name.startswith("joint.") and name.endswith((".q", ".qd"))] or found
+
+
+def read_channels(
+    trajectory: "Trajectory", names: Iterable[str], worlds: Sequence[int] = (0,), every: int = 1
+) -> list[Channel]:
+    """Read channels of some worlds, every N-th frame.
+
+    Raises:
+        UsageError: an unknown channel or world.
+    """
+    for world in worlds:
+        if not 0 <= world < trajectory.n_worlds:
+            raise UsageError(f"no world {world} in {trajectory.path}: it holds 0 to {trajectory.n_worlds - 1}")
+    sources = {source.name: source for name in names for source in locate(trajectory, name)}
+    frames = slice(0, trajectory.n_frames, every)
+    return [
+        Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units)
+        for name, source in sources.items()
+    ]
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    """`body.upper.position` as group, subject, quantity; scalars have no subject."""
+    group, _, rest = name.partition(".")
+    subject, _, quantity = rest.rpartition(".")
+    return group, subject, quantity
+
+
+def _column(trajectory: "Trajectory", name: str):
+    """The column of a channel, None if the file does not hold it."""
+    group, subject, quantity = _split(name)
+    if group not in SCALARS and quantity not in QUANTITIES.get(group, ()):
+        return None
+    try:
+        owner = getattr(trajectory, group) if group in SCALARS else getattr(trajectory, group)(subject)
+        column = getattr(owner, quantity)
+    except (UsageError, AttributeError):
+        return None
+    return column if column.size or not trajectory.n_frames else None
+
+
+def _source(trajectory: "Trajectory", name: str) -> Source:
+    """A channel that is there."""
+    group, subject, quantity = _split(name)
+    column = _column(trajectory, name)
+    if group in SCALARS:
+        return Source(name, column, (name,), (column.unit,))
+    if quantity in COORDINATES and group == "joint":
+        return Source(name, column, *_coordinates(trajectory, name, subject, quantity))
+    components, units = QUANTITIES[group][quantity]
+    return Source(name, column, tuple(f"{name}.{part}" for part in components), units)
+
+
+def _coordinates(trajectory: "Trajectory", name: str, joint: str, quantity: str) -> tuple[tuple[str, ...], ...]:
+    """Labels and units of a joint's own coordinates."""
+    offsets, unit, power = COORDINATES[quantity]
+    j = trajectory.joints.index(joint)
+    first, last = (int(at) for at in trajectory.model[offsets][j : j + 2])
+    units = tuple(f"{word}{power}" for word in trajectory.model[unit][first:last])
+    labels = (name,) if last - first == 1 else tuple(f"{name}.{k}" for k in range(last - first))
+    return labels, units

@@ -1,0 +1,53 @@
+"""What a run will take, before it starts: counts, size of the file, memory."""
+
+from typing import Any
+
+from simcli.model.tables import Model
+from simcli.records.chunks import frame_bytes
+from simcli.records.layout import selected
+from simcli.records.select import selection
+
+# Measured on small scenes: what a file and a process take before the first frame.
+FILE_OVERHEAD = 200_000  # [B]
+PROCESS_BYTES = 300_000_000  # [B], Taichi and LLVM
+BACKLOG_BYTES = 256 * 2**20  # [B], of blocks that wait for the writer
+STATE_COPIES = 4  # frames' worth of device state and of the block being filled
+
+
+def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -> dict[str, Any]:
+    """Counts and sizes of a run.
+
+    Args:
+        spec: the scene.
+        model: its numbers, all worlds.
+        schedule: steps and frames (`pipeline.Schedule`).
+        channels: channel groups that will be written.
+    """
+    axes = selection(model, spec.output.select or ())
+    per_frame = frame_bytes(selected(axes, channels), axes, spec.output.dtype)
+    n_frames = schedule.n_frames + 1
+    return {
+        "scene": spec.name,
+        "solver": spec.solver.type,
+        "precision": spec.solver.precision,
+        "bodies": model.n_bodies,
+        "joints": model.n_joints,
+        "dof": model.n_qd,
+        "worlds": model.n_worlds,
+        "dt": schedule.dt,
+        "steps": schedule.n_steps,
+        "steps_per_frame": schedule.steps_per_frame,
+        "frames": n_frames,
+        "channels": sorted(channels),
+        "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,
+        "memory_bytes": PROCESS_BYTES + min(per_frame * n_frames, BACKLOG_BYTES) + STATE_COPIES * per_frame,
+    }
+
+
+def table_bytes(model: Model) -> int:
+    """Bytes of all arrays of a model."""
+    total = 0
+    for table in vars(model).values():
+        arrays = vars(table).values() if hasattr(table, "__dataclass_fields__") else (table,)
+        total += sum(getattr(array, "nbytes", 0) for array in arrays)
+    return total

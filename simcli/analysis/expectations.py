@@ -1,0 +1,248 @@
+"""The `expect:` of a scene, judged per world on the finished trajectory.
+
+`max` is the largest magnitude of a channel over all frames (and components), `min` its smallest value. `at` takes the
+frame at that time, which must be a recorded one: nothing is interpolated. A world that failed meets no expectation; one
+that met `run.stop_when` is judged by the frames before its end.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.analysis.channels import Source, locate
+from simcli.errors import UsageError
+from simcli.model.snapshot import Status
+
+TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
+FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One expectation and what became of it in the world that is farthest from it.
+
+    Attributes:
+        text: the expectation in words.
+        passed: True if it holds in every world asked for.
+        world: the world that is farthest from it.
+        time: [s], of the frame that is farthest from it; NaN if there is none.
+        expected: what was asked for.
+        got: the number there; NaN if there is none.
+        difference: by how much: |got - expected|, or how far beyond the bound (negative: inside it).
+        failed_worlds: every world where it does not hold.
+        reason: why there is no number, "" if there is one.
+    """
+
+    text: str
+    passed: bool
+    world: int
+    time: float
+    expected: str
+    got: float
+    difference: float
+    failed_worlds: tuple[int, ...]
+    reason: str = ""
+
+    def row(self) -> tuple[str, ...]:
+        """Cells of the report: mark, expectation, world, time, expected, got, difference."""
+        mark = "ok" if self.passed else "FAILED"
+        more = f" (+{len(self.failed_worlds) - 1})" if len(self.failed_worlds) > 1 else ""
+        time = f"{self.time:g}" if math.isfinite(self.time) else "-"
+        got = self.reason or f"{self.got:.10g}"
+        off = f"{self.difference:.3g}" if math.isfinite(self.difference) else "-"
+        return mark, self.text, f"{self.world}{more}", time, self.expected, got, off
+
+    def as_dict(self) -> dict:
+        """For JSON."""
+        return {**vars(self), "failed_worlds": list(self.failed_worlds)}
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers that an expectation compares.
+
+    Attributes:
+        values: (W, n).
+        time: [s], (W,), of the frames they come from.
+        lost: (W,) True where there is nothing to compare: the world failed, or had ended.
+    """
+
+    values: np.ndarray
+    time: np.ndarray
+    lost: np.ndarray
+
+
+def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int]) -> list[Verdict]:
+    """Judge every expectation of a scene.
+
+    Args:
+        expectations: `spec.expect`.
+        trajectory: the finished run.
+        dt: [s], step.
+        world_numbers: number in the batch of each recorded world (one number when a world is replayed).
+
+    Returns:
+        a verdict per expectation that concerns a recorded world.
+    """
+    verdicts = []
+    for expect in expectations:
+        if expect.world is not None and expect.world not in world_numbers:
+            continue
+        try:
+            sources = locate(trajectory, channel_of(expect))
+        except UsageError as error:
+            verdicts.append(_unjudged(expect, world_numbers, f"not recorded: {error}"))
+            continue
+        verdicts.append(_judge(expect, sources, trajectory, dt, world_numbers))
+    return verdicts
+
+
+def channels_needed(expectations: Sequence) -> frozenset[str]:
+    """Keys of `output.channels` that must be recorded for the expectations of a scene to be judged."""
+    needed = set()
+    for expect in expectations:
+        name = channel_of(expect)
+        if name.startswith("energy."):
+            needed.add("energy")
+        elif name.endswith(".wrench"):
+            needed.add("reactions")
+        elif not name.startswith("diag."):  # diagnostics are in every file
+            needed.add("state")
+    return frozenset(needed)
+
+
+def channel_of(expect) -> str:
+    """The channel that an expectation looks at."""
+    if expect.at is None:
+        return expect.max or expect.min
+    for group in ("body", "joint", "point"):
+        name = getattr(expect, group)
+        if name is not None:
+            return f"{group}.{name}.{expect.quantity}"
+    return expect.quantity
+
+
+def describe(expect) -> str:
+    """An expectation in words, without its numbers."""
+    component = f"[{expect.component}]" if expect.component is not None else ""
+    name = channel_of(expect) + component
+    if expect.at is not None:
+        return f"{name} at {expect.at if expect.at == 'end' else f'{expect.at:g} s'}"
+    return f"max |{name}|" if expect.max else f"min {name}"
+
+
+def limits(expect) -> str:
+    """The numbers of an expectation in words."""
+    words = []
+    if expect.equals is not None:
+        numbers = ", ".join(f"{value:.10g}" for value in expect.equals)
+        words.append(f"{numbers} within {expect.within:g}")
+    if expect.below is not None:
+        words.append(f"< {expect.below:g}")
+    if expect.above is not None:
+        words.append(f"> {expect.above:g}")
+    return " and ".join(words)
+
+
+def nearest_frame(at: float | str, time: np.ndarray, dt: float) -> int | None:
+    """Index of the frame at a time, None if none is recorded there."""
+    if at == "end":
+        return len(time) - 1
+    index = int(np.argmin(np.abs(time - at)))
+    return index if abs(time[index] - at) <= TIME_TOLERANCE * dt else None
+
+
+def _judge(expect, sources: list[Source], trajectory, dt: float, world_numbers: Sequence[int]) -> Verdict:
+    time = trajectory.time
+    n_components = sum(len(source.labels) for source in sources)
+    if expect.component is not None and expect.component >= n_components:
+        return _unjudged(expect, world_numbers, f"there are {n_components} components, from 0")
+    if expect.at is None:
+        return _verdict(expect, _extremes(expect, sources, trajectory, time), world_numbers)
+    frame = nearest_frame(expect.at, time, dt)
+    if frame is None:
+        return _unjudged(expect, world_numbers, f"no frame at {expect.at:g} s")
+    values, alive = _frames(expect, sources, trajectory, slice(frame, frame + 1))
+    if expect.equals is not None and len(expect.equals) not in (1, values.shape[2]):
+        return _unjudged(expect, world_numbers, f"{len(expect.equals)} numbers for {values.shape[2]} components")
+    usable = alive[0] & np.isfinite(values[0]).all(axis=1)
+    return _verdict(expect, _Numbers(values[0], np.full(len(usable), time[frame]), ~usable), world_numbers)
+
+
+def _frames(expect, sources: list[Source], trajectory, span: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Values (F, W, n) of some frames, and where the worlds are neither failed nor ended, (F, W)."""
+    values = np.concatenate([source.read(span) for source in sources], axis=2)
+    if expect.component is not None:
+        values = values[:, :, expect.component : expect.component + 1]
+    return values, trajectory.diag.status[span] == Status.OK
+
+
+def _extremes(expect, sources: list[Source], trajectory, time: np.ndarray) -> _Numbers:
+    """Largest magnitude (`max`) or smallest value (`min`) over all frames and components of each world."""
+    sign = 1.0 if expect.max else -1.0
+    n_worlds = trajectory.n_worlds
+    best, when = np.full(n_worlds, -np.inf), np.full(n_worlds, np.nan)
+    lost = np.zeros(n_worlds, bool)
+    for first in range(0, len(time), FRAMES_AT_ONCE):
+        span = slice(first, min(first + FRAMES_AT_ONCE, len(time)))
+        values, alive = _frames(expect, sources, trajectory, span)
+        status = trajectory.diag.status[span]
+        # A failure anywhere, or a number that is none in a healthy frame, leaves the world without an extreme.
+        failed, no_number = ~alive & (status != Status.STOPPED), alive & ~np.isfinite(values).all(axis=2)
+        lost |= (failed | no_number).any(axis=0)
+        shown = np.abs(values) if expect.max else -values
+        shown = np.where(alive, shown.max(axis=2), -np.inf)
+        frame = np.argmax(shown, axis=0)
+        peak = shown[frame, np.arange(n_worlds)]
+        better = peak > best
+        best[better], when[better] = peak[better], time[first + frame[better]]
+    return _Numbers(sign * best[:, None], when, lost | ~np.isfinite(best))
+
+
+def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Excess (positive: fails), difference and number of the component that is farthest off, each (W,)."""
+    candidates = []
+    if expect.equals is not None:
+        expected = np.asarray(expect.equals, np.float64)
+        target = np.broadcast_to(expected, values.shape)
+        if expect.quantity == "orientation" and values.shape[1] == len(expected) == 4:
+            # q and -q are the same rotation.
+            target = np.where((values @ expected)[:, None] < 0, -expected, expected)
+        off = np.abs(values - target)
+        # `within` is met by its own value; `below` and `above` are not.
+        candidates.append((np.where(off <= expect.within, -np.inf, off - expect.within), off, values))
+    if expect.below is not None:
+        candidates.append((values - expect.below, values - expect.below, values))
+    if expect.above is not None:
+        candidates.append((expect.above - values, expect.above - values, values))
+    excess, difference, got = (np.concatenate([part[i] for part in candidates], axis=1) for i in range(3))
+    rows, column = np.arange(len(values)), np.argmax(excess, axis=1)
+    return excess[rows, column], difference[rows, column], got[rows, column]
+
+
+def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict:
+    batch = np.asarray(world_numbers)
+    asked = np.ones(len(batch), bool) if expect.world is None else batch == expect.world
+    excess, difference, got = _compare(expect, np.where(numbers.lost[:, None], 0.0, numbers.values))
+    failed = asked & (numbers.lost | (excess >= 0))
+    w = int(np.argmax(np.where(asked, np.where(numbers.lost, np.inf, excess), -np.inf)))
+    lost = bool(numbers.lost[w])
+    return Verdict(
+        text=describe(expect),
+        passed=not failed.any(),
+        world=int(batch[w]),
+        time=float(numbers.time[w]),
+        expected=limits(expect),
+        got=math.nan if lost else float(got[w]),
+        difference=math.nan if lost else float(difference[w]),
+        failed_worlds=tuple(int(number) for number in batch[failed]),
+        reason="the world failed or had ended" if lost else "",
+    )
+
+
+def _unjudged(expect, world_numbers: Sequence[int], reason: str) -> Verdict:
+    asked = [number for number in world_numbers if expect.world in (None, number)]
+    nan = math.nan
+    return Verdict(describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason)

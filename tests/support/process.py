@@ -1,0 +1,48 @@
+"""The command line as a process of its own, as a user starts it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import simcli as package
+
+TIMEOUT = 300.0  # [s], far beyond any of these commands
+
+
+def environment(**changes):
+    """The environment of a child that imports the same simcli as this process, wherever it is started."""
+    path = str(Path(package.__file__).parent.parent)
+    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "120", **changes}
+
+
+def simcli(*words, cwd=None, **changes):
+    """Run a command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "simcli", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment(**changes),
+        timeout=TIMEOUT,
+    )
+
+
+def start(*words, cwd=None):
+    """Start a command and leave it running."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "simcli", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=environment(),
+    )
+
+
+def python(code, cwd=None):
+    """What a piece of Python prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environment(), check=True
+    )
+    return done.stdout
