@@ -11,6 +11,7 @@ from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.forces import add_torques, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
+from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE
 from simcli.model.mechanism import JointPart, Mechanism
@@ -18,9 +19,12 @@ from simcli.model.reference import SINGULAR, dof_inertia
 from simcli.model.start import read_start
 from simcli.model.tables import WORLD, JointKind, LinkKind, Model
 from simcli.model.topology import depth_first
-from simcli.spec import resolve, structure, world_seeds, world_values
+from simcli.spec import resolve, structure
+from simcli.spec.batch import world_seeds, world_values
 from simcli.spec.document import Document
 from simcli.spec.schema import SceneSpec
+
+CHUNK = 2048  # worlds whose scenes are in memory at once, some 20 kB each; world 0 stands before each for comparison
 
 
 def build(spec: SceneSpec, document: Document | None = None) -> Model:
@@ -57,7 +61,6 @@ def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) 
     seeds = np.asarray(world_seeds(spec), np.uint64)
     if world is not None:
         values, seeds = values[world : world + 1], seeds[world : world + 1]
-    specs = [resolve(document, one) for one in values] if any(values) else [spec]
     names = [(path, i) for path, value in values[0].items() for i in _components(value)]
     table = [[one[path] if i is None else one[path][i] for path, i in names] for one in values]
     batch = Mechanism(
@@ -69,7 +72,19 @@ def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) 
         param_value=np.array(table, float).reshape(len(values), len(names)),
         world_seed=seeds,
     )
-    return _build(specs, document, batch)
+    if not names:
+        return _build([spec], document, batch)
+    first = resolve(document, values[0])
+    if len(values) == 1:
+        return _build([first], document, batch)
+    pieces = []
+    for start in range(0, len(values), CHUNK):
+        chosen = slice(start, start + CHUNK)
+        specs = [first, *(resolve(document, one) for one in values[chosen])]
+        pieces.append(_build(specs, document, Mechanism([], [], n_worlds=len(specs))))
+    model = join(pieces, skip=1)
+    return replace(model, param_name=batch.param_name, param_unit=batch.param_unit, param_value=batch.param_value,
+                   world_seed=batch.world_seed)  # fmt: skip
 
 
 def _components(value: object) -> list[int | None]:

@@ -150,11 +150,17 @@ def dof_inertia(model: Model, joint_q: Array) -> tuple[list[Array], list[Array]]
         if p == WORLD:
             continue
         X = to_parent(R, o, k, p)
-        inverse = np.linalg.pinv(D[k], rcond=SINGULAR, hermitian=True) if links.n_qd[k] else D[k]
-        rest = articulated[k] - U @ inverse @ rot.transpose(U)
+        rest = articulated[k] - U @ _inverse(D[k]) @ rot.transpose(U)
         articulated[p] = articulated[p] + rot.transpose(X) @ rest @ X
         composite[p] = composite[p] + rot.transpose(X) @ composite[k] @ X
     return D, scale
+
+
+def _inverse(D: Array) -> Array:
+    """Inverse of symmetric matrices, zero along directions that have none."""
+    if D.shape[-1] > 1:
+        return np.linalg.pinv(D, rcond=SINGULAR, hermitian=True)
+    return np.divide(1.0, D, out=np.zeros_like(D), where=D > 0.0)
 
 
 SINGULAR = 1e-13  # [1] D / scale below this is rounding of the sums over a tree, not inertia
