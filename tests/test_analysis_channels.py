@@ -5,13 +5,13 @@ import io
 
 import numpy as np
 import pytest
+from support.analysis_files import record
+from support.process import python
 
 from simcli.analysis.channels import available, default_channels, default_columns, locate, read_channels
 from simcli.analysis.export import write_csv
 from simcli.analysis.plot import MAX_PANELS, draw
 from simcli.errors import UsageError
-from tests.support.analysis_files import record
-from tests.support.process import python
 
 N_FRAMES, N_WORLDS = 12, 3
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.analysis_files import DT, STEPS_PER_FRAME, record
 
 from simcli.analysis.expectations import channels_needed, judge
 from simcli.model.snapshot import Status
-from tests.support.analysis_files import DT, STEPS_PER_FRAME, record
 
 N_FRAMES = 300  # more than the frames that are read at once
 N_WORLDS = 3

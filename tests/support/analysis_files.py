@@ -6,7 +6,7 @@ from simcli.records.layout import axes_of, selected
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
 from simcli.records.writer import Recorder
-from tests.support.tiny_model import frames, tiny_model
+from support.tiny_model import frames, tiny_model
 
 DT = 1e-3  # [s] of `tiny_model.frames`
 STEPS_PER_FRAME = 10

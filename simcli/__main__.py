@@ -1,0 +1,5 @@
+"""`python -m simcli` is `simcli`."""
+
+from simcli.cli import main
+
+main()

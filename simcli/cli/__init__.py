@@ -1,0 +1,30 @@
+"""The command line: the only room that prints or exits.
+
+Comes in: argv, signals, terminals. Goes out: text for people on stderr, data on stdout, an exit code of `errors.Exit`.
+Never found here: physics, numbers, file formats. Each command is one file; it imports what is heavy inside its
+function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
+"""
+
+import sys
+from collections.abc import Sequence
+
+DEBUG_FLAG = "--debug"
+JSON_FLAG = "--json"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command and leave the process with its exit code.
+
+    Args:
+        argv: words after the program's name, default `sys.argv[1:]`.
+
+    Raises:
+        SystemExit: always.
+    """
+    from simcli.cli.doorman import leave, run_command
+
+    words = list(sys.argv[1:] if argv is None else argv)
+    # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
+    debug = DEBUG_FLAG in words
+    code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
+    leave(code)

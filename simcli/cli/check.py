@@ -1,0 +1,151 @@
+"""`simcli check`: is this valid? Scenes, folders, outputs. Starts neither Taichi nor, for scenes, HDF5."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag
+from simcli.errors import Exit, Fault, SceneError, UsageError, Where
+
+SCENE_SUFFIXES = (".yaml", ".yml")
+OUTPUT_SUFFIXES = (".h5", ".hdf5")
+FILE_CODE = "SC701"  # of a damaged or foreign output file
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+@dataclass
+class Finding:
+    """What was found in one file.
+
+    Attributes:
+        path: the file.
+        faults: errors and warnings.
+        note: what it is, for a file that is good.
+        document: the text that the places are in, None for outputs.
+    """
+
+    path: Path
+    faults: list[Fault] = field(default_factory=list)
+    note: str = ""
+    document: Any = None
+
+    def fails(self, strict: bool) -> bool:
+        """True if the file counts as bad; `strict` counts warnings."""
+        return any(strict or fault.severity == "error" for fault in self.faults)
+
+
+def check(
+    paths: Annotated[list[Path], typer.Argument(help="Scenes, folders, HDF5 outputs.", show_default=False)],
+    format: Annotated[Format, typer.Option("--format", help="text, json or sarif.")] = Format.TEXT,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Check scenes and outputs without running anything.
+
+    Exit code 1 if anything is wrong. Example: simcli check scenes/
+    """
+    findings = [_check_one(path) for path in _files(paths)]
+    bad = sum(finding.fails(strict) for finding in findings)
+    if json:
+        format = Format.JSON
+    if format is Format.TEXT:
+        _write_text(findings, bad)
+    elif format is Format.JSON:
+        _write_json(findings, bad)
+    else:
+        from simcli.cli.sarif import sarif_document
+
+        console.data(sarif_document([fault for finding in findings for fault in finding.faults]))
+    return Exit.NEGATIVE if bad else Exit.OK
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    """Every file to look at; in folders, the scenes and outputs below them.
+
+    Raises:
+        UsageError: a path does not exist, or there is nothing to check below it.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or folder")
+        if not path.is_dir():
+            files.append(path)
+            continue
+        below = sorted(entry for entry in path.rglob("*") if entry.is_file() and _is_ours(entry))
+        if not below:
+            raise UsageError(f"{path}: no scene (a .yaml file with the key `simcli`) and no .h5 file below this folder")
+        files.extend(below)
+    return files
+
+
+def _is_ours(path: Path) -> bool:
+    """True for outputs and for YAML files that are scenes; included fragments lack the format version."""
+    if path.suffix in OUTPUT_SUFFIXES:
+        return True
+    if path.suffix not in SCENE_SUFFIXES:
+        return False
+    return any(line.startswith(b"simcli:") for line in path.read_bytes().splitlines())
+
+
+def _check_one(path: Path) -> Finding:
+    if path.suffix in OUTPUT_SUFFIXES:
+        return _check_output(path)
+    return _check_scene(path)
+
+
+def _check_scene(path: Path) -> Finding:
+    from simcli.pipeline import build_model, read_scene
+    from simcli.spec.resolve import warnings
+
+    try:
+        document, spec = read_scene(path)
+        build_model(document, spec)
+    except SceneError as error:
+        return Finding(path, error.faults, document=getattr(error, "document", None))
+    note = f"{len(spec.bodies)} bodies, {len(spec.joints)} joints, {spec.solver.type}"
+    return Finding(path, warnings(document), note, document)
+
+
+def _check_output(path: Path) -> Finding:
+    from simcli.records.integrity import info, verify
+
+    faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify(path)]
+    if faults:
+        return Finding(path, faults)
+    found = info(path)
+    return Finding(path, [], f"{found['frames']} frames, {found['worlds']} worlds, {found['status']}")
+
+
+def _write_text(findings: list[Finding], bad: int) -> None:
+    from simcli.cli.faults import render_all
+
+    for finding in findings:
+        if finding.faults:
+            console.say(render_all(finding.faults, finding.document))
+        else:
+            console.data(f"{finding.path}: ok ({finding.note})")
+    n_warnings = sum(fault.severity != "error" for finding in findings for fault in finding.faults)
+    n_errors = sum(len(finding.faults) for finding in findings) - n_warnings
+    if n_errors or n_warnings:
+        console.say(f"{n_errors} errors, {n_warnings} warnings in {bad} of {len(findings)} files")
+
+
+def _write_json(findings: list[Finding], bad: int) -> None:
+    from simcli.cli.faults import faults_json
+
+    files = [
+        {"path": finding.path, "note": finding.note, "faults": faults_json(finding.faults)} for finding in findings
+    ]
+    console.emit("check", {"ok": not bad, "files": files})

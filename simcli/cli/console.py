@@ -1,0 +1,127 @@
+"""Two streams: data on stdout, talk on stderr. Colour only where a person sees it."""
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+STYLES = {"bad": "1;31", "warn": "1;33", "good": "1;32", "place": "1;34", "dim": "2", "bold": "1"}
+
+_stdout_fd: int | None = None  # where data goes while descriptor 1 is lent to stderr
+
+
+def colour_wanted() -> bool:
+    """True if stderr is a terminal that may be coloured (NO_COLOR, FORCE_COLOR, TERM=dumb are obeyed)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, style: str) -> str:
+    """Colour `text` for stderr in one of STYLES, or leave it alone."""
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if colour_wanted() else text
+
+
+def say(text: str = "") -> None:
+    """Write a line for people, to stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def data(text: str) -> None:
+    """Write a line of data, to the stdout that the caller gave us."""
+    if _stdout_fd is None:
+        print(text, flush=True)
+        return
+    raw = (text + "\n").encode()
+    while raw:
+        raw = raw[os.write(_stdout_fd, raw) :]
+
+
+def emit(kind: str, document: dict[str, Any]) -> None:
+    """Write the one JSON document of a command: {"schema": "simcli.KIND/1", ...}.
+
+    Numbers that JSON lacks (NaN, infinities) become null.
+    """
+    body = {"schema": f"simcli.{kind}/1", **document}
+    data(json.dumps(_plain(body), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextlib.contextmanager
+def stdout_kept_clean() -> Iterator[None]:
+    """Lend file descriptor 1 to stderr: Taichi writes its banner to stdout, whatever its log level."""
+    global _stdout_fd
+    if _stdout_fd is not None:
+        yield
+        return
+    sys.stdout.flush()
+    _stdout_fd = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(_stdout_fd, 1)
+        os.close(_stdout_fd)
+        _stdout_fd = None
+
+
+def size_text(n_bytes: float) -> str:
+    """A file size for people: 512 B, 3.2 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+def count_text(value: float) -> str:
+    """A rate or count for people: 950, 12.3 k, 4.56 M."""
+    for unit in ("", " k", " M", " G"):
+        if abs(value) < 1000:
+            return f"{value:.3g}{unit}"
+        value /= 1000
+    return f"{value:.3g} T"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration for people: 0.42 s, 3:05, 2:10:00."""
+    if not math.isfinite(seconds):
+        return "?"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str = "  ") -> str:
+    """Align rows of text in columns; numbers to the right."""
+    everything = ([header] if header else []) + rows
+    cells = [[str(cell) for cell in row] for row in everything]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
+    numeric = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(widths))]
+    lines = []
+    for row in cells:
+        padded = [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)]
+        lines.append((indent + "  ".join(padded)).rstrip())
+    return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    """Reduce numpy numbers, arrays, paths, tuples and non-finite floats to what JSON has."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bool | int | str) or value is None:
+        return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return str(value)

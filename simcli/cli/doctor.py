@@ -1,0 +1,142 @@
+"""`simcli doctor`: does this installation work, and what can it use?"""
+
+import os
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag
+from simcli.errors import Exit
+
+NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
+OPTIONAL = {"matplotlib": "plot", "mujoco": "import", "distributed": "cluster"}
+OLDEST, NEWEST = (3, 11), (3, 13)
+SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
+
+
+@dataclass
+class Line:
+    """One thing looked at.
+
+    Attributes:
+        name: what.
+        state: ok, missing (an extra that is not there), or bad.
+        text: what was found.
+    """
+
+    name: str
+    state: str
+    text: str
+
+
+def doctor(json: JsonFlag = False) -> int:
+    """Look at Python, packages, devices and caches, and run a small scene.
+
+    Exit code 1 if something that simcli needs does not work.
+    """
+    with console.stdout_kept_clean():
+        lines = [_python(), *_packages(), *_extras(), *_devices(), _cache(), _self_run()]
+        bad = [line for line in lines if line.state == "bad"]
+        if json:
+            console.emit("doctor", {"ok": not bad, "lines": [asdict(line) for line in lines]})
+        else:
+            _write(lines)
+    return Exit.NEGATIVE if bad else Exit.OK
+
+
+def _write(lines: list[Line]) -> None:
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        console.data(f"{line.state.ljust(7)}  {line.name.ljust(width)}  {line.text}")
+
+
+def _python() -> Line:
+    version = sys.version_info[:2]
+    text = f"{sys.version.split()[0]} at {sys.executable}"
+    if OLDEST <= version <= NEWEST:
+        return Line("python", "ok", text)
+    return Line("python", "bad", f"{text}: simcli needs 3.11 to 3.13 (Taichi has no wheel for others)")
+
+
+def _packages() -> list[Line]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    lines = []
+    for name in NEEDED:
+        try:
+            lines.append(Line(name, "ok", version(name)))
+        except PackageNotFoundError:
+            lines.append(Line(name, "bad", f"not installed: pip install {name}"))
+    return lines
+
+
+def _extras() -> list[Line]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    lines = []
+    for name, extra in OPTIONAL.items():
+        try:
+            lines.append(Line(name, "ok", version(name)))
+        except PackageNotFoundError:
+            lines.append(Line(name, "missing", f'optional: pip install "simcli[{extra}]"'))
+    return lines
+
+
+def _devices() -> list[Line]:
+    """Each device with the precisions it offers; asking does not start it."""
+    try:
+        from simcli.kernels.runtime import ARCHS, choose_arch, device_name
+    except Exception as error:
+        return [Line("device", "bad", f"Taichi does not start: {error}")]
+    lines = []
+    for name in ARCHS:
+        offered = [precision for precision in ("float64", "float32") if _offers(choose_arch, name, precision)]
+        if offered:
+            lines.append(Line(f"device {name}", "ok", f"{device_name(name)} ({', '.join(offered)})"))
+        else:
+            lines.append(Line(f"device {name}", "missing", "not on this machine"))
+    return lines
+
+
+def _offers(choose_arch, device: str, precision: str) -> bool:
+    from simcli.errors import SimcliError
+
+    try:
+        return choose_arch(device, precision) == device
+    except SimcliError:
+        return False
+
+
+def _cache() -> Line:
+    """The folder where compiled kernels stay between runs."""
+    folder = Path(os.environ.get("TI_OFFLINE_CACHE_FILE_PATH") or Path.home() / ".cache" / "taichi" / "ticache")
+    where = folder
+    while not where.exists() and where != where.parent:
+        where = where.parent
+    if not os.access(where, os.W_OK):
+        return Line("kernel cache", "bad", f"{folder} cannot be written: every run compiles anew")
+    size = sum(entry.stat().st_size for entry in folder.rglob("*") if entry.is_file()) if folder.exists() else 0
+    return Line("kernel cache", "ok", f"{folder} ({console.size_text(size)})")
+
+
+def _self_run() -> Line:
+    """Run the pendulum template for a moment, on the CPU, into a temporary folder."""
+    from importlib.resources import files
+
+    from simcli import pipeline
+
+    text = files("simcli").joinpath("docs", "templates", "pendulum.yaml").read_text(encoding="utf-8")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            scene = Path(folder) / "pendulum.yaml"
+            scene.write_text(text, encoding="utf-8")
+            sets = (f"run.duration={SELF_RUN_DURATION}",)
+            request = pipeline.Request(scene, Path(folder) / "out.h5", sets, device="cpu")
+            outcome = pipeline.execute(pipeline.prepare(request))
+    except Exception as error:  # whatever it is, saying so is the doctor's job
+        return Line("self-run", "bad", f"{type(error).__name__}: {error}")
+    healthy = outcome.status == "done" and not outcome.failures and all(v.passed for v in outcome.verdicts)
+    text = f"{outcome.n_steps} steps of a pendulum, compiling {outcome.compile:.2f} s, whole run {outcome.wall:.2f} s"
+    return Line("self-run", "ok" if healthy else "bad", text)

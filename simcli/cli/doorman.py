@@ -1,0 +1,126 @@
+"""Every way out of a command: exit codes, one-line messages, and the report file of an internal error."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from simcli.cli import console
+from simcli.errors import Exit, SceneError, SimcliError
+
+USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
+
+
+def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
+    """Parse and run one command; turn every exception into a message and an exit code.
+
+    Args:
+        words: command line without the program's name and without `--debug`.
+        debug: let exceptions through with their traceback.
+        as_json: errors go to stdout as one JSON document too.
+
+    Returns:
+        the exit code.
+    """
+    from simcli.cli.app import app
+
+    try:
+        code = app(list(words), prog_name="simcli", standalone_mode=False)
+    except SimcliError as error:
+        if debug:
+            raise
+        return _expected(error, as_json)
+    except KeyboardInterrupt:
+        console.say("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    except MemoryError:
+        return _fail("out of memory: take fewer worlds or shorter runs", Exit.DEVICE, as_json)
+    except Exception as error:
+        if getattr(error, "exit_code", None) == USAGE_EXIT_CODE and hasattr(error, "format_message"):
+            return _usage(error, as_json)
+        if debug:
+            raise
+        return _unexpected(error, words, as_json)
+    return Exit.OK if code is None else int(code)
+
+
+def leave(code: int) -> None:
+    """Flush both streams and exit; a reader that closed the pipe is no error of ours.
+
+    Raises:
+        SystemExit: always.
+    """
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = _pipe_closed()
+    sys.exit(int(code))
+
+
+def _expected(error: SimcliError, as_json: bool) -> int:
+    if isinstance(error, SceneError):
+        from simcli.cli.faults import faults_json, render_error
+
+        console.say(render_error(error))
+        if as_json:
+            console.emit("error", {"exit_code": int(error.exit_code), "faults": faults_json(error.faults)})
+        return error.exit_code
+    return _fail(str(error), error.exit_code, as_json)
+
+
+def _usage(error: Exception, as_json: bool) -> int:
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "simcli")
+    return _fail(f"{error.format_message()}\n  try: {command} --help", Exit.USAGE, as_json)
+
+
+def _fail(message: str, code: int, as_json: bool) -> int:
+    console.say(console.paint("error:", "bad") + " " + message)
+    if as_json:
+        console.emit("error", {"exit_code": int(code), "message": message})
+    return code
+
+
+def _unexpected(error: Exception, words: Sequence[str], as_json: bool) -> int:
+    """An exception nobody planned for: one line here, the traceback in a file that can be sent in."""
+    if isinstance(error, OSError):
+        # The system refused something that has a name: the user's disk, folder or permission, not a defect of ours.
+        name = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{name}{error.strerror or error}", Exit.OUTPUT, as_json)
+    report = _write_report(error, words)
+    line = str(error).strip().splitlines()
+    summary = f"{type(error).__name__}: {line[0]}" if line else type(error).__name__
+    return _fail(f"internal error: {summary}\n  report: {report}\n  a traceback: add --debug", Exit.INTERNAL, as_json)
+
+
+def _write_report(error: Exception, words: Sequence[str]) -> str:
+    """Write the traceback to a new file in the temporary folder; return its path, or why there is none."""
+    import platform
+    import tempfile
+    import traceback
+
+    import simcli
+
+    lines = [
+        f"simcli {simcli.__version__}, Python {platform.python_version()}, {platform.platform()}",
+        "command: simcli " + " ".join(words),
+        "",
+        *traceback.format_exception(error),
+    ]
+    try:
+        handle, path = tempfile.mkstemp(prefix="simcli-report-", suffix=".txt", text=True)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+    except OSError as reason:
+        return f"not written ({reason})"
+    return path
+
+
+def _pipe_closed() -> int:
+    """`simcli ... | head`: point stdout at nothing so that the interpreter's own flush is silent."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK
+
+

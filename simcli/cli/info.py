@@ -1,0 +1,62 @@
+"""`simcli info`: what is in an output file."""
+
+from simcli.cli import console
+from simcli.cli.options import FilePath, JsonFlag
+from simcli.errors import Exit
+
+MAX_NAMES = 12  # names of a kind on a terminal; --json holds all of them
+
+
+def info(file: FilePath, json: JsonFlag = False) -> int:
+    """Show what is in an output: frames, worlds, names, events, provenance.
+
+    Works on finished, running and killed runs. Example: simcli info outputs/swing.h5
+    """
+    from simcli.records.integrity import info as read_info
+
+    found = read_info(file)
+    if json:
+        console.emit("info", found)
+    else:
+        console.data(_text(found))
+    return Exit.OK
+
+
+def _text(found: dict) -> str:
+    source = found["provenance"]
+    first, last = found["time"] or (0.0, 0.0)
+    rows = [
+        ("file", f"{found['path']}  ({console.size_text(found['bytes'])})"),
+        ("status", found["status"]),
+        ("frames", f"{found['frames']}, t = {first:g} to {last:g} s, {found['steps']} steps"),
+        ("worlds", found["worlds"]),
+        ("varied", _names(found["params"])),
+        ("bodies", _names(found["bodies"])),
+        ("joints", _names(found["joints"])),
+        ("points", _names(found["points"])),
+        ("coordinates", f"{found['coordinates']['q']} q, {found['coordinates']['qd']} qd"),
+        ("channels", f"{', '.join(found['channels'])}  ({found['dtype']})"),
+        ("events", _events(found["events"])),
+        ("scene", ", ".join(source["scene_files"])),
+        ("command", " ".join(source["argv"])),
+        ("device", f"{source['device']}, {source['precision']}, seed {source['seed']}"),
+        ("made", f"{source['created_utc']} in {console.duration_text(found['wall_s'])}"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in source["versions"].items())),
+        ("digest", found["digest"] or "-"),
+    ]
+    text = console.table([row for row in rows if row[1] != ""], indent="")
+    return "\n".join([text, *(f"  {line}" for line in found["events"]["first"])])
+
+
+def _names(names: list[str]) -> str:
+    """`3: a, b, c`, or the first few."""
+    if not names:
+        return ""
+    more = ", ..." if len(names) > MAX_NAMES else ""
+    return f"{len(names)}: {', '.join(names[:MAX_NAMES])}{more}"
+
+
+def _events(events: dict) -> str:
+    if not events["count"]:
+        return "none"
+    return ", ".join(f"{code} x {count}" for code, count in events["codes"].items())

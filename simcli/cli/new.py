@@ -1,0 +1,72 @@
+"""`simcli new`: a scene that runs, to start from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag
+from simcli.errors import Exit, OutputError, UsageError
+
+DEFAULT_TEMPLATE = "pendulum"
+
+
+def new(
+    name: Annotated[str | None, typer.Argument(help="Name of the scene; NAME.yaml is written.")] = None,
+    template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = (
+        DEFAULT_TEMPLATE
+    ),
+    show_list: Annotated[bool, typer.Option("--list", help="List the templates.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    json: JsonFlag = False,
+) -> int:
+    """Write a scene from a template.
+
+    Example: simcli new swing --template pendulum
+    """
+    templates = _templates()
+    if show_list:
+        return _list(templates, json)
+    if name is None:
+        raise UsageError(f"a name is missing: simcli new swing --template {template}; templates: simcli new --list")
+    if template not in templates:
+        raise UsageError(_no_template(template, templates))
+    path = Path(name if name.endswith((".yaml", ".yml")) else name + ".yaml")
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists: choose another name, or add --force")
+    path.write_text(templates[template], encoding="utf-8")
+    console.say(f"wrote {path}\n  next: simcli run {path}")
+    if json:
+        console.emit("new", {"path": path, "template": template})
+    return Exit.OK
+
+
+def _list(templates: dict[str, str], as_json: bool) -> int:
+    rows = [(name, _first_line(text)) for name, text in templates.items()]
+    if as_json:
+        console.emit("new", {"templates": [{"name": name, "about": about} for name, about in rows]})
+    else:
+        console.data(console.table(rows, indent=""))
+    return Exit.OK
+
+
+def _templates() -> dict[str, str]:
+    """Every template by name; its first line is a comment that says what it is."""
+    from importlib.resources import files
+
+    folder = files("simcli").joinpath("docs", "templates")
+    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".yaml")), key=lambda entry: entry.name)
+    return {entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8") for entry in found}
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0].lstrip("# ")
+
+
+def _no_template(name: str, templates: dict[str, str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, templates, n=1)
+    guess = f"; did you mean `{near[0]}`?" if near else ""
+    return f"no template `{name}`{guess} (there are: {', '.join(templates)})"

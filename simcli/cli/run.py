@@ -1,0 +1,191 @@
+"""`simcli run`: a scene to a trajectory."""
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag, ScenePath, SetValues
+from simcli.errors import Exit, UsageError
+
+
+class Device(StrEnum):
+    """Where to compute."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    VULKAN = "vulkan"
+    METAL = "metal"
+
+
+class Precision(StrEnum):
+    """Floating point numbers of the solver."""
+
+    FLOAT64 = "float64"
+    FLOAT32 = "float32"
+
+
+class OnFailure(StrEnum):
+    """What a failed world does to the others."""
+
+    ISOLATE = "isolate"
+    STOP = "stop"
+
+
+class SolverType(StrEnum):
+    """Ways to move a scene."""
+
+    GENERALIZED = "generalized"
+    MAXIMAL = "maximal"
+    NATURAL = "natural"
+    AFFINE = "affine"
+
+
+def run(
+    scene: ScenePath,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="HDF5 file to write.", show_default="outputs/NAME.h5")
+    ] = None,
+    sets: SetValues = [],  # noqa: B006  (Typer copies it)
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="KEY=VALUES",
+            help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', normal, log_uniform, linspace. "
+            "Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")] = None,
+    duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
+    dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
+    solver: Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")] = None,
+    device: Annotated[Device, typer.Option("--device", help="Where to compute.")] = Device.AUTO,
+    precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")
+    ] = None,
+    world: Annotated[
+        int | None, typer.Option("--world", metavar="I", min=0, help="Replay world I of the batch alone.")
+    ] = None,
+    on_failure: Annotated[
+        OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    json: JsonFlag = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+    verbose: Annotated[int, typer.Option("--verbose", "-v", count=True, show_default=False, help="Say more.")] = 0,
+) -> int:
+    """Run a scene and write its trajectory.
+
+    Example: simcli run scenes/double_pendulum.yaml --worlds 1000 --vary "joints.elbow.q=uniform(0, 1)"
+    """
+    from simcli import pipeline
+
+    options = {
+        "batch.worlds": worlds,
+        "batch.seed": seed,
+        "run.duration": duration,
+        "solver.dt": dt,
+        "solver.type": solver,
+        "solver.precision": precision,
+        "run.on_failure": on_failure,
+    }
+    request = pipeline.Request(
+        scene=scene,
+        output=output,
+        sets=(*overrides(options), *(vary_override(text) for text in vary), *sets),
+        device=device.value,
+        threads=threads,
+        world=world,
+        force=force,
+        argv=("simcli", *sys.argv[1:]),
+    )
+    if dry_run:
+        return _dry_run(request, json)
+    return _run(request, quiet, verbose, json)
+
+
+def overrides(options: dict[str, object]) -> list[str]:
+    """The options that were given, as overrides of the document: they get the same checks as the scene itself."""
+    return [f"{path}={value}" for path, value in options.items() if value is not None]
+
+
+_DRAW = re.compile(r"\s*([a-z_]+)\s*\((.*)\)\s*\Z", re.DOTALL)
+
+
+def vary_override(text: str) -> str:
+    """Turn `K=0.1,0.2` or `K=uniform(0, 1)` into an override of `batch.vary`.
+
+    Raises:
+        UsageError: there is no `=`, no key or no values.
+    """
+    key, equals, values = text.partition("=")
+    key, values = key.strip(), values.strip()
+    if not equals or not key or not values:
+        raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
+    draw = _DRAW.match(values)
+    if draw:
+        spread = f"{{{draw.group(1)}: [{draw.group(2)}]}}"
+    elif values.startswith("{"):
+        spread = values
+    else:
+        spread = f"{{grid: [{values}]}}"
+    return f"batch.vary.{key}={spread}"
+
+
+def _dry_run(request, as_json: bool) -> int:
+    from simcli import pipeline
+    from simcli.analysis.estimate import estimate
+    from simcli.cli import summary
+
+    job = pipeline.prepare(request)
+    found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output}
+    if as_json:
+        console.emit("run.estimate", found)
+    else:
+        console.data(summary.estimate_text(found))
+    return Exit.OK
+
+
+def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
+    from simcli import pipeline
+    from simcli.cli import interrupts, progress, summary
+
+    with console.stdout_kept_clean(), interrupts.caught() as interrupt:
+        with progress.shown(quiet or as_json) as show:
+
+            def watch(tick) -> bool:
+                show(tick)
+                return interrupt.code is None
+
+            job = pipeline.prepare(request)
+            if verbose:
+                console.say(summary.job_text(job))
+            outcome = pipeline.execute(job, watch)
+        code = exit_code(outcome, interrupt.code)
+        if not quiet:
+            console.say(summary.outcome_text(outcome, verbose))
+        elif code != Exit.OK:
+            console.say(summary.problem_line(outcome, code))
+        if as_json:
+            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome)})
+    return code
+
+
+def exit_code(outcome, interrupted: int | None) -> int:
+    """Exit code of a run: an interrupt beats failed worlds, these beat failed expectations."""
+    if interrupted is not None and outcome.status == "stopped":
+        return interrupted
+    if outcome.failures:
+        return Exit.SIMULATION
+    if not all(verdict.passed for verdict in outcome.verdicts):
+        return Exit.NEGATIVE
+    return Exit.OK

@@ -1,0 +1,107 @@
+"""What a run says before it starts and after it has ended, for people and as JSON."""
+
+from typing import Any
+
+from simcli.cli import console
+from simcli.errors import Exit
+
+MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
+
+
+def job_text(job) -> str:
+    """What is about to run, one line."""
+    model, schedule = job.model, job.schedule
+    return (
+        f"{job.spec.name}: {model.n_bodies} bodies, {model.n_joints} joints, {model.n_qd} degrees of freedom, "
+        f"{model.n_worlds} worlds, {schedule.n_steps} steps of {schedule.dt:g} s, {job.spec.solver.type}"
+    )
+
+
+def estimate_text(estimate: dict[str, Any]) -> str:
+    """The answer of `run --dry-run`."""
+    rows = [
+        ("scene", estimate["scene"]),
+        ("solver", f"{estimate['solver']}, {estimate['precision']}"),
+        ("bodies, joints, dof", f"{estimate['bodies']}, {estimate['joints']}, {estimate['dof']}"),
+        ("worlds", estimate["worlds"]),
+        ("steps", f"{estimate['steps']} of {estimate['dt']:g} s"),
+        ("frames", f"{estimate['frames']} (one every {estimate['steps_per_frame']} steps)"),
+        ("channels", ", ".join(estimate["channels"])),
+        ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
+        ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
+    ]
+    return console.table(rows, indent="")
+
+
+def outcome_text(outcome, verbose: int = 0) -> str:
+    """The closing words of a run."""
+    head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
+    good = outcome.status == "done" and not outcome.failures
+    lines = [
+        f"{console.paint(head, 'good' if good else 'warn')}: {outcome.n_worlds} worlds x {outcome.n_steps} steps "
+        f"in {console.duration_text(outcome.stepping)}, {console.count_text(outcome.rate)} world-steps/s "
+        f"(compiling {console.duration_text(outcome.compile)}, whole run {console.duration_text(outcome.wall)})",
+        f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
+        f"  file    {outcome.output}  ({outcome.n_frames} frames, {console.size_text(outcome.n_bytes)})",
+    ]
+    if outcome.n_stopped:
+        lines.append(f"  {outcome.n_stopped} worlds met run.stop_when and ended early")
+    lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
+    lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
+    if good and all(verdict.passed for verdict in outcome.verdicts):
+        lines.append(console.paint(f"  next: simcli plot {outcome.output}", "dim"))
+    return "\n".join(lines)
+
+
+def problem_line(outcome, code: int) -> str:
+    """The one line that a quiet run still says when it did not end well."""
+    if code == Exit.SIMULATION:
+        return f"{console.paint('error:', 'bad')} {len(outcome.failures)} of {outcome.n_worlds} worlds failed"
+    if code == Exit.NEGATIVE:
+        failed = sum(not verdict.passed for verdict in outcome.verdicts)
+        return f"{console.paint('error:', 'bad')} {failed} of {len(outcome.verdicts)} expectations failed"
+    return f"stopped: {outcome.output} holds {outcome.n_frames} frames"
+
+
+def outcome_json(outcome) -> dict[str, Any]:
+    """The outcome as the document of `run --json`."""
+    return {
+        "output": outcome.output,
+        "status": outcome.status,
+        "worlds": outcome.n_worlds,
+        "steps": outcome.n_steps,
+        "frames": outcome.n_frames,
+        "file_bytes": outcome.n_bytes,
+        "wall_s": outcome.wall,
+        "compile_s": outcome.compile,
+        "stepping_s": outcome.stepping,
+        "world_steps_per_s": outcome.rate,
+        "device": outcome.device,
+        "worlds_stopped_early": outcome.n_stopped,
+        "failures": [vars(failure) for failure in outcome.failures],
+        "expectations": [verdict.as_dict() for verdict in outcome.verdicts],
+    }
+
+
+def _failures(failures: list, limit: int) -> list[str]:
+    if not failures:
+        return []
+    rows = [(f.world, f.step, f"{f.time:g}", f.body or f.joint or "-", f.code, f.text) for f in failures[:limit]]
+    lines = [console.paint(f"  {len(failures)} worlds failed", "bad") + " (frozen; the others went on unchanged):"]
+    lines.append(console.table(rows, ("world", "step", "time", "body", "code", "reason"), indent="    "))
+    if len(failures) > limit:
+        lines.append(f"    and {len(failures) - limit} more: simcli info on the file lists them, -v shows all")
+    return lines
+
+
+def _verdicts(verdicts: list, limit: int) -> list[str]:
+    if not verdicts:
+        return []
+    failed = [verdict for verdict in verdicts if not verdict.passed]
+    word = console.paint(f"{len(failed)} of {len(verdicts)} failed", "bad") if failed else "all hold"
+    rows = [verdict.row() for verdict in (failed + [v for v in verdicts if v.passed])[:limit]]
+    header = ("", "expectation", "world", "time", "expected", "got", "off by")
+    lines = [f"  expectations: {word}", console.table(rows, header, indent="    ")]
+    if len(verdicts) > limit:
+        lines.append(f"    and {len(verdicts) - limit} more (-v shows all)")
+    return lines

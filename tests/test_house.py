@@ -1,0 +1,154 @@
+"""The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from support.process import python
+
+import simcli
+
+HOUSE = Path(simcli.__file__).parent
+MAX_LINES = 500  # hard limit per file; about 350 is the aim of architecture.md
+FLOORS = {
+    "errors": 0,
+    "spec": 1,
+    "model": 2,
+    "kernels": 3,
+    "records": 3,
+    "solvers": 4,
+    "analysis": 4,
+    "pipeline": 5,
+    "cli": 6,
+    "docs": 6,
+    "__main__": 7,
+}
+OWNERS = {  # library -> rooms that may import it
+    "taichi": {"kernels", "solvers"},
+    "h5py": {"records"},
+    "yaml": {"spec"},
+    "pydantic": {"spec"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "matplotlib": {"analysis"},
+    "mujoco": {"cli"},
+    "pinocchio": {"cli"},
+}
+# HDF5 crashes at interpreter exit once a write has failed, so the recorder leaves without one.
+MAY_EXIT = {"records/writer.py"}
+LEAVING = {"print", "sys.exit", "os._exit", "exit"}
+FILES = sorted(path for path in HOUSE.rglob("*.py"))
+IDS = [str(path.relative_to(HOUSE)) for path in FILES]
+
+
+def room_of(path: Path) -> str:
+    """The room a file stands in; the front door (`simcli/__init__.py`) is ''."""
+    first = path.relative_to(HOUSE).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports_of(tree: ast.AST) -> list[tuple[str, int]]:
+    """(module, line) of every import anywhere in a file; `from simcli import x` counts as simcli.x."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import at line {node.lineno}"
+            if node.module == "simcli":
+                found += [(f"simcli.{alias.name}", node.lineno) for alias in node.names]
+            else:
+                found.append((node.module, node.lineno))
+    return found
+
+
+def test_every_room_stands_on_a_floor():
+    rooms = {room_of(path) for path in FILES} - {""}
+    assert rooms <= set(FLOORS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_imports_go_down(path):
+    room = room_of(path)
+    if room == "":
+        return  # the front door: it is tested below to import nothing when it opens
+    for module, line in imports_of(tree_of(path)):
+        parts = module.split(".")
+        if parts[0] != "simcli" or len(parts) == 1 or parts[1].startswith("__"):
+            continue
+        target = parts[1]
+        assert target in FLOORS, f"line {line}: {module} is no room"
+        assert target == room or FLOORS[target] < FLOORS[room], f"line {line}: {room} must not import {target}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_libraries_stay_with_their_owners(path):
+    room = room_of(path)
+    for module, line in imports_of(tree_of(path)):
+        library = module.split(".")[0]
+        assert room in OWNERS.get(library, {room}), f"line {line}: {library} belongs to {sorted(OWNERS[library])}"
+
+
+@pytest.mark.parametrize(
+    ("module", "banned"),
+    [
+        ("simcli", {"typer", "numpy", "h5py", "taichi", "pydantic", "yaml"}),
+        ("simcli.cli.app", {"numpy", "h5py", "taichi", "pydantic", "yaml", "rich", "matplotlib"}),
+        ("simcli.spec", {"numpy", "h5py", "taichi"}),
+        ("simcli.model.tables", {"h5py", "taichi", "pydantic", "yaml"}),
+        ("simcli.records.reader", {"taichi", "pydantic", "yaml"}),
+        ("simcli.pipeline", {"h5py", "taichi", "pydantic", "yaml"}),
+    ],
+)
+def test_opening_a_room_loads_no_more_than_it_needs(module, banned):
+    loaded = set(python(f"import sys, {module}; print(*sys.modules)").split())
+    assert not loaded & banned
+
+
+def test_front_door_imports_nothing_when_it_opens():
+    top = tree_of(HOUSE / "__init__.py").body
+    assert not [node for node in top if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_only_the_command_line_prints_or_exits(path):
+    if room_of(path) in {"cli", "__main__"}:
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            allowed = {"os._exit"} if path.relative_to(HOUSE).as_posix() in MAY_EXIT else set()
+            assert called not in LEAVING - allowed, f"line {node.lineno}: {called}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_files_stay_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("room", ["kernels", "solvers"])
+def test_device_code_keeps_real_annotations(room):
+    # Taichi reads annotations as objects; postponed ones are strings to it.
+    for path in (HOUSE / room).rglob("*.py"):
+        assert ("__future__", "annotations") not in [
+            (node.module, alias.name)
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        ], path
+
+
+def test_every_package_has_a_sign_on_its_door():
+    for folder in {path.parent for path in FILES}:
+        door = folder / "__init__.py"
+        assert door.exists(), folder
+        assert ast.get_docstring(tree_of(door)), f"{door} has no docstring"
+
+
+def test_every_module_says_what_it_is():
+    for path in FILES:
+        assert ast.get_docstring(tree_of(path)), path
