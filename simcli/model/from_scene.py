@@ -15,6 +15,7 @@ from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE
 from simcli.model.mechanism import JointPart, Mechanism
+from simcli.model.param_units import param_unit
 from simcli.model.reference import SINGULAR, dof_inertia
 from simcli.model.start import read_start
 from simcli.model.tables import WORLD, JointKind, LinkKind, Model
@@ -68,7 +69,7 @@ def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) 
         [],
         n_worlds=len(values),
         param_name=tuple(path if i is None else f"{path}[{i}]" for path, i in names),
-        param_unit=("",) * len(names),
+        param_unit=tuple(param_unit(spec, path) for path, _ in names),
         param_value=np.array(table, float).reshape(len(values), len(names)),
         world_seed=seeds,
     )
