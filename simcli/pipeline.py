@@ -79,6 +79,7 @@ class Job:
         schedule: steps and frames.
         channels: groups of /frames and their like that will be written.
         output: path of the file to write.
+        started: [s], clock at the start of reading.
     """
 
     request: Request
@@ -88,6 +89,7 @@ class Job:
     schedule: Schedule
     channels: frozenset[str]
     output: Path
+    started: float
 
 
 @dataclass(frozen=True)
@@ -231,16 +233,16 @@ def prepare(request: Request) -> Job:
         UsageError: the world to replay does not exist.
     """
     from simcli.analysis.expectations import channels_needed
-    from simcli.spec import world_seeds
+    from simcli.spec import n_worlds
 
+    started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
-    n_worlds = len(world_seeds(spec))
-    if request.world is not None and request.world >= n_worlds:
-        raise UsageError(f"--world {request.world}: the batch has worlds 0 to {n_worlds - 1}")
+    if request.world is not None and request.world >= n_worlds(spec):
+        raise UsageError(f"--world {request.world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
     model = build_model(document, spec, request.world)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = request.output or default_output(spec.name, request.world)
-    return Job(request, document, spec, model, schedule_of(spec), channels, output)
+    return Job(request, document, spec, model, schedule_of(spec), channels, output, started)
 
 
 def execute(job: Job, watch: Watch = keep_going) -> Outcome:
@@ -259,7 +261,6 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     from simcli.records.writer import Recorder
     from simcli.solvers import SOLVERS, RunPlan
 
-    started = time.perf_counter()
     claim_output(job.output, job.request.force)
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
@@ -279,7 +280,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and spec.expect:
         outcome.verdicts = _judge(job)
-    outcome.wall = time.perf_counter() - started
+    outcome.wall = time.perf_counter() - job.started
     return outcome
 
 
@@ -391,10 +392,11 @@ def claim_output(path: Path, force: bool) -> None:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
+    from simcli.spec import resolved_yaml
 
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
-        job.document.sources, job.document.text_resolved(job.spec), where, device.precision, job.spec.batch.seed,
+        job.document.sources, resolved_yaml(job.spec), where, device.precision, job.spec.batch.seed,
         job.request.argv or None,
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ def _draw_panel(panel, channel: Channel) -> None:
     n_curves = n_worlds * n_components
     for w, world in enumerate(channel.worlds):
         for k, label in enumerate(channel.labels):
-            words = [label] if n_components > 1 else []
+            words = [label.removeprefix(channel.name + ".")] if n_components > 1 else []
             words += [f"world {world}"] if n_worlds > 1 else []
             panel.plot(
                 channel.time,

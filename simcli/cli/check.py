@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.console import plural
 from simcli.cli.options import JsonFlag
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
@@ -114,7 +115,7 @@ def _check_scene(path: Path) -> Finding:
         build_model(document, spec)
     except SceneError as error:
         return Finding(path, error.faults, document=getattr(error, "document", None))
-    note = f"{len(spec.bodies)} bodies, {len(spec.joints)} joints, {spec.solver.type}"
+    note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
     return Finding(path, warnings(document), note, document)
 
 
@@ -125,7 +126,8 @@ def _check_output(path: Path) -> Finding:
     if faults:
         return Finding(path, faults)
     found = info(path)
-    return Finding(path, [], f"{found['frames']} frames, {found['worlds']} worlds, {found['status']}")
+    counts = f"{plural(found['frames'], 'frame')}, {plural(found['worlds'], 'world')}"
+    return Finding(path, [], f"{counts}, {found['status']}")
 
 
 def _write_text(findings: list[Finding], bad: int) -> None:
@@ -139,7 +141,8 @@ def _write_text(findings: list[Finding], bad: int) -> None:
     n_warnings = sum(fault.severity != "error" for finding in findings for fault in finding.faults)
     n_errors = sum(len(finding.faults) for finding in findings) - n_warnings
     if n_errors or n_warnings:
-        console.say(f"{n_errors} errors, {n_warnings} warnings in {bad} of {len(findings)} files")
+        counts = f"{plural(n_errors, 'error')}, {plural(n_warnings, 'warning')}"
+        console.say(f"{counts}; {bad} of {plural(len(findings), 'file')} bad")
 
 
 def _write_json(findings: list[Finding], bad: int) -> None:

@@ -88,6 +88,13 @@ def count_text(value: float) -> str:
     return f"{value:.3g} T"
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 world`, `3 worlds`; nouns ending in y have their own plural."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
 def duration_text(seconds: float) -> str:
     """A duration for people: 0.42 s, 3:05, 2:10:00."""
     if not math.isfinite(seconds):

@@ -34,7 +34,9 @@ def show(
         console.emit("show", {"resolved": spec.model_dump(mode="json"), **found} if resolved else found)
         return Exit.OK
     if resolved:
-        console.data(document.text_resolved(spec).rstrip("\n"))
+        from simcli.spec import resolved_yaml
+
+        console.data(resolved_yaml(spec).rstrip("\n"))
     if parts:
         console.data("\n\n".join(_lines(document, spec, parts)))
     return Exit.OK

@@ -3,6 +3,7 @@
 from typing import Any
 
 from simcli.cli import console
+from simcli.cli.console import plural
 from simcli.errors import Exit
 
 MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
@@ -12,8 +13,8 @@ def job_text(job) -> str:
     """What is about to run, one line."""
     model, schedule = job.model, job.schedule
     return (
-        f"{job.spec.name}: {model.n_bodies} bodies, {model.n_joints} joints, {model.n_qd} degrees of freedom, "
-        f"{model.n_worlds} worlds, {schedule.n_steps} steps of {schedule.dt:g} s, {job.spec.solver.type}"
+        f"{job.spec.name}: {plural(model.n_bodies, 'body')}, {plural(model.n_joints, 'joint')}, dof {model.n_qd}, "
+        f"{plural(model.n_worlds, 'world')}, {schedule.n_steps} steps of {schedule.dt:g} s, {job.spec.solver.type}"
     )
 
 
@@ -37,15 +38,16 @@ def outcome_text(outcome, verbose: int = 0) -> str:
     """The closing words of a run."""
     head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
     good = outcome.status == "done" and not outcome.failures
+    head = console.paint(head, "good" if good else "warn")
     lines = [
-        f"{console.paint(head, 'good' if good else 'warn')}: {outcome.n_worlds} worlds x {outcome.n_steps} steps "
-        f"in {console.duration_text(outcome.stepping)}, {console.count_text(outcome.rate)} world-steps/s "
+        f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "
+        f"{console.duration_text(outcome.stepping)}, {console.count_text(outcome.rate)} world-steps/s "
         f"(compiling {console.duration_text(outcome.compile)}, whole run {console.duration_text(outcome.wall)})",
         f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
-        f"  file    {outcome.output}  ({outcome.n_frames} frames, {console.size_text(outcome.n_bytes)})",
+        f"  file    {outcome.output}  ({plural(outcome.n_frames, 'frame')}, {console.size_text(outcome.n_bytes)})",
     ]
     if outcome.n_stopped:
-        lines.append(f"  {outcome.n_stopped} worlds met run.stop_when and ended early")
+        lines.append(f"  {plural(outcome.n_stopped, 'world')} met run.stop_when and ended early")
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
@@ -56,11 +58,11 @@ def outcome_text(outcome, verbose: int = 0) -> str:
 def problem_line(outcome, code: int) -> str:
     """The one line that a quiet run still says when it did not end well."""
     if code == Exit.SIMULATION:
-        return f"{console.paint('error:', 'bad')} {len(outcome.failures)} of {outcome.n_worlds} worlds failed"
+        return f"{console.paint('error:', 'bad')} {len(outcome.failures)} of {plural(outcome.n_worlds, 'world')} failed"
     if code == Exit.NEGATIVE:
         failed = sum(not verdict.passed for verdict in outcome.verdicts)
-        return f"{console.paint('error:', 'bad')} {failed} of {len(outcome.verdicts)} expectations failed"
-    return f"stopped: {outcome.output} holds {outcome.n_frames} frames"
+        return f"{console.paint('error:', 'bad')} {failed} of {plural(len(outcome.verdicts), 'expectation')} failed"
+    return f"stopped: {outcome.output} holds {plural(outcome.n_frames, 'frame')}"
 
 
 def outcome_json(outcome) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _failures(failures: list, limit: int) -> list[str]:
     if not failures:
         return []
     rows = [(f.world, f.step, f"{f.time:g}", f.body or f.joint or "-", f.code, f.text) for f in failures[:limit]]
-    lines = [console.paint(f"  {len(failures)} worlds failed", "bad") + " (frozen; the others went on unchanged):"]
+    lines = [console.paint(f"  {plural(len(failures), 'world')} failed", "bad") + " and stand frozen:"]
     lines.append(console.table(rows, ("world", "step", "time", "body", "code", "reason"), indent="    "))
     if len(failures) > limit:
         lines.append(f"    and {len(failures) - limit} more: simcli info on the file lists them, -v shows all")
