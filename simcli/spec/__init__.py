@@ -4,8 +4,54 @@ In: a YAML scene file, its includes, overrides of the command line. Out: a froze
 checked, or SceneError with all faults and their places. Never here: arrays on import, Taichi, HDF5, printing.
 """
 
+from os import PathLike
+
+from simcli.errors import Fault
+from simcli.spec.batch import n_worlds, world_seeds, world_values
 from simcli.spec.document import Document, load_document
-from simcli.spec.resolve import resolve
+from simcli.spec.resolve import resolve, warnings
 from simcli.spec.schema import SceneSpec
 
-__all__ = ["Document", "SceneSpec", "load_document", "resolve"]
+__all__ = [
+    "Document",
+    "SceneSpec",
+    "check_scene",
+    "json_schema",
+    "load_document",
+    "n_worlds",
+    "resolve",
+    "resolved_yaml",
+    "world_seeds",
+    "world_values",
+]
+
+
+def check_scene(path: str | PathLike, sets: tuple[str, ...] = ()) -> tuple[SceneSpec, list[Fault]]:
+    """Read and resolve a scene.
+
+    Args:
+        path: scene file.
+        sets: overrides `KEY.PATH=VALUE`.
+
+    Returns:
+        The scene and its warnings.
+
+    Raises:
+        SceneError: with all faults.
+    """
+    document = load_document(path, sets)
+    return resolve(document), warnings(document)
+
+
+def json_schema() -> dict:
+    """JSON Schema of scene files."""
+    from simcli.spec.schema_json import scene_schema
+
+    return scene_schema()
+
+
+def resolved_yaml(spec: SceneSpec) -> str:
+    """A scene as YAML without templates, expressions and units; reading it gives an equal SceneSpec."""
+    from simcli.spec.resolved import to_yaml
+
+    return to_yaml(spec)

@@ -1,10 +1,67 @@
-"""References, structure and physics of a scene that passed the schema."""
+"""All checks of a scene that passed the schema, in one paragraph."""
 
+from collections.abc import Iterable
+
+from simcli.spec import check_physics, check_refs, check_run, honours
+from simcli.spec.checker import Checker
 from simcli.spec.document import Document
 from simcli.spec.faults import Faults
 from simcli.spec.nodes import Table
 from simcli.spec.schema import SceneSpec
 
 
-def check_spec(spec: SceneSpec, tree: Table, document: Document, faults: Faults, broken: set[tuple[str, str]]) -> None:
-    """Find everything that is wrong between the parts of a scene."""
+def check_spec(
+    spec: SceneSpec,
+    tree: Table,
+    document: Document,
+    faults: Faults,
+    broken: set[tuple[str, str]],
+    batch: bool = False,
+) -> None:
+    """Find everything that is wrong between the parts of a scene.
+
+    Args:
+        spec: the scene without what the schema refused.
+        tree: the expanded tree.
+        document: the scene as written.
+        faults: collects.
+        broken: (section, name) of what the schema refused; a whole section has the name "".
+        batch: True: check `batch.vary` alone, which needs a scene that is sound otherwise.
+    """
+    check = Checker(spec, tree, document, faults, broken)
+    if batch:
+        check_run.check_batch(check)
+        return
+    for name, body in spec.bodies.items():
+        check_physics.check_body(check, name, body)
+    for name, joint in spec.joints.items():
+        check_physics.check_joint(check, name, joint)
+    check_refs.check_names(check)
+    check_refs.check_references(check)
+    structure = check_physics.check_structure(check)
+    check_physics.check_quaternions(check)
+    check_run.check_times(check)
+    check_run.check_events(check)
+    honours.check_honours(check, structure)
+
+
+def check_entries(
+    spec: SceneSpec, tree: Table, document: Document, faults: Faults, changed: Iterable[tuple[str, str]]
+) -> None:
+    """Check again what numbers can break, for entries that a world of a batch changes.
+
+    Args:
+        spec: the scene of one world.
+        tree: its tree.
+        document: the scene as written.
+        faults: collects.
+        changed: (section, entry).
+    """
+    check = Checker(spec, tree, document, faults, set())
+    for section, name in changed:
+        if section == "bodies":
+            for key in [name] if name else spec.bodies:
+                check_physics.check_body(check, key, spec.bodies[key])
+        elif section == "joints":
+            for key in [name] if name else spec.joints:
+                check_physics.check_joint(check, key, spec.joints[key])

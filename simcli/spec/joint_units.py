@@ -5,11 +5,11 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 """
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from simcli.spec import dofs
 from simcli.spec.faults import Faults
-from simcli.spec.nodes import Listing, Node, Scalar, Table
+from simcli.spec.nodes import Listing, Node, Scalar, Step, Table
 from simcli.spec.scopes import failed, place
 from simcli.spec.units import UnitError, to_si
 
@@ -32,12 +32,13 @@ class JointUnits:
         self.faults = faults
         self.types: dict[str, tuple[str, str]] = {}
 
-    def root(self, root: Table) -> Table:
-        """The tree with all values of joints in SI."""
+    def root(self, root: Table, names: Collection[Step] | None = None) -> Table:
+        """The tree with the values of joints in SI, of all joints or of some."""
         changes: dict[str, Node] = {}
         joints = root.get("joints")
         if isinstance(joints, Table):
-            new = {name: self.joint(name, node) for name, node in joints.items.items()}
+            chosen = joints.items if names is None else [name for name in names if name in joints.items]
+            new = {name: self.joint(name, joints.items[name]) for name in chosen}
             if any(new[name] is not joints.items[name] for name in new):
                 changes["joints"] = joints.replaced(new)
         initial, run = root.get("initial"), root.get("run")
@@ -48,6 +49,7 @@ class JointUnits:
         return root.replaced(changes) if changes else root
 
     def joint(self, name: str, node: Node) -> Node:
+        """One joint."""
         type_node = node.get("type") if isinstance(node, Table) else None
         if not isinstance(type_node, Scalar) or type_node.value not in dofs.TYPES:
             return node
@@ -61,9 +63,8 @@ class JointUnits:
             if new is not value:
                 changes[key] = new
         if isinstance(axes, Table):
-            changes["axes"] = axes.replaced({
-                key: self.axes(axes.items[key], kind) for key, kind in (("linear", "L"), ("angular", "A")) if key in axes.items
-            })  # fmt: skip
+            groups = [(key, kind) for key, kind in (("linear", "L"), ("angular", "A")) if key in axes.items]
+            changes["axes"] = axes.replaced({key: self.axes(axes.items[key], kind) for key, kind in groups})
         return node.replaced(changes) if changes else node
 
     def value(self, key: str, node: Node, type_name: str, of: str) -> Node:
@@ -87,6 +88,7 @@ class JointUnits:
         return node
 
     def axes(self, node: Node, kind: str) -> Node:
+        """Entries of `axes`."""
         if not isinstance(node, Listing):
             return node
         items = []
@@ -99,6 +101,7 @@ class JointUnits:
         return Listing(items, node.mark)
 
     def limits(self, node: Node, of: str) -> Node:
+        """One limit, a pair, or a list of limits."""
         if isinstance(node, Table):
             return self.keyed(node, _LIMIT, of)
         if not isinstance(node, Listing):
@@ -108,6 +111,7 @@ class JointUnits:
         return Listing([self.limits(item, one) for item, one in _by_dof(node, of)], node.mark)
 
     def drives(self, node: Node, of: str) -> Node:
+        """One drive, or a list of them."""
         if isinstance(node, Listing):
             return Listing([self.drives(item, one) for item, one in _by_dof(node, of)], node.mark)
         if not isinstance(node, Table):
@@ -117,6 +121,7 @@ class JointUnits:
         return self.keyed(node, {**_DRIVE, "target": "effort" if effort else "position"}, of)
 
     def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
+        """A mapping whose keys have roles."""
         if not isinstance(node, Table):
             return node
         changes = {
@@ -125,6 +130,7 @@ class JointUnits:
         return node.replaced(changes)
 
     def per_dof(self, node: Node, units: Sequence[str]) -> Node:
+        """One value, or one per dof."""
         if not isinstance(node, Listing):
             return self.scalar(node, units)
         items = list(node.items)
@@ -150,6 +156,7 @@ class JointUnits:
             return failed(node.mark)
 
     def initial(self, node: Table) -> Table:
+        """Values of `initial`."""
         changes = {}
         for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):
             table = node.get(key)
@@ -169,6 +176,7 @@ class JointUnits:
         return []
 
     def stop_when(self, node: Table) -> Table:
+        """Bounds of `run.stop_when`."""
         joint, quantity = node.get("joint"), node.get("quantity")
         name = joint.value if isinstance(joint, Scalar) else None
         if name not in self.types or not isinstance(quantity, Scalar):

@@ -23,7 +23,7 @@ _LINE_END = re.compile("\r\n|\n|\r")
 _MARKED_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x00\x00\xfe\xff", "UTF-32"))
 
 
-class _Stop(Exception):
+class _StopError(Exception):
     """A fault after which the rest of the text cannot be read."""
 
 
@@ -73,7 +73,7 @@ def parse_text(text: str, file: str, faults: Faults, at: tuple[int, int] = (1, 1
     builder = _Builder(text, file, faults, at)
     try:
         return builder.build()
-    except _Stop:
+    except _StopError:
         return None
     except yaml.MarkedYAMLError as error:
         builder.syntax(error)
@@ -218,7 +218,7 @@ class _Builder:
 
     def stop(self, code: str, message: str, event: yaml.Event, hint: str = "") -> None:
         self.faults.add(code, message, self.where(self.mark(event)), hint)
-        raise _Stop
+        raise _StopError
 
     def syntax(self, error: yaml.MarkedYAMLError) -> None:
         mark = error.problem_mark or error.context_mark

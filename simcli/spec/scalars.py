@@ -37,7 +37,7 @@ def plain_scalar(text: str) -> object:
         return text
     if len(text) > _MAX_DIGITS:
         raise ScalarError(f"a number of {len(text)} characters")
-    if text.startswith("0o") or text.startswith("0x"):
+    if text.startswith(("0o", "0x")):
         return _bounded(int(text, 0), text)
     if is_int:
         return _bounded(int(text), text)

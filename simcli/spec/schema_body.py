@@ -314,7 +314,7 @@ class BodyMotionSpec(Part):
     """Prescribed velocity of a kinematic body."""
 
     linear: drivable_vector("m/s") = say((0.0, 0.0, 0.0), "Velocity, world frame; numbers or `$signal`", "m/s", "$push")
-    angular: drivable_vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world frame; numbers or `$signal`", "rad/s",
+    angular: drivable_vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world; numbers or `$signal`", "rad/s",
                                             [0, 0, 1])  # fmt: skip
 
 

@@ -149,7 +149,7 @@ class MimicSpec(Part):
 
 
 class JointSpec(Part):
-    """A connection of two bodies. `damping`, `friction`, `armature`, `limit`, `drive`: one entry per dof after reading."""
+    """A connection of two bodies. After reading, per-dof values have one entry per dof."""
 
     type: JointType = say(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")
     parent: Text = say(REQUIRED, "Parent body, or world", "", "world")
@@ -159,7 +159,7 @@ class JointSpec(Part):
     )
     parent_frame: PoseSpec | None = say(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
     child_frame: PoseSpec | None = say(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
-    axis: Direction = say((1.0, 0.0, 0.0), "Axis: in the world with `at`, else in the parent anchor frame; normalised", "",
+    axis: Direction = say((1.0, 0.0, 0.0), "Axis: in the world with `at`, else in the parent anchor frame", "",
                           [0, 1, 0])  # fmt: skip
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)

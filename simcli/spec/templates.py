@@ -87,6 +87,7 @@ class Expander:
                 self.copies(kind, section, name, table.keys[name], node, prefix, at, scope, stack)
 
     def put(self, section: str, name: str, node: Node, mark: Mark) -> None:
+        """Add an entry to the output."""
         self.nodes += node.size
         if name in self.out[section]:
             self.faults.add(
@@ -146,6 +147,7 @@ class Expander:
         return inner
 
     def body(self, node: Node, scope: Scope, where: "_Place") -> Node:
+        """A body with its defaults, moved into place."""
         if not isinstance(node, Table):
             return node
         node = self.with_default(node, "body", scope)
@@ -153,11 +155,13 @@ class Expander:
         return where.body(node)
 
     def joint(self, node: Node, scope: Scope, where: "_Place") -> Node:
+        """A joint with its defaults, moved into place."""
         if not isinstance(node, Table):
             return node
         return where.joint(self.with_default(node, "joint", scope))
 
     def with_shape_defaults(self, node: Node, scope: Scope) -> Node:
+        """The owner of shapes with the defaults of shapes."""
         shapes = node.get("shapes") if isinstance(node, Table) else None
         if not isinstance(shapes, Table) or not _table(self.defaults.get("shape")).items:
             return node

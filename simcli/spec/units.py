@@ -21,7 +21,7 @@ _M, _KG, _S, _RAD, _CYCLE = ((1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 1, 0, 0), 
 _N, _PA, _J, _W = (1, 1, -2, 0, 0), (-1, 1, -2, 0, 0), (2, 1, -2, 0, 0), (2, 1, -3, 0, 0)
 _RATE, _HZ, _ACC = (0, 0, -1, 1, 0), (0, 0, -1, 0, 1), (1, 0, -2, 0, 0)
 
-# symbol: (value in SI, dimension)
+# Value in SI and dimension of each symbol.
 UNITS: dict[str, tuple[float, Dimension]] = {
     "m": (1.0, _M), "km": (1e3, _M), "dm": (0.1, _M), "cm": (0.01, _M), "mm": (1e-3, _M), "um": (1e-6, _M),
     "µm": (1e-6, _M), "μm": (1e-6, _M), "nm": (1e-9, _M), "in": (0.0254, _M), "inch": (0.0254, _M),
@@ -54,6 +54,11 @@ _NAMES: dict[Dimension, str] = {
     (0, 1, -2, 0, 0): "a stiffness", (0, 1, -1, 0, 0): "a damping", (2, 1, -2, -1, 0): "a rotational stiffness",
     (2, 1, -1, -1, 0): "a rotational damping", (-1, -1, 2, 1, 0): "a rotational compliance",
     (0, -1, 2, 0, 0): "a compliance", (0, 0, -2, 1, 0): "an angular acceleration",
+}  # fmt: skip
+
+_WORDS = {
+    "degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad", "meter": "m", "metre": "m", "meters": "m",
+    "second": "s", "seconds": "s", "sec": "s", "gram": "g", "newton": "N", "kilogram": "kg", "hertz": "Hz",
 }  # fmt: skip
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(.*)\Z", re.DOTALL)
@@ -175,9 +180,7 @@ def _suggest(token: str) -> str:
     from simcli.spec.faults import nearest
 
     same = {name.lower(): name for name in reversed(UNITS)}
-    close = same.get(token.lower()) or {"degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad",
-             "meter": "m", "metre": "m", "second": "s", "sec": "s", "gram": "g", "newton": "N"}.get(token.lower())  # fmt: skip
-    close = close or nearest(token, UNITS)
+    close = same.get(token.lower()) or _WORDS.get(token.lower()) or nearest(token, UNITS)
     return f"did you mean `{close}`?" if close else "units: m, kg, s, rad, deg, N, Pa, J, W, Hz, rpm and their kin"
 
 

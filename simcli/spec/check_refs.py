@@ -1,0 +1,302 @@
+"""Names and references: every name that a scene uses must exist."""
+
+import fnmatch
+import re
+from collections.abc import Iterable
+
+from simcli.spec.checker import Checker
+from simcli.spec.faults import did_you_mean
+from simcli.spec.nodes import Scalar, Table, walk
+from simcli.spec.quantities import is_signal
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+_RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
+_ENERGIES = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
+_OF = {
+    "body": ("position", "orientation", "velocity", "angular_velocity"),
+    "joint": ("q", "qd", "qdd", "effort", "wrench"),
+    "point": ("position", "velocity"),
+}
+_PLURAL = {"bodies": "body", "joints": "joint", "points": "point"}
+
+
+def check_names(check: Checker) -> None:
+    """Names as they are written, before prefixes."""
+    root = check.document.root
+    pattern = _RESOLVED_NAME if check.spec.resolved else NAME
+    for path, table in _name_tables(root):
+        for name, mark in table.keys.items():
+            if name == "world" and path[-1] in ("bodies", "instances", "replicate"):
+                check.fault("SC312", "the name `world` is reserved", mark=mark, hint="choose another name")
+            elif not pattern.match(name):
+                check.fault(
+                    "SC312",
+                    f"`{name[:40]}` is not a name",
+                    mark=mark,
+                    hint="letters, digits, _ and -, not a digit first",
+                )
+
+
+def _name_tables(root: Table) -> Iterable[tuple[tuple[str, ...], Table]]:
+    sections = (
+        "bodies",
+        "joints",
+        "forces",
+        "signals",
+        "materials",
+        "models",
+        "instances",
+        "replicate",
+        "articulations",
+    )
+    roots = [((), root)]
+    models = root.get("models")
+    if isinstance(models, Table):
+        roots += [(("models", name), node) for name, node in models.items.items() if isinstance(node, Table)]
+    for prefix, node in roots:
+        for section in sections:
+            table = node.get(section)
+            if isinstance(table, Table):
+                yield (*prefix, section), table
+        bodies = node.get("bodies")
+        for owner in [*(bodies.items.values() if isinstance(bodies, Table) else ()), node.get("world")]:
+            for inner in ("shapes", "points"):
+                table = owner.get(inner) if isinstance(owner, Table) else None
+                if isinstance(table, Table):
+                    yield (*prefix, "bodies", inner), table
+
+
+def check_references(check: Checker) -> None:
+    """All references between parts."""
+    _bodies_and_joints(check)
+    _forces(check)
+    _materials(check)
+    _signals(check)
+    _articulations(check)
+    _patterns(check)
+    _contact(check)
+    _expectations(check)
+    stop = check.spec.run.stop_when
+    if stop is not None and check.joint(stop.joint, "run.stop_when.joint"):
+        joint = check.spec.joints.get(stop.joint)
+        n = check.n_q(joint) if joint and stop.quantity == "joint_q" else len(joint.dof_kinds) if joint else None
+        if n is not None and stop.component >= n:
+            path = "run.stop_when.component" if n else "run.stop_when.joint"
+            check.fault("SC205", f"joint `{stop.joint}` has {n} coordinate(s), counted from 0", path)
+
+
+def _bodies_and_joints(check: Checker) -> None:
+    for name, joint in check.spec.joints.items():
+        if joint.parent != "world":
+            check.body(joint.parent, f"joints.{name}.parent")
+        if joint.child == "world":
+            check.fault(
+                "SC410", f"the child of joint `{name}` is the world", f"joints.{name}.child", "swap parent and child"
+            )
+        else:
+            check.body(joint.child, f"joints.{name}.child")
+        if joint.parent == joint.child != "world":
+            check.fault("SC411", f"joint `{name}` connects `{joint.child}` with itself", f"joints.{name}.child")
+        if joint.mimic and check.joint(joint.mimic.joint, f"joints.{name}.mimic.joint") and joint.mimic.joint == name:
+            check.fault("SC411", f"joint `{name}` mimics itself", f"joints.{name}.mimic.joint")
+    for name, body in check.spec.bodies.items():
+        for index, point in enumerate(body.natural.points if body.natural else ()):
+            if point not in body.points:
+                hint = did_you_mean(point, body.points, "points")
+                check.fault(
+                    "SC310", f"body `{name}` has no point `{point}`", f"bodies.{name}.natural.points[{index}]", hint
+                )
+
+
+def _forces(check: Checker) -> None:
+    for name, force in check.spec.forces.items():
+        path = f"forces.{name}"
+        if force.type == "spring":
+            for end in ("a", "b"):
+                _end(check, getattr(force, end), f"{path}.{end}")
+        elif force.type == "wrench":
+            check.body(force.body, f"{path}.body")
+        elif check.joint(force.joint, f"{path}.joint"):
+            joint = check.spec.joints.get(force.joint)
+            n = len(joint.dof_kinds) if joint else len(force.value)
+            if len(force.value) != n:
+                hint = f"write {n} number(s)"
+                check.fault(
+                    "SC463",
+                    f"`value` has {len(force.value)} entries, joint `{force.joint}` has {n} dofs",
+                    f"{path}.value",
+                    hint,
+                )
+
+
+def _end(check: Checker, end, path: str) -> None:
+    if end.body is None or end.body == "world":
+        if end.body == "world":
+            check.fault("SC304", "the end of a spring on the world", path, "write {world: [x, y, z]}")
+        return
+    at = f"{path}.body" if check.has(f"{path}.body") else path
+    if not check.body(end.body, at) or end.point is None or end.body not in check.spec.bodies:
+        return
+    points = check.spec.bodies[end.body].points
+    if end.point not in points:
+        at = f"{path}.point" if check.has(f"{path}.point") else path
+        check.fault(
+            "SC310", f"body `{end.body}` has no point `{end.point}`", at, did_you_mean(end.point, points, "points")
+        )
+
+
+def _materials(check: Checker) -> None:
+    known = check.names["materials"]
+    owners = [(f"bodies.{name}.shapes", body.shapes) for name, body in check.spec.bodies.items()]
+    for path, shapes in [*owners, ("world.shapes", check.spec.world.shapes)]:
+        for key, shape in shapes.items():
+            if shape.material is not None and shape.material not in known:
+                hint = did_you_mean(shape.material, known, "materials")
+                check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
+
+
+def _signals(check: Checker) -> None:
+    known = check.names["signals"]
+    for section in ("bodies", "joints", "forces"):
+        table = check.tree.get(section)
+        if not isinstance(table, Table):
+            continue
+        for path, node in walk(table, (section,)):
+            if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
+                hint = did_you_mean(node.value[1:], known, "signals")
+                check.fault("SC311", f"there is no signal `{node.value}`", path, hint)
+
+
+def _articulations(check: Checker) -> None:
+    owner: dict[str, str] = {}
+    for group, names in (check.spec.articulations or {}).items():
+        for index, name in enumerate(names):
+            path = f"articulations.{group}[{index}]"
+            if not check.joint(name, path):
+                continue
+            if name in owner:
+                check.fault(
+                    "SC415", f"joint `{name}` is listed twice, in `{owner[name]}` and `{group}`", path, "keep one"
+                )
+            owner.setdefault(name, group)
+
+
+def _patterns(check: Checker) -> None:
+    joints, bodies = check.names["joints"], check.names["bodies"]
+    for key in ("joint_q", "joint_qd"):
+        for pattern, value in getattr(check.spec.initial, key).items():
+            path = ("initial", key, pattern)
+            matched = [name for name in joints if fnmatch.fnmatchcase(name, pattern)]
+            if not matched:
+                hint = did_you_mean(pattern, joints, "joints")
+                check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
+            for name in matched:
+                _start(check, name, value, key, path)
+    for index, pattern in enumerate(check.spec.output.select or ()):
+        free = [f"{name}_free" for name in bodies]
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in [*joints, *bodies, *free]):
+            hint = did_you_mean(pattern, [*bodies, *joints], "names")
+            check.fault("SC313", f"`{pattern}` fits no body and no joint", f"output.select[{index}]", hint)
+
+
+def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> None:
+    joint = check.spec.joints.get(name)
+    if joint is None:
+        return
+    n = check.n_q(joint) if key == "joint_q" else len(joint.dof_kinds)
+    if value == "center":
+        limits = joint.limit or (None,)
+        if any(limit is None or limit.lower is None or limit.upper is None for limit in limits):
+            check.fault(
+                "SC458", f"joint `{name}` has no middle of its limits", path, "give it both limits, or a number"
+            )
+    elif len(value) != n:
+        check.fault("SC463", f"{len(value)} value(s) for joint `{name}`, which has {n}", path, f"write {n} number(s)")
+
+
+def _contact(check: Checker) -> None:
+    contact = check.spec.contact
+    for index, pair in enumerate(contact.exclude):
+        for side in (0, 1):
+            _touchable(check, pair[side], f"contact.exclude[{index}][{side}]")
+    for index, pair in enumerate(contact.pairs):
+        for side in ("a", "b"):
+            _touchable(check, getattr(pair, side), f"contact.pairs[{index}].{side}")
+
+
+def _touchable(check: Checker, name: str, path: str) -> None:
+    """A body, a shape of a body as body/shape, a shape of the world, or the world."""
+    body, _, shape = name.rpartition("/")
+    shapes = check.spec.bodies[body].shapes if body in check.spec.bodies else {}
+    world = check.spec.world.shapes
+    if (
+        name == "world"
+        or name in check.names["bodies"]
+        or name in world
+        or shape in shapes
+        or ("bodies", body) in check.broken
+    ):
+        return
+    every = [f"{b}/{key}" for b, spec in check.spec.bodies.items() for key in spec.shapes]
+    check.fault(
+        "SC314",
+        f"there is no body or shape `{name}`",
+        path,
+        did_you_mean(name, [*check.names["bodies"], *world, *every]),
+    )
+
+
+def _expectations(check: Checker) -> None:
+    for index, expect in enumerate(check.spec.expect):
+        path = f"expect[{index}]"
+        for key in ("max", "min"):
+            if getattr(expect, key) is not None:
+                _channel(check, getattr(expect, key), f"{path}.{key}")
+        if expect.body is not None:
+            check.body(expect.body, f"{path}.body")
+        if expect.joint is not None:
+            check.joint_or_free(expect.joint, f"{path}.joint")
+        if expect.point is not None:
+            _point(check, expect.point, f"{path}.point")
+        if expect.world is not None and expect.world >= check.n_worlds:
+            check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
+        if isinstance(expect.at, float) and expect.at > check.spec.run.duration * (1 + 1e-12):
+            hint = f"the run ends at {check.spec.run.duration:g} s"
+            check.fault("SC233", f"the time {expect.at:g} s is after the end of the run", f"{path}.at", hint)
+
+
+def _channel(check: Checker, text: str, path: str) -> None:
+    """`energy.X`, `diag.X`, `joint.NAME.q`, `body.NAME.position`, `point.BODY/NAME.velocity`; plurals mean the same."""
+    group, _, rest = text.partition(".")
+    group = _PLURAL.get(group, group)
+    if group == "diag" and rest:
+        return
+    if group == "energy":
+        if rest not in _ENERGIES:
+            check.fault("SC315", f"there is no energy `{rest}`", path, did_you_mean(rest, _ENERGIES, "energies"))
+        return
+    name, _, quantity = rest.rpartition(".")
+    if group not in _OF or not name:
+        check.fault(
+            "SC315", f"`{text}` is no recorded quantity", path, "as energy.drift, joint.pin.q or body.crank.position"
+        )
+        return
+    if quantity not in _OF[group]:
+        check.fault("SC315", f"there is no `{quantity}` of a {group}", path, did_you_mean(quantity, _OF[group]))
+    elif any(c in name for c in "*?["):
+        return
+    elif group == "point":
+        _point(check, name, path)
+    elif group == "joint":
+        check.joint_or_free(name, path)
+    else:
+        check.body(name, path)
+
+
+def _point(check: Checker, text: str, path: str) -> None:
+    body, slash, point = text.rpartition("/")
+    if not slash:
+        check.fault("SC310", f"`{text}` names no point", path, "write body/point")
+    elif check.body(body, path) and body in check.spec.bodies and point not in check.spec.bodies[body].points:
+        points = check.spec.bodies[body].points
+        check.fault("SC310", f"body `{body}` has no point `{point}`", path, did_you_mean(point, points, "points"))

@@ -1,0 +1,209 @@
+"""Times, events and the batch."""
+
+from typing import TYPE_CHECKING
+
+from simcli.errors import SceneError
+from simcli.spec import sobol
+from simcli.spec.checker import Checker
+from simcli.spec.faults import did_you_mean
+from simcli.spec.keys import known_keys
+from simcli.spec.nodes import Listing, Scalar, child, find, parse_path, plain
+from simcli.spec.schema_parts import VarySpec
+
+if TYPE_CHECKING:
+    from simcli.spec.schema import SceneSpec
+
+_MULTIPLE = 1e-9  # relative distance to a whole multiple that is rounding in the file
+MAX_STEPS = 10**12
+MAX_WORLDS = 2**24
+# What events and the batch must not change, and why.
+_FIXED = {
+    "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
+    "include": "the files",
+    "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
+    "expect": "the expectations", "articulations": "the structure", "events": "the events",
+    "allow_orphan_joints": "the structure", "signals": "a signal", "defaults": "the defaults",
+}  # fmt: skip
+_EVENT_FIXED = {**_FIXED, "params": "a parameter, which is gone at run time", "models": "a model",
+                "instances": "an instance",
+                "replicate": "a replica", "bodies": "a body", "initial": "the initial state"}  # fmt: skip
+_STRUCTURE = (
+    "type",
+    "parent",
+    "child",
+    "loop",
+    "at",
+    "axis",
+    "axes",
+    "parent_frame",
+    "child_frame",
+    "q",
+    "qd",
+    "length",
+)
+
+
+def check_times(check: Checker) -> None:
+    """`duration` and `every` are whole multiples of dt."""
+    dt = check.spec.solver.dt
+    for path, value in (("run.duration", check.spec.run.duration), ("output.every", check.spec.output.every)):
+        if value is None:
+            continue
+        steps = value / dt
+        if steps > MAX_STEPS:
+            check.fault(
+                "SC418", f"`{path}` takes {steps:.3g} steps of {dt:g} s", path, "shorten it, or enlarge solver.dt"
+            )
+        elif round(steps) < 1 or abs(steps - round(steps)) > _MULTIPLE * max(1.0, steps):
+            nearest = max(1, round(steps)) * dt
+            message = f"`{path}` of {value:.12g} s is not a whole multiple of dt = {dt:.12g} s"
+            check.fault("SC407", message, path if check.has(path) else "solver.dt", f"the nearest is {nearest:.12g}")
+
+
+def check_events(check: Checker) -> None:
+    """Events change values that exist and may change."""
+    for index, event in enumerate(check.spec.events):
+        for text, value in event.set.items():
+            path = ["events", index, "set", text]
+            steps = parse_path(text)
+            head = str(steps[0]) if steps else ""
+            fixed = _EVENT_FIXED.get(head)
+            if steps and head == "joints" and len(steps) > 2 and steps[2] in _STRUCTURE:
+                fixed = "the structure"
+            if steps is None or not _exists(check, steps):
+                _nowhere(check, text, path)
+            elif fixed:
+                check.fault("SC316", f"an event cannot set `{text}`: that is {fixed}", path, "", on_key=True)
+            else:
+                old = _spec_value(check.spec, steps)
+                if isinstance(old, bool) != isinstance(value, bool) and isinstance(old, bool | int | float):
+                    wanted = "true or false" if isinstance(old, bool) else "a number"
+                    check.fault("SC203", f"`{text}` takes {wanted}", path)
+
+
+def _nowhere(check: Checker, text: str, path: list) -> None:
+    steps = parse_path(text) or ()
+    known: list[str] = []
+    for length in range(len(steps), 0, -1):
+        above = find(check.tree, steps[: length - 1])
+        if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
+            known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
+            close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
+            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
+            return
+    check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
+
+
+def _exists(check: Checker, steps: tuple) -> bool:
+    for root in (check.tree, check.document.root):
+        if find(root, steps) is not None:
+            return True
+    return _spec_value(check.spec, steps) is not None
+
+
+def _spec_value(spec: "SceneSpec", steps: tuple) -> object:
+    """The value that the scene holds at a path, defaults included; None if there is none."""
+    value: object = spec
+    for step in steps:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list | tuple):
+            if isinstance(step, str):
+                value = value[0] if len(value) == 1 else None
+                value = getattr(value, step, None)
+            else:
+                value = value[step] if step < len(value) else None
+        else:
+            value = getattr(value, str(step), None) if str(step)[:1] != "_" else None
+        if callable(value):
+            return None
+    return value
+
+
+def check_batch(check: Checker) -> None:
+    """Every varied path leads to a number that may differ between worlds."""
+    batch = check.spec.batch
+    if check.n_worlds > MAX_WORLDS:
+        check.fault("SC418", f"{check.n_worlds} worlds", "batch.vary", f"the limit is {MAX_WORLDS}", on_key=True)
+        return
+    soboled = [path for path, vary in batch.vary.items() if vary.sobol is not None]
+    for path, vary in batch.vary.items():
+        at = ["batch", "vary", path]
+        steps = parse_path(path)
+        if len(soboled) > sobol.MAX_DIMENSIONS and path == soboled[-1]:
+            check.fault("SC317", f"{len(soboled)} paths with sobol", at, f"at most {sobol.MAX_DIMENSIONS}", on_key=True)
+        if steps is None or not _exists(check, steps):
+            _nowhere(check, path, at)
+            continue
+        reason = _refusal(check, steps)
+        if reason:
+            check.fault(
+                "SC317",
+                f"`{path}` cannot differ between worlds: it is {reason}",
+                at,
+                "vary a number of the physics",
+                on_key=True,
+            )
+            continue
+        if vary.list is not None and len(vary.list) != batch.worlds:
+            message = f"{len(vary.list)} entries for {batch.worlds} worlds"
+            check.fault("SC205", message, [*at, "list"], f"write {batch.worlds} entries, or use `grid`")
+        _entries(check, path, steps, vary, at)
+
+
+def _refusal(check: Checker, steps: tuple) -> str:
+    """Why a path cannot vary; "" if it can."""
+    head = str(steps[0])
+    if head in _FIXED:
+        return _FIXED[head]
+    if (head == "contact" and steps[1:2] == ("capacity",)) or steps[-1] in ("count", "component", "world"):
+        return "a count"
+    node = find(check.tree, steps) or find(check.document.root, steps)
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(node, Listing):
+        flat = all(isinstance(item, Scalar) and _is_number(item.value) for item in node.items)
+        return "" if flat and node.items else "a list of other things than numbers"
+    if node is None:
+        value = _spec_value(check.spec, steps)
+        if isinstance(value, tuple) and value and all(_is_number(entry) for entry in value):
+            return ""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, str) and not value.strip()[:1].isdigit() and value.strip()[:1] not in "+-.$":
+        return "a text"
+    if isinstance(value, str) and value.startswith("$") and "${" not in value:
+        return "a signal"
+    return "" if _is_number(value) or isinstance(value, str) else "no number"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _entries(check: Checker, path: str, steps: tuple, vary: VarySpec, at: list) -> None:
+    """Try the extreme values: each must give a valid scene."""
+    from simcli.spec.resolve import resolve
+
+    kind = next(name for name in type(vary).model_fields if getattr(vary, name) is not None)
+    value = getattr(vary, kind)
+    node = find(check.tree, ["batch", "vary", path, kind])
+    trials = list(range(len(value)))[:8] if kind != "normal" else [0]
+    for index in trials:
+        entry = child(node, index)
+        trial = plain(entry) if entry is not None else value[index]
+        try:
+            other = resolve(check.document, {path: trial})
+        except SceneError as error:
+            first = error.faults[0]
+            check.fault(first.code, f"with {path} = {_spell(trial)}: {first.message}", [*at, kind, index], first.hint)
+            return
+        if (other.solver, other.run, other.output) != (check.spec.solver, check.spec.run, check.spec.output):
+            check.fault("SC317", f"`{path}` changes the solver, the run or the output", at, "", on_key=True)
+            return
+        if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
+            check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
+            return
+
+
+def _spell(value: object) -> str:
+    return f"{value:g}" if _is_number(value) else str(value)[:40]

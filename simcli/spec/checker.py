@@ -1,0 +1,88 @@
+"""What the checks of a scene share: the scene, its tree, the names in it, and the way to a fault."""
+
+from collections.abc import Sequence
+
+from simcli.errors import Where
+from simcli.spec import dofs
+from simcli.spec.batch import n_worlds
+from simcli.spec.document import Document
+from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.nodes import Mark, Step, Table, find, format_path, locate, parse_path
+from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.schema_joint import JointSpec
+from simcli.spec.scopes import place
+
+
+class Checker:
+    """One scene under examination.
+
+    Attributes:
+        spec: the scene; entries that the schema refused are left out.
+        tree: the expanded tree.
+        document: the scene as written.
+        faults: collects.
+        broken: (section, name) of what the schema refused; names in it count as known.
+        names: section to all names of it, refused ones included.
+    """
+
+    def __init__(self, spec: SceneSpec, tree: Table, document: Document, faults: Faults, broken: set[tuple[str, str]]):
+        self.spec, self.tree, self.document, self.faults, self.broken = spec, tree, document, faults, broken
+        self.names: dict[str, list[str]] = {}
+        for section in ENTRY_SECTIONS:
+            table = tree.get(section)
+            self.names[section] = list(table.items) if isinstance(table, Table) else []
+
+    @property
+    def n_worlds(self) -> int:
+        """Number of worlds."""
+        return n_worlds(self.spec)
+
+    def n_q(self, joint: JointSpec) -> int:
+        """Number of coordinates of a joint."""
+        return dofs.n_q(joint.type, len(joint.dof_kinds))
+
+    def where(self, path: str | Sequence[Step], on_key: bool = False) -> Where:
+        """Place of a path in the expanded tree."""
+        steps = (parse_path(path) or (path,)) if isinstance(path, str) else tuple(path)
+        found = locate(self.tree, steps, on_key)
+        return Where(found.file, found.line, found.column, found.length, format_path(steps))
+
+    def has(self, path: str) -> bool:
+        """Whether a path is written."""
+        return find(self.tree, parse_path(path) or (path,)) is not None
+
+    def fault(
+        self,
+        code: str,
+        message: str,
+        path: str | Sequence[Step] = "",
+        hint: str = "",
+        on_key: bool = False,
+        mark: Mark | None = None,
+        severity: str = "error",
+    ) -> None:
+        """Add a fault at a path of the expanded tree, or at a mark."""
+        where = place(mark) if mark is not None else self.where(path, on_key)
+        self.faults.add(code, message, where, hint, severity)
+
+    def body(self, name: str, path: str) -> bool:
+        """Whether a body exists; a fault if not."""
+        return self._known("bodies", "SC304", "body", name, path)
+
+    def joint(self, name: str, path: str) -> bool:
+        """Whether a joint exists; a fault if not."""
+        return self._known("joints", "SC305", "joint", name, path)
+
+    def joint_or_free(self, name: str, path: str) -> bool:
+        """Whether a joint exists, the free joints NAME_free of bodies included."""
+        if name.endswith("_free") and name[:-5] in self.names["bodies"]:
+            return True
+        return self.joint(name, path)
+
+    def _known(self, section: str, code: str, what: str, name: str, path: str) -> bool:
+        if name in self.names[section]:
+            return True
+        if (section, "") not in self.broken:
+            hint = did_you_mean(name, self.names[section], section)
+            self.fault(code, f"there is no {what} `{name[:60]}`", path, hint)
+        return False

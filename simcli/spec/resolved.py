@@ -1,0 +1,86 @@
+"""A SceneSpec as YAML that reads back to an equal one: SI numbers in their shortest exact spelling."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from simcli.spec.scalars import ScalarError, plain_scalar
+from simcli.spec.schema import SceneSpec
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/.$+* ")
+_OUTER = ("bodies", "joints", "forces", "signals", "materials", "articulations", "expect", "events")
+
+
+def to_yaml(spec: SceneSpec) -> str:
+    """The text of a resolved scene."""
+    data = plain_data(spec)
+    data["resolved"] = True
+    lines: list[str] = []
+    for key, value in data.items():
+        if key in _OUTER and value:
+            lines.append(f"{_word(key)}:")
+            if isinstance(value, Mapping):
+                lines.extend(f"  {_word(name)}: {_flow(entry)}" for name, entry in value.items())
+            else:
+                lines.extend(f"  - {_flow(entry)}" for entry in value)
+        else:
+            lines.append(f"{_word(key)}: {_flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def plain_data(spec: BaseModel) -> dict:
+    """A schema object as dicts and lists, without what equals its default."""
+    found = {}
+    for name, field in type(spec).model_fields.items():
+        value = getattr(spec, name)
+        default = field.get_default(call_default_factory=True) if not field.is_required() else None
+        if value is None or (not field.is_required() and _same(value, default)):
+            continue
+        found[field.alias or name] = _plain(value)
+    return found
+
+
+def _same(value: object, default: object) -> bool:
+    return type(value) is type(default) and value == default
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return plain_data(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_word(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_flow(entry) for entry in value) + "]"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return _word(str(value))
+
+
+def _word(text: str) -> str:
+    """A text as a plain scalar where that is safe, else in double quotes."""
+    try:
+        is_text = isinstance(plain_scalar(text), str)
+    except ScalarError:
+        is_text = False
+    safe = set(text) <= _PLAIN and text[:1] not in "-.*$ " and text[-1:] != " " and text != "<<"
+    if is_text and safe and text:
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else _escape(c) for c in escaped) + '"'
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,144 @@
+"""Which joints make the tree, which close loops, which bodies are free. Names only, no geometry.
+
+The rules are those of the scene format: breadth first from the world in file order, a further joint to a reached body
+closes a loop, and what nothing reaches is free.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from simcli.spec import dofs
+from simcli.spec.schema import SceneSpec
+
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The mechanism as a graph.
+
+    Attributes:
+        tree_joints: joints of the spanning tree, breadth first from the world and then from the free bodies.
+        loop_joints: the others, in file order; they close loops (or are cables).
+        free_bodies: bodies that get the joint NAME_free, in file order.
+        orphans: joints that belong to no listed articulation and to no loop.
+    """
+
+    tree_joints: tuple[str, ...]
+    loop_joints: tuple[str, ...]
+    free_bodies: tuple[str, ...]
+    orphans: tuple[str, ...]
+
+
+class _Walk:
+    """Breadth-first search over undirected joints, in file order."""
+
+    def __init__(self, spec: SceneSpec):
+        self.spec = spec
+        self.reached = {WORLD}
+        self.taken: list[str] = []
+        self.at: dict[str, list[str]] = {}
+        for name, joint in spec.joints.items():
+            if joint.loop or joint.type in dofs.NEVER_TREE:
+                continue
+            self.at.setdefault(joint.parent, []).append(name)
+            self.at.setdefault(joint.child, []).append(name)
+
+    def spread(self, start: Iterable[str], distance: bool) -> None:
+        """Reach everything from the start; distance joints only when asked."""
+        queue = list(start)
+        for body in queue:
+            for name in self.at.get(body, []):
+                joint = self.spec.joints[name]
+                if joint.type == "distance" and not distance:
+                    continue
+                other = joint.child if joint.parent == body else joint.parent
+                if other in self.reached or (other != WORLD and other not in self.spec.bodies):
+                    continue
+                self.reached.add(other)
+                self.taken.append(name)
+                queue.append(other)
+                if joint.type == "distance":
+                    # Beyond a distance joint the others come first again.
+                    self.spread([other], distance=False)
+
+    def flood(self, start: str) -> None:
+        """Reach everything from one body, distance joints last."""
+        before = list(self.reached) if start == WORLD else [start]
+        self.spread(before, distance=False)
+        self.spread([body for body in (WORLD, *self.spec.bodies) if body in self.reached], distance=True)
+
+
+def tree(spec: SceneSpec) -> Tree:
+    """Split the joints of a scene into tree and loops.
+
+    Args:
+        spec: the scene; references to bodies that do not exist are passed over.
+
+    Returns:
+        The tree. A body that nothing reaches from the world becomes free; of a floating group it is the first body in
+        the file that is no joint's child, else the first.
+    """
+    walk = _Walk(spec)
+    walk.flood(WORLD)
+    children = {joint.child for name, joint in spec.joints.items() if name in _candidates(walk)}
+    free: list[str] = []
+    for roots_only in (True, False):
+        for body in spec.bodies:
+            if body not in walk.reached and not (roots_only and body in children):
+                walk.reached.add(body)
+                free.append(body)
+                walk.flood(body)
+    taken = set(walk.taken)
+    order = {name: index for index, name in enumerate(spec.bodies)}
+    return Tree(
+        tuple(walk.taken),
+        tuple(name for name in spec.joints if name not in taken),
+        tuple(sorted(free, key=order.__getitem__)),
+        orphans(spec, taken),
+    )
+
+
+def _candidates(walk: _Walk) -> set[str]:
+    return {name for names in walk.at.values() for name in names}
+
+
+def orphans(spec: SceneSpec, tree_joints: set[str]) -> tuple[str, ...]:
+    """Joints in no listed articulation that close no loop, hang on no world, and touch no listed joint's body."""
+    if spec.articulations is None:
+        return ()
+    listed = {name for names in spec.articulations.values() for name in names}
+    touched = {body for name in listed if name in spec.joints for body in _bodies(spec.joints[name])}
+    return tuple(
+        name
+        for name, joint in spec.joints.items()
+        if name not in listed and name in tree_joints and joint.parent != WORLD and joint.child not in touched
+    )
+
+
+def _bodies(joint) -> tuple[str, str]:
+    return joint.parent, joint.child
+
+
+def two_parents(spec: SceneSpec) -> list[tuple[str, str, str]]:
+    """Pairs of joints with one child inside one listed articulation: (articulation, first joint, second joint)."""
+    found = []
+    for group, names in (spec.articulations or {}).items():
+        by_child: dict[str, str] = {}
+        for name in names:
+            joint = spec.joints.get(name)
+            if joint is None or joint.loop or joint.type in dofs.NEVER_TREE:
+                continue
+            if joint.child in by_child:
+                found.append((group, by_child[joint.child], name))
+            by_child.setdefault(joint.child, name)
+    return found
+
+
+def leaves(spec: SceneSpec) -> set[str]:
+    """Bodies on which at most one joint acts."""
+    count: dict[str, int] = {}
+    for joint in spec.joints.values():
+        for body in _bodies(joint):
+            count[body] = count.get(body, 0) + 1
+    return {body for body in spec.bodies if count.get(body, 0) <= 1}
