@@ -291,7 +291,7 @@ def test_point_masses_and_rods_are_legal_where_something_moves(body, joint):
     ],
 )
 def test_motion_without_inertia_is_refused(body, joint):
-    with pytest.raises(SceneError, match="SC423|SC452"):  # a lone point is seen before the model is built
+    with pytest.raises(SceneError, match=r"SC423|SC452"):  # a lone point is seen before the model is built
         built(f"bodies: {{a: {{{body}}}}}\njoints: {{j: {{{joint}, parent: world, child: a}}}}")
 
 

@@ -177,7 +177,7 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     path = f"bodies.{name}"
     body = worlds.first.bodies[name]
     worlds.common(lambda s: _written(s.bodies[name]), path)
-    solids = {}
+    solids, before = {}, len(worlds.faults)
     for key in body.shapes:
         get = lambda s, key=key: s.bodies[name].shapes[key]  # noqa: E731
         needs_mass = body.mass is None or body.inertia is None
@@ -198,6 +198,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         inertia = _written_inertia(worlds, name)
         com = np.zeros((1, 3)) if body.com is None else com
     if mass is None or inertia is None:
+        if len(worlds.faults) > before:  # a shape that would have given it is broken
+            return BodyPart(name, np.ones(1), np.zeros((1, 3)), np.eye(3)[None])
         message = f"body `{name}` has neither inertia nor shapes that have a mass"
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
