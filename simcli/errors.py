@@ -74,9 +74,15 @@ class UsageError(SimcliError):
 
 
 class SceneError(SimcliError):
-    """A scene is invalid. Carries every fault found, not the first one."""
+    """A scene is invalid. Carries every fault found, not the first one.
+
+    Attributes:
+        faults: all of them.
+        document: the `spec.Document` that knows the text of their places, None if it was never read.
+    """
 
     exit_code = Exit.SCENE
+    document = None
 
     def __init__(self, faults: list[Fault]):
         self.faults = list(faults)

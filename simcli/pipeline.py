@@ -346,10 +346,13 @@ def _judge(job: Job) -> "list[Verdict]":
 
 
 def schedule_of(spec: "SceneSpec") -> Schedule:
-    """Whole numbers of steps and frames; that they are whole has been checked with the scene."""
+    """Whole numbers of steps and frames; that both are multiples of dt has been checked with the scene.
+
+    A duration that is no multiple of `output.every` ends with the last frame that fits.
+    """
     dt = spec.solver.dt
     steps_per_frame = max(round(spec.output.every / dt), 1)
-    return Schedule(dt, steps_per_frame, round(round(spec.run.duration / dt) / steps_per_frame))
+    return Schedule(dt, steps_per_frame, round(spec.run.duration / dt) // steps_per_frame)
 
 
 def stop_when(spec: "SceneSpec", model: "Model"):

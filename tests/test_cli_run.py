@@ -18,7 +18,7 @@ simcli: 1
 bodies:
   rod: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0, inertia: {diag: [0.1, 0.1, 0.01]}, points: {tip: [0, 0, -0.5]}}
 joints:
-  pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3}
+  pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3, qd: 0.0}
 solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
 run: {duration: 0.2}
 output: {every: 0.01}

@@ -65,9 +65,9 @@ def check(
     elif format is Format.JSON:
         _write_json(findings, bad)
     else:
-        from simcli.cli.sarif import sarif_document
+        from simcli.spec.diagnostics import sarif
 
-        console.data(sarif_document([fault for finding in findings for fault in finding.faults]))
+        console.data_json(sarif([fault for finding in findings for fault in finding.faults]))
     return Exit.NEGATIVE if bad else Exit.OK
 
 
@@ -114,7 +114,7 @@ def _check_scene(path: Path) -> Finding:
         document, spec = read_scene(path)
         build_model(document, spec)
     except SceneError as error:
-        return Finding(path, error.faults, document=getattr(error, "document", None))
+        return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
     return Finding(path, warnings(document), note, document)
 
@@ -131,11 +131,11 @@ def _check_output(path: Path) -> Finding:
 
 
 def _write_text(findings: list[Finding], bad: int) -> None:
-    from simcli.cli.faults import render_all
+    from simcli.spec.diagnostics import render_faults
 
     for finding in findings:
         if finding.faults:
-            console.say(render_all(finding.faults, finding.document))
+            console.say(render_faults(finding.faults, finding.document, console.colour_wanted()))
         else:
             console.data(f"{finding.path}: ok ({finding.note})")
     n_warnings = sum(fault.severity != "error" for finding in findings for fault in finding.faults)
@@ -146,9 +146,10 @@ def _write_text(findings: list[Finding], bad: int) -> None:
 
 
 def _write_json(findings: list[Finding], bad: int) -> None:
-    from simcli.cli.faults import faults_json
+    from simcli.spec.diagnostics import fault_data
 
     files = [
-        {"path": finding.path, "note": finding.note, "faults": faults_json(finding.faults)} for finding in findings
+        {"path": finding.path, "note": finding.note, "faults": [fault_data(fault) for fault in finding.faults]}
+        for finding in findings
     ]
     console.emit("check", {"ok": not bad, "files": files})

@@ -47,8 +47,12 @@ def emit(kind: str, document: dict[str, Any]) -> None:
 
     Numbers that JSON lacks (NaN, infinities) become null.
     """
-    body = {"schema": f"simcli.{kind}/1", **document}
-    data(json.dumps(_plain(body), indent=2, ensure_ascii=False, allow_nan=False))
+    data_json({"schema": f"simcli.{kind}/1", **document})
+
+
+def data_json(document: dict[str, Any]) -> None:
+    """Write a JSON document whose form others have laid down."""
+    data(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextlib.contextmanager

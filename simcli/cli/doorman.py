@@ -61,11 +61,12 @@ def leave(code: int) -> None:
 
 def _expected(error: SimcliError, as_json: bool) -> int:
     if isinstance(error, SceneError):
-        from simcli.cli.faults import faults_json, render_error
+        from simcli.spec.diagnostics import fault_data, render_faults
 
-        console.say(render_error(error))
+        console.say(render_faults(error.faults, error.document, console.colour_wanted()))
         if as_json:
-            console.emit("error", {"exit_code": int(error.exit_code), "faults": faults_json(error.faults)})
+            faults = [fault_data(fault) for fault in error.faults]
+            console.emit("error", {"exit_code": int(error.exit_code), "faults": faults})
         return error.exit_code
     return _fail(str(error), error.exit_code, as_json)
 

@@ -1,6 +1,7 @@
 """Names and references: every name that a scene uses must exist."""
 
 import fnmatch
+import math
 import re
 from collections.abc import Iterable
 
@@ -11,6 +12,7 @@ from simcli.spec.quantities import is_signal
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
+_FRAME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 _ENERGIES = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 _OF = {
     "body": ("position", "orientation", "velocity", "angular_velocity"),
@@ -260,9 +262,23 @@ def _expectations(check: Checker) -> None:
             _point(check, expect.point, f"{path}.point")
         if expect.world is not None and expect.world >= check.n_worlds:
             check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
-        if isinstance(expect.at, float) and expect.at > check.spec.run.duration * (1 + 1e-12):
-            hint = f"the run ends at {check.spec.run.duration:g} s"
-            check.fault("SC233", f"the time {expect.at:g} s is after the end of the run", f"{path}.at", hint)
+        if isinstance(expect.at, float):
+            _expected_time(check, expect.at, f"{path}.at")
+
+
+def _expected_time(check: Checker, at: float, path: str) -> None:
+    """`at` is the time of a recorded frame: nothing is interpolated."""
+    spec = check.spec
+    if at > spec.run.duration * (1 + 1e-12):
+        hint = f"the run ends at {spec.run.duration:g} s"
+        check.fault("SC233", f"the time {at:g} s is after the end of the run", path, hint)
+        return
+    every = spec.output.every or spec.solver.dt
+    last = math.floor(spec.run.duration / every * (1 + 1e-12))
+    nearest = min(round(at / every), last) * every
+    if abs(at - nearest) > _FRAME_TOLERANCE * spec.solver.dt:
+        message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s"
+        check.fault("SC233", message, path, f"the nearest is {nearest:.12g}")
 
 
 def _channel(check: Checker, text: str, path: str) -> None:

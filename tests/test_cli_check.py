@@ -1,0 +1,159 @@
+"""`simcli check`, `show`, `explain`, `schema`: what they say of good and broken scenes, and what they do not import."""
+
+import json
+
+import pytest
+from support.analysis_files import record
+from support.process import python, simcli
+
+from simcli.errors import Exit
+
+GOOD = """simcli: 1
+bodies:
+  crank: {mass: 1.0, inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  pin: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], damping: 0.1}
+"""
+BROKEN = """simcli: 1
+bodies:
+  crank:
+    mas: 1.0
+    inertia: {diag: [0.1, 0.1, 0.1]}
+joints:
+  pin: {type: revolute, parent: world, child: crnk, axis: [0, 1, 0]}
+"""
+GOLDEN = """error[SC204]: unknown key `mas` in body `crank`
+ --> broken.yaml:4:5
+  |
+4 |     mas: 1.0
+  |     ^^^ did you mean `mass`?
+  = help: simcli explain SC204
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    (tmp_path / "materials.yaml").write_text("materials: {steel: {density: 7850}}\n")  # a fragment, no scene
+    return tmp_path
+
+
+def test_good_scene_is_exit_0(folder):
+    done = simcli("check", "good.yaml", cwd=folder)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
+    assert done.stdout == "good.yaml: ok (1 body, 1 joint, generalized)\n"
+
+
+def test_fault_looks_like_the_page_says(folder):
+    done = simcli("check", "broken.yaml", cwd=folder)
+    assert done.returncode == Exit.NEGATIVE
+    assert done.stdout == ""
+    assert GOLDEN in done.stderr
+    assert "broken.yaml:7:47" in done.stderr  # all faults at once, the reference too
+    assert "did you mean `crank`?" in done.stderr
+
+
+def test_folder_takes_scenes_and_leaves_fragments(folder):
+    done = simcli("check", ".", "--json", cwd=folder)
+    assert done.returncode == Exit.NEGATIVE
+    document = json.loads(done.stdout)
+    assert not document["ok"]
+    assert [entry["path"] for entry in document["files"]] == ["broken.yaml", "good.yaml"]
+    first = document["files"][0]["faults"][0]
+    assert (first["code"], first["line"], first["column"], first["length"]) == ("SC204", 4, 5, 3)
+
+
+def test_sarif_has_the_place_of_each_fault(folder):
+    done = simcli("check", "broken.yaml", "--format", "sarif", cwd=folder)
+    assert done.returncode == Exit.NEGATIVE
+    document = json.loads(done.stdout)
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    assert run["tool"]["driver"]["name"] == "simcli"
+    first = run["results"][0]
+    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == first["ruleId"] == "SC204"
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "broken.yaml"
+    assert place["region"] == {"startLine": 4, "startColumn": 5, "endColumn": 8}
+
+
+def test_nothing_to_check_is_wrong_usage(tmp_path):
+    assert simcli("check", tmp_path).returncode == Exit.USAGE
+    assert simcli("check", tmp_path / "none.yaml").returncode == Exit.USAGE
+
+
+def test_outputs_are_checked_too(tmp_path):
+    with record(tmp_path / "good.h5", 8, 2, lambda columns: None):
+        pass
+    done = simcli("check", "good.h5", cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    assert "8 frames, 2 worlds, done" in done.stdout
+    data = bytearray((tmp_path / "good.h5").read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    (tmp_path / "flipped.h5").write_bytes(data[: 3 * len(data) // 4])
+    (tmp_path / "foreign.h5").write_text("hello")
+    for name in ("flipped.h5", "foreign.h5"):
+        done = simcli("check", name, cwd=tmp_path)
+        assert done.returncode == Exit.NEGATIVE
+        assert name in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_damaged_output_is_exit_7_elsewhere(tmp_path):
+    (tmp_path / "foreign.h5").write_text("hello")
+    for command in ("info", "plot", "export"):
+        done = simcli(command, "foreign.h5", "--json", cwd=tmp_path)
+        assert done.returncode == Exit.FILE
+        assert json.loads(done.stdout)["exit_code"] == Exit.FILE
+        assert "Traceback" not in done.stderr
+
+
+def test_check_starts_neither_taichi_nor_hdf5(folder):
+    code = (
+        "import sys\n"
+        "from simcli.cli.doorman import run_command\n"
+        "assert run_command(['check', 'good.yaml'], debug=True, as_json=False) == 0\n"
+        "print(sorted({'taichi', 'h5py', 'matplotlib', 'rich'} & set(sys.modules)))\n"
+    )
+    assert python(code, cwd=folder).splitlines()[-1] == "[]"
+
+
+def test_show_says_tree_layout_and_freedom(folder):
+    done = simcli("show", "good.yaml", cwd=folder)
+    assert done.returncode == Exit.OK, done.stderr
+    for word in ("pin (revolute) -> crank", "joint_q (1)", "joint_qd (1)", "dof 1"):
+        assert word in done.stdout
+    document = json.loads(simcli("show", "good.yaml", "--dof", "--json", cwd=folder).stdout)
+    assert document["dof"]["dof"] == 1
+    assert "tree" not in document
+
+
+def test_resolved_scene_is_a_scene(folder):
+    done = simcli("show", "good.yaml", "--resolved", "--set", "joints.pin.q=90 deg", cwd=folder)
+    assert done.returncode == Exit.OK, done.stderr
+    (folder / "again.yaml").write_text(done.stdout)
+    assert simcli("check", "again.yaml", cwd=folder).returncode == Exit.OK
+    assert "1.5707963267948966" in done.stdout
+
+
+def test_every_code_of_a_fault_has_a_page(folder):
+    faults = json.loads(simcli("check", "broken.yaml", "--json", cwd=folder).stdout)["files"][0]["faults"]
+    for fault in faults:
+        done = simcli("explain", fault["code"])
+        assert done.returncode == Exit.OK
+        assert fault["code"] in done.stdout
+
+
+def test_explain_lists_codes_and_takes_lower_case():
+    listed = json.loads(simcli("explain", "--list", "--json").stdout)["codes"]
+    assert {"SC204", "SC601", "SC701"} <= {entry["code"] for entry in listed}
+    assert simcli("explain", "sc204").stdout == simcli("explain", "SC204").stdout
+
+
+def test_schema_is_a_json_schema(tmp_path):
+    document = json.loads(simcli("schema").stdout)
+    assert document["type"] == "object"
+    assert {"bodies", "joints", "solver"} <= set(document["properties"])
+    assert simcli("schema", "-o", "scene.json", cwd=tmp_path).returncode == Exit.OK
+    assert json.loads((tmp_path / "scene.json").read_text()) == document
