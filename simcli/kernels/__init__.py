@@ -1,0 +1,17 @@
+"""Numbers on the device: lane algebra, charts, rigid-body algorithms and forces, in Taichi.
+
+In: a `model.Model` and arrays. Out: arrays. Never found here: time stepping, files, scenes, printing.
+
+Every smooth device function is written once on a "real" that is a lane pack on the CPU (4 worlds in float64, 8 in
+float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the lowest floor up:
+
+    runtime     the device, its lanes, and all use of Taichi's internals
+    values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
+    elementary  sine and cosine, square roots and masks on packs
+    so3         rotations and quaternions
+    tables      the model's tables on the device
+    tree        the tree chart: joint coordinates to poses and twists of links, and back (projection)
+    forces      joint efforts, springs, wrenches
+    dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias, Jacobian
+    algorithms  the host's door to them: arrays of states in, arrays out
+"""

@@ -1,0 +1,193 @@
+"""Rigid-body algorithms on the tree chart (tree.py gives the notation; all about each tree's reference point O).
+
+Source: Featherstone, Rigid Body Dynamics Algorithms (2008), chapters 5 to 7. Deviations: world axes about O instead of
+link coordinates, so that the transforms between parent and child are identities; a joint of several dofs is eliminated
+dof by dof (block elimination by scalar pivots, mathematically the same), so that one loop serves all joint types.
+"""
+
+import taichi as ti
+
+from simcli.kernels.tables import ADD, START, Tables
+from simcli.kernels.tree import TreeState, com_about_origin, point_velocity
+from simcli.kernels.values import Force, Inertia, Motion, Vec3
+
+
+def no_force(x) -> Force:
+    """The zero force, with packs like x."""
+    zero = x * 0.0
+    return Force(*(zero,) * 6)
+
+
+def no_inertia(x) -> Inertia:
+    """The zero inertia, with packs like x."""
+    zero = x * 0.0
+    return Inertia(*(zero,) * 21)
+
+
+def gravity_motion(t: Tables, s: TreeState, w) -> Motion:
+    """The acceleration of the world that stands for gravity: -g."""
+    zero = s.o.load(w, 0).parts[0] * 0.0
+    g = t.gravity.load(w, 0)
+    return Motion.of(Vec3(zero, zero, zero) - g, Vec3(zero, zero, zero))
+
+
+def own_inertia(t: Tables, s: TreeState, w, i) -> Inertia:
+    """Inertia of link i alone, about O."""
+    I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
+    return Inertia.of_body(t.mass.load(w, i), com_about_origin(t, s, w, i), I_w)
+
+
+def velocity_force(t: Tables, s: TreeState, w, i) -> Force:
+    """The force about O that link i's velocity alone needs.
+
+    (F, w x I_c w + c x F),  F = m w x v_c        the spatial v x* I v, with the terms that cancel left out
+    """
+    c = com_about_origin(t, s, w, i)
+    v = s.v.load(w, i)
+    spin = v.angular
+    I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
+    push = spin.cross(point_velocity(v, c) * t.mass.load(w, i))
+    return Force.of(push, spin.cross(I_w * spin) + c.cross(push))
+
+
+@ti.func
+def eliminate(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Articulated inertias and forces, tips first; every dof is one pivot.
+
+        U = I S,  D = S.U + diagonal,  u = tau - S.f,  I <- I - U U^T / D,  f <- f + U u / D;  f_p += f + I c
+
+    Links stand in depth-first order: what a link hands to its parent stays in local variables when the parent comes
+    next, and goes through s.{I, f} only where the tree branches (the tables say which: t.{route, continues, gathers}).
+
+    Reads:  s.{R, o, v, S, c, tau, diagonal}, s.external
+    Writes: s.{U, u, inv_d}; s.{I, f} of links where the tree branches
+    """
+    inertia = no_inertia(s.origin.load(w, 0).parts[0])
+    force = no_force(inertia.parts[0])
+    for k in range(t.n_links):
+        i = t.n_links - 1 - k
+        p = t.parent[i]
+        if t.continues[i] == 0:
+            inertia = no_inertia(inertia.parts[0])
+            force = no_force(inertia.parts[0])
+        if t.massive[i] != 0:
+            inertia = inertia + own_inertia(t, s, w, i)
+            force = force + velocity_force(t, s, w, i)
+        if ti.static(s.has_external):
+            force = force - s.external.load(w, i)
+        if ti.static(t.branches):
+            if t.gathers[i] != 0:
+                inertia = inertia + s.I.load(w, i)
+                force = force + s.f.load(w, i)
+        first = t.link_qd[i]
+        n = t.link_n_qd[i]
+        for m in range(n):
+            d = first + n - 1 - m
+            S = s.S.load(w, d)
+            U = inertia.times(S)
+            inv_d = 1.0 / (S.dot(U) + s.diagonal.load(w, d))
+            u = s.tau.load(w, d) - S.dot(force)
+            s.U.store(w, d, U)
+            s.u.store(w, d, u)
+            s.inv_d.store(w, d, inv_d)
+            if p >= 0 or m < n - 1:
+                inertia = inertia.minus_dyad(U, inv_d)
+                force = force + U * (u * inv_d)
+        if p >= 0:
+            force = force + inertia.times(s.c.load(w, i))
+            if ti.static(t.branches):
+                if t.route[i] == ADD:
+                    s.I.store(w, p, s.I.load(w, p) + inertia)
+                    s.f.store(w, p, s.f.load(w, p) + force)
+                elif t.route[i] == START:
+                    s.I.store(w, p, inertia)
+                    s.f.store(w, p, force)
+
+
+@ti.func
+def accelerate(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Joint and link accelerations, roots first.
+
+        a = a_p + c + S qdd,   qdd = (u - U.a') / D with a' the acceleration before this dof
+
+    Reads:  s.{S, c, U, u, inv_d}
+    Writes: s.{a, qdd}
+    """
+    for i in range(t.n_links):
+        p = t.parent[i]
+        a = gravity_motion(t, s, w)
+        if p >= 0:
+            a = s.a.load(w, p)
+        a = a + s.c.load(w, i)
+        first = t.link_qd[i]
+        for d in range(first, first + t.link_n_qd[i]):
+            qdd = (s.u.load(w, d) - a.dot(s.U.load(w, d))) * s.inv_d.load(w, d)
+            s.qdd.store(w, d, qdd)
+            a = a + s.S.load(w, d) * qdd
+        s.a.store(w, i, a)
+
+
+@ti.func
+def demand(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Link accelerations from s.qdd, and the force that each link's motion needs, roots first.
+
+        f = (F, I_c w' + w x I_c w + c x F)   with F = m (acceleration of the centre of mass - g)
+
+    Reads:  t.{mass, com, inertia, massive}, s.{R, o, v, S, c, qdd, external}
+    Writes: s.{a, f}
+    """
+    for i in range(t.n_links):
+        p = t.parent[i]
+        a = gravity_motion(t, s, w)
+        if p >= 0:
+            a = s.a.load(w, p)
+        a = a + s.c.load(w, i)
+        first = t.link_qd[i]
+        for d in range(first, first + t.link_n_qd[i]):
+            a = a + s.S.load(w, d) * s.qdd.load(w, d)
+        s.a.store(w, i, a)
+        force = no_force(a.parts[0])
+        if t.massive[i] != 0:
+            c = com_about_origin(t, s, w, i)
+            v = s.v.load(w, i)
+            spin = v.angular
+            I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
+            push = (point_velocity(a, c) + spin.cross(point_velocity(v, c))) * t.mass.load(w, i)
+            force = Force.of(push, I_w * a.angular + spin.cross(I_w * spin) + c.cross(push))
+        if ti.static(s.has_external):
+            force = force - s.external.load(w, i)
+        s.f.store(w, i, force)
+
+
+@ti.func
+def collect(t: ti.template(), s: ti.template(), effort: ti.template(), w: ti.i32):
+    """Forces through the joints, tips first, and the efforts along their dofs (recursive Newton-Euler, second pass).
+
+        f_p += f,   effort = S.f + armature qdd
+
+    Reads:  s.{f, S, qdd}
+    Writes: s.f, effort (NV)
+    """
+    for k in range(t.n_links):
+        i = t.n_links - 1 - k
+        p = t.parent[i]
+        force = s.f.load(w, i)
+        first = t.link_qd[i]
+        for d in range(first, first + t.link_n_qd[i]):
+            effort.store(w, d, s.S.load(w, d).dot(force) + t.armature.load(w, d) * s.qdd.load(w, d))
+        if p >= 0:
+            s.f.store(w, p, s.f.load(w, p) + force)
+
+
+@ti.func
+def compose(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Composite inertias: of each link with all that hangs on it, about O, tips first.
+
+    Reads:  s.I of single links
+    Writes: s.I
+    """
+    for k in range(t.n_links):
+        i = t.n_links - 1 - k
+        p = t.parent[i]
+        if p >= 0:
+            s.I.store(w, p, s.I.load(w, p) + s.I.load(w, i))

@@ -1,0 +1,192 @@
+"""Poses and twists of bodies to joint coordinates: the projection of every joint by itself (Newton's eval_ik).
+
+Notation: X_p, X_c anchor frames of parent and child in the world; R = R_p^T R_c; w relative angular velocity in the parent
+anchor frame; e_k the angular axes as the angles before them carry them.
+"""
+
+import math
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.elementary import atan2, sincos
+from simcli.kernels.report import put, quaternion_of
+from simcli.kernels.runtime import any_lane, int_table
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import quaternion_at, upright, vector_at
+from simcli.kernels.values import Mat3, Vec3
+from simcli.model import rotations as rot
+from simcli.model.tables import JointKind, Model
+
+BALL, CABLE = int(JointKind.BALL), int(JointKind.CABLE)
+POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion
+FULL_TURN = 2 * math.pi
+
+
+class Anchors:
+    """Device columns of joints that the projection reads.
+
+    Attributes:
+        parent, child, kind, n_linear, n_angular, q_start, qd_start, is_pose: per joint.
+        point, frame: (J, 2) anchor position [m] and rotation in parent and child.
+        axis: per dof, [1], parent anchor frame.  dual: per linear dof, gives its coordinate from a displacement.
+        com: [m], per body.  pitch: [m/rad], per joint.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables):
+        joints = model.joints
+        self.n_joints = model.n_joints
+        self.parent, self.child, self.kind = (int_table(x) for x in (joints.parent, joints.child, joints.kind))
+        self.n_linear, self.n_angular = int_table(joints.dof_dim[:, 0]), int_table(joints.dof_dim[:, 1])
+        self.q_start, self.qd_start = int_table(joints.q_start), int_table(joints.qd_start)
+        self.is_pose = int_table(np.isin(joints.kind, POSES))
+        self.point = [tables.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
+        self.frame = [tables.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
+        self.axis = tables.column(model.dofs.axis, Vec3)
+        self.dual = tables.column(dual_axes(model), Vec3)
+        self.com = tables.column(model.bodies.com, Vec3)
+        self.pitch = tables.column(joints.pitch)
+
+
+def dual_axes(model: Model) -> np.ndarray:
+    """Vectors whose scalar products with a displacement are the linear coordinates of each joint.
+
+    Returns:
+        [1], (W|1, NV, 3); equal to the axes where these are at right angles, zero for angular dofs.
+    """
+    axis, dual = model.dofs.axis, np.zeros_like(model.dofs.axis)
+    for j in range(model.n_joints):
+        first, n = model.joints.qd_start[j], model.joints.dof_dim[j, 0]
+        if n and model.joints.kind[j] not in (JointKind.CABLE, *POSES):
+            span = slice(first, first + n)
+            dual[:, span] = np.swapaxes(np.linalg.pinv(axis[:, span]), -1, -2)
+    return dual
+
+
+def turned(axis: Vec3, about: Vec3, angle) -> Vec3:
+    """A vector turned about a unit vector (Rodrigues)."""
+    s, c = sincos(angle)
+    return axis * c + about.cross(axis) * s + about * (about.dot(axis) * (1.0 - c))
+
+
+def angle_about(axis: Vec3, start: Vec3, end: Vec3):
+    """[rad], in (-pi, pi], the turn about a unit axis that brings `start` over `end`."""
+    cosine = start.dot(end) - axis.dot(start) * axis.dot(end)
+    return atan2(axis.dot(start.cross(end)), cosine)
+
+
+@ti.func
+def anchor_motion(a: ti.template(), rows: ti.template(), w: ti.i32, j: ti.i32, side: ti.template()):
+    """Position [m] and rotation of an anchor in the world, centre of mass [m], its velocity and angular velocity.
+
+    Reads: rows.{body_q, body_qd}, a
+    """
+    b = a.parent[j]
+    if ti.static(side == 1):
+        b = a.child[j]
+    R = upright(rows.body_q.load(w, 0))
+    zero = R.parts[1]
+    x = Vec3(zero, zero, zero)
+    com = Vec3(zero, zero, zero)
+    v = Vec3(zero, zero, zero)
+    spin = Vec3(zero, zero, zero)
+    if b >= 0:
+        R = quaternion_at(rows.body_q, w, 7 * b + 3).matrix()
+        x = vector_at(rows.body_q, w, 7 * b)
+        com = x + R * a.com.load(w, b)
+        v = vector_at(rows.body_qd, w, 6 * b)
+        spin = vector_at(rows.body_qd, w, 6 * b + 3)
+    return x + R * a.point[side].load(w, j), R * a.frame[side].load(w, j), com, v, spin
+
+
+@ti.func
+def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spin: ti.template(), ahead: ti.template(),
+                   q: ti.template(), qd: ti.template()):
+    """Angles and rates of the scalar angular dofs of joint j.
+
+        one axis: the twist of R about it; two: a1 is carried by the first angle alone, a0 seen from the child by the
+        second; three, at right angles: Euler angles. Rates by the dual basis of e_k.
+
+    Args:
+        ahead: [m], displacement along the axis of a one-axis joint: a screw's tells its full turns.
+
+    Reads:  a
+    Writes: q, qd
+    """
+    n_linear = a.n_linear[j]
+    n = a.n_angular[j]
+    at = a.q_start[j] + n_linear
+    d = a.qd_start[j] + n_linear
+    zero = Vec3(R.parts[0] * 0.0, R.parts[0] * 0.0, R.parts[0] * 0.0)
+    a0 = zero + a.axis.load(w, d)
+    if n == 1:
+        turn = quaternion_of(R)
+        angle = 2.0 * atan2(a0.dot(Vec3(*turn.parts[:3])), turn.parts[3])
+        pitch = a.pitch.load(w, j)
+        if pitch_is_set(pitch):
+            angle = angle + FULL_TURN * ti.round((ahead / pitch - angle) * (1 / FULL_TURN))
+        put(q, w, at, angle)
+        put(qd, w, d, a0.dot(spin))
+    else:
+        a1 = zero + a.axis.load(w, d + 1)
+        third = a0.cross(a1)
+        first = angle_about(a0, a1, R * a1)
+        second = angle_about(a1, R.T * a0, a0)
+        if n == 3:
+            x, z = R.T * a0, R * third
+            first = atan2(-a1.dot(z), third.dot(z))
+            second = atan2(a0.dot(z), ti.sqrt(a0.dot(x) * a0.dot(x) + a1.dot(x) * a1.dot(x)))
+        e1 = turned(a1, a0, first)
+        e2 = a0.cross(e1)
+        if n == 3:
+            hand = third.dot(a.axis.load(w, d + 2))
+            x = R.T * a0
+            last = atan2(-a1.dot(x), a0.dot(x)) * hand
+            e2 = turned(turned(zero + a.axis.load(w, d + 2), a1, second), a0, first)
+            put(q, w, at + 2, last)
+            volume = 1.0 / a0.dot(e1.cross(e2))
+            put(qd, w, d + 2, spin.dot(a0.cross(e1)) * volume)
+        volume = 1.0 / a0.dot(e1.cross(e2))
+        put(q, w, at, first, second)
+        put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
+
+
+def pitch_is_set(pitch):
+    """True for a screw (the pitch of one world stands for all: a screw is a screw in every world)."""
+    return any_lane(pitch != 0.0)
+
+
+@ti.func
+def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: ti.template(), w: ti.i32):
+    """Coordinates and rates of every joint; slots of cables are left alone.
+
+    Reads:  rows.{body_q, body_qd}, a
+    Writes: q (NQ), qd (NV)
+    """
+    for j in range(a.n_joints):
+        x_p, R_p, com_p, v_p, w_p = anchor_motion(a, rows, w, j, 0)
+        x_c, R_c, com_c, v_c, w_c = anchor_motion(a, rows, w, j, 1)
+        R = R_p.T * R_c
+        spin = R_p.T * (w_c - w_p)
+        gap = R_p.T * (x_c - x_p)
+        at = a.q_start[j]
+        d = a.qd_start[j]
+        if a.is_pose[j] != 0:
+            rate = R_p.T * (v_c - v_p - w_p.cross(com_c - com_p))
+            put(q, w, at, gap, quaternion_of(R))
+            put(qd, w, d, rate, spin)
+        elif a.kind[j] == BALL:
+            put(q, w, at, quaternion_of(R))
+            put(qd, w, d, spin)
+        elif a.kind[j] != CABLE:
+            rate = R_p.T * (v_c + w_c.cross(x_c - com_c) - v_p - w_p.cross(x_c - com_p))
+            for k in range(a.n_linear[j]):
+                dual = a.dual.load(w, d + k)
+                put(q, w, at + k, gap.dot(dual))
+                put(qd, w, d + k, rate.dot(dual))
+            if a.n_angular[j] > 0:
+                ahead = gap.dot(a.axis.load(w, d))
+                project_angles(a, w, j, R, spin, ahead, q, qd)
+

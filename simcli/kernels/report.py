@@ -1,0 +1,161 @@
+"""From device state to frames: poses, twists, energies and reactions of one frame, written world by world.
+
+The buffers are host memory on the CPU, so that nothing is copied twice. Values of a world that has ended are NaN.
+"""
+
+import taichi as ti
+from taichi.lang import impl
+
+from simcli.kernels.elementary import select
+from simcli.kernels.runtime import Arena, get_lane, local
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
+from simcli.kernels.values import Mat3, Quat
+
+
+class FrameRows:
+    """Rows of packs that hold one frame of a block before it leaves the device, flattened over bodies, joints, points."""
+
+    _data_oriented = True
+
+    def __init__(self, tables: Tables, arena: Arena, n_energies: int):
+        self.effort = arena.slot(tables.n_qd)
+        self.body_q, self.body_qd = arena.slot(7 * tables.n_bodies), arena.slot(6 * tables.n_bodies)
+        self.points, self.joint_wrench = arena.slot(6 * tables.n_points), arena.slot(6 * tables.n_joints)
+        self.energy = arena.slot(n_energies)
+
+
+def put(slot, w, first, *values):
+    """Store the parts of values in consecutive rows."""
+    row = 0
+    for value in values:
+        for part in value.parts if hasattr(value, "parts") else [value]:
+            slot.store(w, first + row, part)
+            row += 1
+
+
+@ti.func
+def unload(out: ti.template(), lanes: ti.template(), slot: ti.template(), f: ti.i32, w: ti.i32, n: ti.template(),
+           poison: ti.template()):
+    """Copy n rows to out[f, world, :], a lane each, plus the poison: 0, or NaN for worlds that have ended.
+
+    Writes: out
+    """
+    for i in range(n):
+        emit(out, lanes, f, w, i, slot.load(w, i) + poison)
+
+
+def emit(out, lanes: int, f, w, i, pack):
+    """Write one pack to out[f, world, i], a lane each."""
+    builder = impl.get_runtime().compiling_callable.ast_builder()
+    value = local(pack)
+    for lane in range(lanes):
+        impl.subscript(builder, out, f, w * lanes + lane, i)._assign(get_lane(value, lane))
+
+
+def quaternion_of(R: Mat3) -> Quat:
+    """The unit quaternion of a rotation matrix, with w >= 0.
+
+    Each component's square is 1 + a signed sum of the diagonal; the largest is taken, and the others from it.
+
+    Source: Shepperd (1978). Deviation: all four candidates are formed and selected, without branches.
+    """
+    a, b, c, d, e, f, g, h, k = R.parts
+    squares = [1.0 + a - e - k, 1.0 - a + e - k, 1.0 - a - e + k, 1.0 + a + e + k]
+    xy, xz, yz, xw, yw, zw = d + b, c + g, f + h, h - f, c - g, d - b
+    rows = [(None, xy, xz, xw), (xy, None, yz, yw), (xz, yz, None, zw), (xw, yw, zw, None)]
+    best = local(squares[0])
+    parts = [local(x) for x in (squares[0], *rows[0][1:])]
+    for n in range(1, 4):
+        better = local(squares[n] > best)
+        candidate = [squares[n] if x is None else x for x in rows[n]]
+        parts = [select(better, new, old) for new, old in zip(candidate, parts, strict=True)]
+        best = select(better, local(squares[n]), best)
+    scale = local(0.5 / ti.sqrt(best))
+    scale = select(parts[3] < 0.0, -scale, scale)
+    return Quat(*(x * scale for x in parts))
+
+
+@ti.func
+def report_efforts(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+    """Joint efforts as the equations of motion saw them: applied, drives and damping at the end of the step.
+
+    Reads:  s.{qdd, tau, diagonal}, t.armature
+    Writes: rows.effort
+    """
+    for d in range(t.n_qd):
+        implicit = (s.diagonal.load(w, d) - t.armature.load(w, d)) * s.qdd.load(w, d)
+        rows.effort.store(w, d, s.tau.load(w, d) - implicit)
+
+
+@ti.func
+def report_bodies(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+    """Poses of body frames; velocities of the centres of mass and angular velocities; world.
+
+    Reads:  s.{R, o, v, origin}, t links
+    Writes: rows.{body_q, body_qd}
+    """
+    for b in range(t.n_bodies):
+        link = t.tip[b]
+        x, R = body_pose(t, s, w, link)
+        put(rows.body_q, w, 7 * b, x, quaternion_of(R))
+        v = s.v.load(w, link)
+        put(rows.body_qd, w, 6 * b, point_velocity(v, com_about_origin(t, s, w, link)), v.angular)
+
+
+@ti.func
+def report_points(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+    """Named points: position and velocity, world.
+
+    Reads:  s.{R, o, v, origin}, t.{point_link, point_position}
+    Writes: rows.points
+    """
+    for k in range(t.n_points):
+        link = t.point_link[k]
+        x = s.o.load(w, link) + s.R.load(w, link) * t.point_position.load(w, k)
+        put(rows.points, w, 6 * k, x + s.origin.load(w, t.root[link]), point_velocity(s.v.load(w, link), x))
+
+
+@ti.func
+def report_wrenches(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32):
+    """Joint reactions: force and torque on the child at the child anchor, world. Loop joints have none before rows.
+
+    Reads:  s.{f, R, o} after `collect`, t.{joint_link, anchor}
+    Writes: rows.joint_wrench
+    """
+    for j in range(t.n_joints):
+        link = t.joint_link[j]
+        if link >= 0:
+            child = t.child_link[j]
+            force = s.f.load(w, link) * ti.cast(t.joint_sign[j], t.arena.device.real)
+            x = s.o.load(w, child) + s.R.load(w, child) * t.anchor.load(w, j)
+            put(rows.joint_wrench, w, 6 * j, force.force, force.moment - x.cross(force.force))
+
+
+@ti.func
+def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Kinetic (armature included) and potential energy [J].
+
+        T = sum (m v_c^2 + w I_c w) / 2 + sum armature qd^2 / 2,   V = - sum m g . x_c
+
+    Reads:  s.{R, o, v, origin, qd}, t links
+    """
+    zero = s.origin.load(w, 0).parts[0] * 0.0
+    kinetic = zero
+    potential = zero
+    g = t.gravity.load(w, 0)
+    for i in range(t.n_links):
+        if t.massive[i] != 0:
+            v = s.v.load(w, i)
+            x = s.origin.load(w, t.root[i]) + com_about_origin(t, s, w, i)
+            rate = point_velocity(v, com_about_origin(t, s, w, i))
+            spin = v.angular
+            mass = t.mass.load(w, i)
+            I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
+            kinetic = kinetic + (rate.dot(rate) * mass + spin.dot(I_w * spin)) * 0.5
+            potential = potential - x.dot(g) * mass
+    for n in range(t.n_tree_dofs):
+        d = t.tree_dof[n]
+        qd = s.qd.load(w, d)
+        kinetic = kinetic + qd * qd * t.armature.load(w, d) * 0.5
+    return kinetic, potential

@@ -1,0 +1,344 @@
+"""The device and its memory. The only file that uses Taichi's internals (1.7.4, frozen upstream).
+
+A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
+into vector instructions, which it does for no loop over worlds (performance.md, findings 1 to 3). All packs of a block of
+worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar and the world is
+the last index, so that neighbouring threads read neighbouring numbers.
+"""
+
+import contextlib
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")  # the banner goes to stdout, which is for data
+import taichi as ti
+from taichi.lang import impl
+from taichi.lang.expr import Expr
+from taichi.lang.misc import is_arch_supported
+
+from simcli.errors import DeviceError, UsageError
+
+# Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
+CPU_LANES = {"float64": 4, "float32": 8}
+GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
+ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
+GPUS_WITH_FLOAT64 = ("cuda",)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A started device.
+
+    Attributes:
+        arch: "cpu", "cuda", "vulkan" or "metal".
+        name: for people and files.
+        precision: "float64" or "float32".
+        lanes: worlds per pack.
+        threads: CPU threads, 0 on a GPU.
+    """
+
+    arch: str
+    name: str
+    precision: str
+    lanes: int
+    threads: int
+
+    @property
+    def real(self):
+        """Taichi type of a real number."""
+        return ti.f64 if self.precision == "float64" else ti.f32
+
+    @property
+    def dtype(self):
+        """Numpy type of a real number."""
+        return np.dtype(self.precision)
+
+    @property
+    def is_gpu(self) -> bool:
+        """True when worlds are the last index in memory."""
+        return self.arch != "cpu"
+
+    def blocks(self, n_worlds: int) -> int:
+        """Number of packs that hold n_worlds."""
+        return -(-n_worlds // self.lanes)
+
+    def buffer(self, shape: tuple[int, ...], dtype=None):
+        """Memory that a kernel fills and the host reads with `fetch`."""
+        dtype = np.dtype(dtype or self.dtype)
+        if not self.is_gpu:
+            return np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
+        return ti.ndarray(ti.f64 if dtype == np.float64 else ti.f32 if dtype == np.float32 else ti.i32, shape)
+
+    def fetch(self, buffer) -> np.ndarray:
+        """The host's copy of a buffer; on the CPU the buffer itself."""
+        return buffer.to_numpy() if self.is_gpu else buffer
+
+
+@contextlib.contextmanager
+def stdout_to_stderr():
+    """Send file descriptor 1 to 2: Taichi prints its banner and its warnings to stdout, which is for data."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def choose_arch(device: str, precision: str) -> str:
+    """Resolve `--device`: "auto" is CUDA where there is one, else the CPU; nothing falls back silently.
+
+    Raises:
+        UsageError: an unknown device name.
+        DeviceError: the device is missing, or has no float64.
+    """
+    if device == "auto":
+        return "cuda" if is_arch_supported(ti.cuda) and has_cuda_device() else "cpu"
+    if device not in ARCHS:
+        raise UsageError(f"unknown device `{device}`: choose auto, {', '.join(ARCHS)}")
+    if device == "cpu":
+        return device
+    if not is_arch_supported(ARCHS[device]) or (device == "cuda" and not has_cuda_device()):
+        raise DeviceError(f"device `{device}` is not available on this machine; use --device cpu")
+    if precision == "float64" and device not in GPUS_WITH_FLOAT64:
+        raise DeviceError(f"device `{device}` has no float64; use --precision float32 or --device cpu")
+    return device
+
+
+def has_cuda_device() -> bool:
+    """True if the CUDA driver reports at least one device."""
+    import ctypes
+
+    try:
+        driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, **options) -> Device:
+    """Initialise Taichi for this process.
+
+    Args:
+        device: "auto", "cpu", "cuda", "vulkan" or "metal".
+        precision: "float64" or "float32".
+        threads: CPU threads; None for all cores.
+        **options: further fields of Taichi's compile configuration, for tests.
+
+    Raises:
+        UsageError, DeviceError: see `choose_arch`.
+    """
+    if precision not in CPU_LANES:
+        raise UsageError(f"unknown precision `{precision}`: choose float64 or float32")
+    arch = choose_arch(device, precision)
+    if threads is None:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    real = ti.f64 if precision == "float64" else ti.f32
+    settings = {
+        "default_fp": real,
+        "default_ip": ti.i32,
+        "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
+        "offline_cache": True,
+        "log_level": ti.ERROR,
+        "random_seed": 0,
+        "cfg_optimization": False,  # three times faster to compile, no slower to run (measured on chains of 7 and 20)
+    }
+    if arch == "cpu":
+        # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
+        settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+    with stdout_to_stderr(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ti.init(arch=ARCHS[arch], **(settings | options))
+        except RuntimeError as error:
+            raise DeviceError(f"device `{arch}` did not start: {error}") from error
+    if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
+        raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
+    # Device functions call plain Python at compile time on purpose; Taichi warns of each call.
+    warnings.filterwarnings("ignore", message=".*calling non-taichi function.*")
+    warnings.filterwarnings("ignore", message=".*Calling non-taichi function.*")
+    lanes = CPU_LANES[precision] if arch == "cpu" else 1
+    return Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0)
+
+
+def device_name(arch: str) -> str:
+    """A name for people: the processor's or the GPU's."""
+    if arch == "cpu":
+        with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+        return "cpu"
+    if arch == "cuda":
+        import ctypes
+
+        name = ctypes.create_string_buffer(256)
+        with contextlib.suppress(OSError):
+            driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
+            if driver.cuInit(0) == 0 and driver.cuDeviceGetName(name, 256, 0) == 0:
+                return name.value.decode()
+    return arch
+
+
+def is_pack(x) -> bool:
+    """True if x, inside a kernel being compiled, is a lane pack rather than a scalar."""
+    return x.is_tensor() if isinstance(x, Expr) else isinstance(x, ti.Matrix)
+
+
+def local(x):
+    """A local variable that starts as x (Taichi would otherwise evaluate x again at each use)."""
+    return impl.expr_init(x)
+
+
+class Arena:
+    """One field that holds all packs of all blocks; slots are ranges of its rows.
+
+    One field, because one block's packs must stand together (CPU), and because a process may hold 512 field trees only.
+    """
+
+    def __init__(self, device: Device, n_worlds: int):
+        self.device, self.n_worlds, self.n_rows, self.field = device, n_worlds, 0, None
+        self.n_blocks = device.blocks(n_worlds)
+
+    def slot(self, n_items: int, kind=None) -> "Slot":
+        """Reserve a quantity of n_items values of a kind (a class of values.py; None for a plain pack)."""
+        slot = Slot(self, self.n_rows, n_items, kind)
+        self.n_rows += max(n_items, 1) * slot.width
+        return slot
+
+    def build(self):
+        """Allocate. No slot can be reserved afterwards."""
+        lanes, real = self.device.lanes, self.device.real
+        rows = max(self.n_rows, 1)
+        self.tree = ti.FieldsBuilder()
+        self.field = ti.Vector.field(lanes, real) if lanes > 1 else ti.field(real)
+        if self.device.is_gpu:
+            self.tree.dense(ti.ij, (rows, self.n_blocks)).place(self.field)
+        else:
+            self.tree.dense(ti.ij, (self.n_blocks, rows)).place(self.field)
+        self.snode = self.tree.finalize()
+
+    def destroy(self):
+        """Free the field."""
+        self.snode.destroy()
+
+    def at(self, block, row):
+        """The pack at a row of a block, as an assignable expression (inside kernels)."""
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        if self.device.is_gpu:
+            return impl.subscript(builder, self.field, row, block)
+        return impl.subscript(builder, self.field, block, row)
+
+
+class Slot:
+    """A quantity per (block of worlds, item): `load(w, i)` and `store(w, i, value)` inside kernels."""
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, first: int, n_items: int, kind):
+        self.arena, self.first, self.n_items, self.kind = arena, first, n_items, kind
+        self.width = kind.width if kind else 1
+
+    def load(self, block, item):
+        """The value of an item."""
+        parts = [self.arena.at(block, self.row(item, k)) for k in range(self.width)]
+        return self.kind(*parts) if self.kind else local(parts[0])
+
+    def store(self, block, item, value):
+        """Replace the value of an item."""
+        for k, part in enumerate(value.parts if self.kind else [value]):
+            self.arena.at(block, self.row(item, k))._assign(part)
+
+    def part(self, block, item, k):
+        """Component k of an item, as an assignable expression."""
+        return self.arena.at(block, self.row(item, k))
+
+    def row(self, item, k):
+        """Row of component k of an item."""
+        return self.first + item * self.width + k
+
+    def read(self) -> np.ndarray:
+        """Host copy, (W, n_items, width)."""
+        whole = self.arena.field.to_numpy()
+        rows = slice(self.first, self.first + self.n_items * self.width)
+        if self.arena.device.is_gpu:
+            flat = whole[rows].T
+        else:
+            part = whole[:, rows]
+            flat = np.moveaxis(part, -1, 1).reshape(-1, part.shape[1]) if self.arena.device.lanes > 1 else part
+        return flat[: self.arena.n_worlds].reshape(self.arena.n_worlds, self.n_items, self.width)
+
+    def write(self, values: np.ndarray):
+        """Set from host values, (W or 1, n_items, width); unused lanes of the last pack repeat the last world.
+
+        A repeated world cannot fail where the last one does not, so that no idle lane slows or disturbs a pack.
+        """
+        fill_slot(self, pack_worlds(self.arena, np.asarray(values, self.arena.device.dtype).reshape(
+            len(values), self.n_items * self.width)))
+
+
+def pack_worlds(arena: Arena, values: np.ndarray) -> np.ndarray:
+    """(W or 1, rows) to (n_blocks, lanes, rows), the last world repeated in idle lanes."""
+    lanes = arena.device.lanes
+    world = np.minimum(np.arange(arena.n_blocks * lanes), arena.n_worlds - 1)
+    spread = values[world if len(values) > 1 else np.zeros_like(world)]
+    return np.ascontiguousarray(spread.reshape(arena.n_blocks, lanes, values.shape[1]))
+
+
+def fill_slot(slot: Slot, values: np.ndarray):
+    """Copy (n_blocks, lanes, rows) into the rows of a slot."""
+    _fill(slot, slot.first, values)
+
+
+@ti.kernel
+def _fill(slot: ti.template(), first: ti.i32, values: ti.types.ndarray()):
+    for w in range(slot.arena.n_blocks):
+        for row in range(values.shape[2]):
+            for lane in ti.static(range(slot.arena.device.lanes)):
+                put_lane(slot.arena.at(w, first + row), lane, values[w, lane, row])
+
+
+def put_lane(pack, lane: int, value):
+    """Assign one lane of an assignable pack (inside kernels)."""
+    if is_pack(pack):
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        impl.subscript(builder, pack, lane)._assign(value)
+    else:
+        pack._assign(value)
+
+
+def get_lane(pack, lane: int):
+    """One lane of a pack (inside kernels)."""
+    if is_pack(pack):
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        return impl.subscript(builder, pack, lane)
+    return pack
+
+
+def any_lane(mask):
+    """True if any lane of a mask is set (inside kernels)."""
+    if not is_pack(mask):
+        return mask
+    builder = impl.get_runtime().compiling_callable.ast_builder()
+    lanes = [impl.subscript(builder, mask, k) for k in range(mask.get_shape()[0])]
+    found = lanes[0] != 0
+    for lane in lanes[1:]:
+        found = found | (lane != 0)
+    return found
+
+
+def int_table(values) -> ti.Field:
+    """A table of integers that all worlds share."""
+    array = np.ascontiguousarray(values, np.int32)
+    field = ti.field(ti.i32, shape=max(array.size, 1))
+    if array.size:
+        field.from_numpy(array.ravel())
+    return field

@@ -1,0 +1,176 @@
+"""The model's tables on the device, under the names they have on the host.
+
+A column that all worlds share is a table of scalars; a column that the batch varies is a slot of packs. Device code does
+not see the difference: `load(w, i)` gives a value whose components are scalars or packs.
+"""
+
+import numpy as np
+import taichi as ti
+from taichi.lang import impl
+
+from simcli.kernels.runtime import Arena, Device, int_table, local
+from simcli.kernels.values import Mat3, Sym3, Vec3
+from simcli.model.tables import Model
+
+# How a link hands its articulated inertia to its parent (see dynamics.eliminate).
+CARRY, START, ADD = 0, 1, 2
+
+
+class Shared:
+    """A column that all worlds share: one scalar table."""
+
+    _data_oriented = True
+
+    def __init__(self, device: Device, values: np.ndarray, kind):
+        self.kind, self.width = kind, kind.width if kind else 1
+        array = np.ascontiguousarray(values, device.dtype).ravel()
+        self.field = ti.field(device.real, shape=max(array.size, 1))
+        if array.size:
+            self.field.from_numpy(array)
+
+    def load(self, block, item):
+        """The value of an item; `block` is not used."""
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        parts = [impl.subscript(builder, self.field, item * self.width + k) for k in range(self.width)]
+        return self.kind(*parts) if self.kind else local(parts[0])
+
+
+class Tables:
+    """The columns of a Model that the tree kernels read.
+
+    Args:
+        model: host tables.
+        arena: receives the columns that vary; the caller builds it, then calls `upload`.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, arena: Arena):
+        self.model, self.arena, self.pending = model, arena, []
+        links, dofs = model.links, model.dofs
+        self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
+        self.parent, self.kind = int_table(links.parent), int_table(links.kind)
+        self.has_helix, self.has_ball, self.has_free = (bool(np.any(links.kind == k)) for k in (1, 2, 3))
+        self.all_massive = bool(np.all(links.mass > 0))
+        self.link_q, self.link_qd, self.link_n_qd = (int_table(c) for c in (links.q_start, links.qd_start, links.n_qd))
+        self.root, self.body, self.tip = int_table(links.root), int_table(links.body), int_table(links.tip)
+        self.massive = int_table(np.any(links.mass > 0, axis=0))
+        route, continues, gathers = handover(links.parent)
+        self.route, self.continues, self.gathers = int_table(route), int_table(continues), int_table(gathers)
+        self.branches = bool(gathers.any())
+        self.turn = self.column(links.turn[None])
+        self.rotation, self.offset = self.column(links.rotation, Mat3), self.column(links.offset, Vec3)
+        self.advance, self.mass = self.column(links.advance), self.column(links.mass)
+        self.com, self.inertia = self.column(links.com, Vec3), self.column(links.inertia, Sym3)
+        self.body_rotation = self.column(links.body_rotation, Mat3)
+        self.body_offset = self.column(links.body_offset, Vec3)
+        self.gravity = self.column(model.gravity[:, None, :], Vec3)
+        self.armature, self.damping = self.column(dofs.armature), self.column(dofs.damping)
+        self.joint_f = self.column(model.joint_f)
+        self.n_joints, self.n_points = model.n_joints, len(model.points.name)
+        self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model)
+        self.anchor = self.column(anchor, Vec3)
+        self.point_link = int_table(links.tip[model.points.body])
+        self.point_position = self.column(link_points(model, model.points.body, model.points.position), Vec3)
+        self.dof_q = int_table(dof_coordinates(model))
+        self.tree_dof = int_table(tree_dofs(model))
+        self.n_tree_dofs = len(tree_dofs(model))
+
+    def column(self, values: np.ndarray, kind=None):
+        """A device column of (W|1, items, ...) values."""
+        values = np.asarray(values)
+        if len(values) == 1:
+            return Shared(self.arena.device, values[0], kind)
+        slot = self.arena.slot(values.shape[1], kind)
+        self.pending.append((slot, values.reshape(len(values), values.shape[1], -1)))
+        return slot
+
+    def upload(self):
+        """Fill the columns that vary; the arena is built."""
+        for slot, values in self.pending:
+            slot.write(values)
+        self.pending.clear()
+
+
+def body_rotations(model: Model, body: np.ndarray) -> np.ndarray:
+    """Body axes to link axes of the bodies' links, (W|1, K, 3, 3); the identity for the world."""
+    rotation = model.links.body_rotation[:, model.links.tip[body]]
+    return np.where((body >= 0)[:, None, None], rotation, np.eye(3))
+
+
+def link_points(model: Model, body: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Points of bodies in the frames of their links; points of the world unchanged.
+
+    Args:
+        body: (K,).
+        point: [m], (W|1, K, 3).
+
+    Returns:
+        [m], (W|1, K, 3).
+    """
+    offset = np.where((body >= 0)[:, None], model.links.body_offset[:, model.links.tip[body]], 0.0)
+    return offset + np.einsum("wkij,wkj->wki", body_rotations(model, body), point)
+
+
+def joint_anchors(model: Model):
+    """Where the force through each joint is known, and where it is reported.
+
+    Returns:
+        Device tables (J,): the link whose force it is, -1 for loop joints; +1 if that link carries the child, -1 if the
+        tree runs against the joint; the child's link. [m], (W|1, J, 3), the child anchor in the child's link.
+    """
+    links, child = model.links, model.joints.child
+    carried = {int(j): int(i) for i, (j, b) in enumerate(zip(links.joint, links.body, strict=True)) if b >= 0}
+    link = np.array([carried.get(j, -1) for j in range(model.n_joints)], int)
+    sign = np.where(links.body[link] == child, 1, -1) if len(link) else link
+    anchors = link_points(model, child, model.joints.X_c[..., :3])
+    return int_table(link), int_table(sign), int_table(links.tip[child]), anchors
+
+
+def handover(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How links in depth-first order pass values to their parents when visited from last to first.
+
+    Args:
+        parent: (L,).
+
+    Returns:
+        route: (L,), CARRY if the parent is visited next, else START for the first child that stores, ADD for others.
+        continues: (L,), 1 if the link visited just before is a child (its carried value is for us).
+        gathers: (L,), 1 if children have stored values for us.
+    """
+    n = len(parent)
+    route, continues, gathers = np.full(n, CARRY), np.zeros(n, int), np.zeros(n, int)
+    for i in range(n - 1, -1, -1):
+        p = parent[i]
+        if p < 0:
+            continue
+        if p == i - 1:
+            continues[p] = 1
+        else:
+            route[i] = ADD if gathers[p] else START
+            gathers[p] = 1
+    return route, continues, gathers
+
+
+def dof_coordinates(model: Model) -> np.ndarray:
+    """Index into joint_q of each scalar dof, -1 for the dofs of quaternion joints and of loop joints.
+
+    Returns:
+        (NV,) int.
+    """
+    index = np.full(model.n_qd, -1)
+    for i in range(model.n_links):
+        if model.links.n_qd[i] == 1:
+            index[model.links.qd_start[i]] = model.links.q_start[i]
+    return index
+
+
+def tree_dofs(model: Model) -> np.ndarray:
+    """Indices into joint_qd of the dofs of tree joints, in link order.
+
+    Returns:
+        (n,) int.
+    """
+    links = model.links
+    ranges = [np.arange(s, s + n) for s, n in zip(links.qd_start, links.n_qd, strict=True)]
+    return np.concatenate(ranges).astype(int) if ranges else np.zeros(0, int)

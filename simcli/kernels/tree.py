@@ -1,0 +1,280 @@
+"""The tree chart: joint coordinates to poses and twists of links.
+
+Everything is expressed in world axes about one reference point O per tree, the origin of the tree's first link, taken as
+fixed in the world at the instant. Then no quantity needs a transform between parent and child: motions, forces and
+inertias of a tree simply add (the choice of MuJoCo's smooth dynamics; there O is the centre of mass). The price is a
+loss of about (size of the tree / size of a link)^2 units in the last place.
+
+Notation: R rotation of the link frame; o its origin relative to O; S motion columns; c velocity-product acceleration.
+"""
+
+import taichi as ti
+
+from simcli.kernels.elementary import exp_rotation, normalized, sincos
+from simcli.kernels.runtime import Arena
+from simcli.kernels.tables import Tables
+from simcli.kernels.values import Force, Inertia, Mat3, Motion, Quat, Vec3
+from simcli.model.tables import LinkKind
+
+HELIX, BALL, FREE = int(LinkKind.HELIX), int(LinkKind.BALL), int(LinkKind.FREE)
+
+
+class TreeState:
+    """Device state of the tree: coordinates, and what the sweeps leave for each other.
+
+    Attributes:
+        q: joint_q, (NQ).  qd: joint_qd, (NV).  qdd: joint_qdd, (NV).
+        tau: joint efforts, (NV).  diagonal: what is added to the mass matrix's diagonal, (NV).
+        origin: O of each tree, at its first link, world.
+        R, o, v, a: rotation, origin, twist and acceleration of links about O.
+        S: motion columns, per dof.  c: velocity-product acceleration, per link.
+        f: force through joints, about O.  I: inertia of links, about O.
+        external: applied force on each link, about O, if `has_external`.
+        U, u, inv_d: elimination of each dof.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, tables: Tables, arena: Arena, has_external: bool = False):
+        n_links, n_q, n_qd = tables.n_links, tables.n_q, tables.n_qd
+        self.n_blocks, self.has_external = arena.n_blocks, has_external
+        self.external = arena.slot(n_links if has_external else 0, Force)
+        self.q, self.qd, self.qdd = arena.slot(n_q), arena.slot(n_qd), arena.slot(n_qd)
+        self.tau, self.diagonal = arena.slot(n_qd), arena.slot(n_qd)
+        self.origin = arena.slot(n_links, Vec3)
+        self.R, self.o, self.v = arena.slot(n_links, Mat3), arena.slot(n_links, Vec3), arena.slot(n_links, Motion)
+        self.a, self.c = arena.slot(n_links, Motion), arena.slot(n_links, Motion)
+        self.S, self.U = arena.slot(n_qd, Motion), arena.slot(n_qd, Force)
+        self.u, self.inv_d = arena.slot(n_qd), arena.slot(n_qd)
+        self.f, self.I = arena.slot(n_links, Force), arena.slot(n_links, Inertia)
+
+
+def raw_quaternion(slot, w, start) -> Quat:
+    """Four consecutive scalars of a slot, not normalised."""
+    return Quat(*(slot.load(w, start + k) for k in range(4)))
+
+
+def quaternion_at(slot, w, start) -> Quat:
+    """The unit quaternion in the direction of four consecutive scalars of a slot."""
+    return normalized(raw_quaternion(slot, w, start))
+
+
+def vector_at(slot, w, start) -> Vec3:
+    """Three consecutive scalars of a slot."""
+    return Vec3(*(slot.load(w, start + k) for k in range(3)))
+
+
+def turned_about_z(R: Mat3, c, s) -> Mat3:
+    """R Rz(angle)."""
+    m = R.parts
+    rows = ((m[3 * i] * c + m[3 * i + 1] * s, m[3 * i + 1] * c - m[3 * i] * s, m[3 * i + 2]) for i in range(3))
+    return Mat3(*(x for row in rows for x in row))
+
+
+def still(x) -> Motion:
+    """The zero motion, with packs like x."""
+    zero = x * 0.0
+    return Motion(*(zero,) * 6)
+
+
+def upright(x) -> Mat3:
+    """The identity, with packs like x."""
+    zero, one = x * 0.0, x * 0.0 + 1.0
+    return Mat3(one, zero, zero, zero, one, zero, zero, zero, one)
+
+
+@ti.func
+def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
+    """Place link i: pose, twist, motion columns and velocity-product acceleration, from its parent's and its own q, qd.
+
+        v = v_p + S qd      c = v_p x (S qd), and for a free joint + (v_rel x w_rel): its angular columns pass through
+        the centre of mass, which moves
+
+    Reads:  t.links, s.{q, qd}, the parent's s.{R, o, v}
+    Writes: s.{R, o, v, c, origin} of link i, s.S of its dofs
+    """
+    p = t.parent[i]
+    start = t.link_q[i]
+    d = t.link_qd[i]
+    kind = t.kind[i]
+    R = upright(s.origin.load(w, 0).parts[0])
+    zero = R.parts[1]
+    o = Vec3(zero, zero, zero)
+    v = still(zero)
+    if p >= 0:
+        R = s.R.load(w, p)
+        o = s.o.load(w, p)
+        v = s.v.load(w, p)
+    o = o + R * t.offset.load(w, i)
+    R = R * t.rotation.load(w, i)
+    if ti.static(t.has_helix):
+        if kind == HELIX:
+            o = o + R.column(2) * (s.q.load(w, start) * t.advance.load(w, i))
+    if ti.static(t.has_free):
+        if kind == FREE:
+            o = o + R * vector_at(s.q, w, start)
+    if p < 0:  # the tree's reference point is here
+        s.origin.store(w, i, o)
+        o = Vec3(zero, zero, zero)
+    v_j = still(zero)
+    extra = Vec3(zero, zero, zero)
+    if ti.static(t.has_helix):
+        if kind == HELIX:
+            turn = t.turn.load(w, i)
+            axis = R.column(2)
+            column = Motion.of(o.cross(axis) * turn + axis * t.advance.load(w, i), axis * turn)
+            s.S.store(w, d, column)
+            v_j = column * s.qd.load(w, d)
+            sine, cosine = sincos(s.q.load(w, start) * turn)
+            R = turned_about_z(R, cosine, sine)
+    if ti.static(t.has_ball):
+        if kind == BALL:
+            for k in ti.static(range(3)):
+                column = Motion.of(o.cross(R.column(k)), R.column(k))
+                s.S.store(w, d + k, column)
+                v_j = v_j + column * s.qd.load(w, d + k)
+            R = R * quaternion_at(s.q, w, start).matrix()
+    if ti.static(t.has_free):
+        if kind == FREE:
+            R_c = R * quaternion_at(s.q, w, start + 3).matrix()
+            com = o + R_c * t.com.load(w, i)
+            rate = R * vector_at(s.qd, w, d)
+            spin = R * vector_at(s.qd, w, d + 3)
+            for k in ti.static(range(3)):
+                s.S.store(w, d + k, Motion.of(R.column(k), Vec3(zero, zero, zero)))
+                s.S.store(w, d + 3 + k, Motion.of(com.cross(R.column(k)), R.column(k)))
+            v_j = Motion.of(rate + com.cross(spin), spin)
+            extra = rate.cross(spin)
+            R = R_c
+    c = v.cross(v_j)
+    s.c.store(w, i, Motion.of(c.linear + extra, c.angular))
+    s.v.store(w, i, v + v_j)
+    s.R.store(w, i, R)
+    s.o.store(w, i, o)
+
+
+@ti.func
+def place_all(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Place every link, parents first.
+
+    Reads:  see `place`.
+    Writes: see `place`.
+    """
+    for i in range(t.n_links):
+        place(t, s, w, i)
+
+
+@ti.func
+def body_pose(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
+    """World position [m] and rotation of the body frame on a link.
+
+    Reads: s.{R, o, origin}, t.{body_offset, body_rotation}
+    """
+    R = s.R.load(w, link)
+    x = s.origin.load(w, t.root[link]) + s.o.load(w, link) + R * t.body_offset.load(w, link)
+    return x, R * t.body_rotation.load(w, link)
+
+
+def com_about_origin(t: Tables, s: TreeState, w, link) -> Vec3:
+    """[m], centre of mass of a link relative to the tree's reference point, world axes."""
+    return s.o.load(w, link) + s.R.load(w, link) * t.com.load(w, link)
+
+
+def point_velocity(v: Motion, x: Vec3) -> Vec3:
+    """[m/s], velocity of the point x (relative to O) of a link with twist v."""
+    return v.linear + v.angular.cross(x)
+
+
+def store_vector(slot, w, start, v: Vec3):
+    """Store three consecutive scalars."""
+    for k in range(3):
+        slot.store(w, start + k, v.parts[k])
+
+
+def store_quaternion(slot, w, start, q: Quat):
+    """Store four consecutive scalars."""
+    for k in range(4):
+        slot.store(w, start + k, q.parts[k])
+
+
+@ti.func
+def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: ti.template(), w: ti.i32,
+            h: ti.template()):
+    """Move joint coordinates along rates for a time h: q_to = q_from (+) h rate.
+
+    Scalars add; rotations take the exponential of h w (w in the parent anchor frame, so it multiplies from the left); a
+    free body's centre of mass moves by h v, and its anchor follows.
+
+    Reads:  t links, q_from (NQ), rate (NV)
+    Writes: q_to (NQ) of tree joints
+    """
+    for i in range(t.n_links):
+        kind = t.kind[i]
+        start = t.link_q[i]
+        d = t.link_qd[i]
+        if ti.static(t.has_helix):
+            if kind == HELIX:
+                q_to.store(w, start, q_from.load(w, start) + rate.load(w, d) * h)
+        if ti.static(t.has_ball):
+            if kind == BALL:
+                q = raw_quaternion(q_from, w, start)
+                store_quaternion(q_to, w, start, normalized(exp_rotation(vector_at(rate, w, d) * h).times(q)))
+        if ti.static(t.has_free):
+            if kind == FREE:
+                q = quaternion_at(q_from, w, start + 3)
+                turned = normalized(exp_rotation(vector_at(rate, w, d + 3) * h).times(q))
+                com = t.com.load(w, i)
+                shift = q.matrix() * com - turned.matrix() * com
+                store_vector(q_to, w, start, vector_at(q_from, w, start) + vector_at(rate, w, d) * h + shift)
+                store_quaternion(q_to, w, start + 3, turned)
+
+
+def quaternion_rate(q: Quat, spin: Vec3) -> Quat:
+    """[1/s], rate of a quaternion that turns with an angular velocity given in its outer frame: (w/2) q."""
+    half = Quat(*(spin * 0.5).parts, spin.parts[0] * 0.0)
+    return half.times(q)
+
+
+@ti.func
+def coordinate_rates(t: ti.template(), s: ti.template(), rate: ti.template(), w: ti.i32):
+    """Time derivative of joint_q, for integrators that add rates: quaternions leave the unit sphere and are normalised
+    by every reader.
+
+    Reads:  t links, s.{q, qd}
+    Writes: rate (NQ) of tree joints
+    """
+    for i in range(t.n_links):
+        kind = t.kind[i]
+        start = t.link_q[i]
+        d = t.link_qd[i]
+        if ti.static(t.has_helix):
+            if kind == HELIX:
+                rate.store(w, start, s.qd.load(w, d))
+        if ti.static(t.has_ball):
+            if kind == BALL:
+                q = raw_quaternion(s.q, w, start)
+                store_quaternion(rate, w, start, quaternion_rate(q, vector_at(s.qd, w, d)))
+        if ti.static(t.has_free):
+            if kind == FREE:
+                q = raw_quaternion(s.q, w, start + 3)
+                spin = vector_at(s.qd, w, d + 3)
+                arm = normalized(q).matrix() * t.com.load(w, i)
+                store_vector(rate, w, start, vector_at(s.qd, w, d) - spin.cross(arm))
+                store_quaternion(rate, w, start + 3, quaternion_rate(q, spin))
+
+
+@ti.func
+def normalize_coordinates(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Bring the quaternions of joint_q back to the unit sphere.
+
+    Reads and writes: s.q
+    """
+    for i in range(t.n_links):
+        kind = t.kind[i]
+        start = t.link_q[i]
+        if ti.static(t.has_ball):
+            if kind == BALL:
+                store_quaternion(s.q, w, start, quaternion_at(s.q, w, start))
+        if ti.static(t.has_free):
+            if kind == FREE:
+                store_quaternion(s.q, w, start + 3, quaternion_at(s.q, w, start + 3))

@@ -1,0 +1,12 @@
+"""Time stepping. In: a Model, a solver's options, a RunPlan and a Device. Out: FrameBlocks.
+
+Each solver spells its own step as a paragraph of named stages. There is no inheritance between solvers, no registry and
+no event bus: one dictionary of classes. Never found here: files, scenes, printing.
+"""
+
+from simcli.solvers.generalized import GeneralizedSolver
+from simcli.solvers.plan import RunPlan
+
+SOLVERS = {"generalized": GeneralizedSolver}
+
+__all__ = ["SOLVERS", "GeneralizedSolver", "RunPlan"]

@@ -1,0 +1,417 @@
+"""Generalized coordinates: joint coordinates of a tree, articulated-body algorithm.
+
+One kernel call advances every block of worlds by whole frames; each block runs all its steps before the next block
+starts, so its state stays in the cache.
+"""
+
+import time
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import Forces, effort_power, elastic_energy, load_links
+from simcli.kernels.report import (
+    FrameRows,
+    mechanical_energy,
+    put,
+    report_bodies,
+    report_efforts,
+    report_points,
+    report_wrenches,
+    unload,
+)
+from simcli.kernels.runtime import Arena, Device, any_lane
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import TreeState, place_all
+from simcli.model.snapshot import Event, FrameBlock, Status
+from simcli.model.tables import Model
+from simcli.solvers.integrators import (
+    GAMMA,
+    RK4_NODES,
+    RK4_WEIGHTS,
+    STAGES,
+    H,
+    evaluate,
+    use_implicit,
+    use_rk4,
+    use_semi_implicit,
+)
+from simcli.solvers.plan import RunPlan
+
+SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
+NOT_FINITE, TOO_FAST, STOPPED = int(Status.NOT_FINITE), int(Status.TOO_FAST), int(Status.STOPPED)
+ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
+HEALTH = ("status", "steps into the call", "dof")
+CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
+BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
+RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604"}
+
+
+class GeneralizedSolver:
+    """Steps all worlds of a model.
+
+    Args:
+        model: host tables.
+        options: the `solver` section of a scene: integrator, max_velocity.
+        plan: steps, frames, channels.
+        device: from `start_device`.
+
+    Attributes:
+        status: (W,), Status of each world.
+        compile_seconds: [s], wall time of the call that compiled.
+    """
+
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device):
+        self.model, self.plan, self.device = model, plan, device
+        self.arena = Arena(device, model.n_worlds)
+        self.core = Core(model, options, plan, self.arena)
+        self.arena.build()
+        self.core.tables.upload()
+        self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
+        self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
+        self.core.clear()
+        self.n_steps = 0
+        self.status = np.zeros(model.n_worlds, int)
+        self.compile_seconds = self.frame_seconds = None
+
+    def suggest_frames(self) -> int:
+        """Frames per `advance` call that keep a call short and a block of frames in memory."""
+        frames = BLOCK_BYTES // max(1, self.frame_bytes())
+        if self.frame_seconds:
+            frames = min(frames, int(CALL_SECONDS / self.frame_seconds))
+        return max(1, min(frames, 4096))
+
+    def frame_bytes(self) -> int:
+        """Bytes of one frame of all worlds."""
+        return sum(int(np.prod(b.shape)) for b in self.buffers(1).values()) * self.device.dtype.itemsize
+
+    def initial(self) -> FrameBlock:
+        """Frame 0: the initial state with its accelerations, efforts and reactions."""
+        return self.run(1, 0)
+
+    def advance(self, n_frames: int) -> FrameBlock:
+        """The next n_frames frames."""
+        return self.run(n_frames, self.plan.steps_per_frame)
+
+    def run(self, n_frames: int, steps: int) -> FrameBlock:
+        """Call the kernel, gather its buffers, and turn new failures into events."""
+        buffers = self.buffers(n_frames)
+        start = time.perf_counter()
+        rollout(self.core, n_frames, steps, *buffers.values())
+        ti.sync()
+        seconds = time.perf_counter() - start
+        if self.compile_seconds is None:
+            self.compile_seconds = seconds
+        else:
+            self.frame_seconds = seconds / n_frames
+        arrays = {name: self.device.fetch(buffer)[:, : self.model.n_worlds] for name, buffer in buffers.items()}
+        before = self.n_steps
+        step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
+        self.n_steps = int(step_count[-1])
+        events = self.new_events(arrays["health"][-1], before)
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
+
+    def buffers(self, n_frames: int) -> dict:
+        """Output buffers of a call; those of channels that are off have no columns."""
+        model, channels = self.model, self.plan.channels
+        state, energy, reactions = ("state" in channels), ("energy" in channels), ("reactions" in channels)
+        widths = {
+            "joint_q": state * model.n_q, "joint_qd": state * model.n_qd, "joint_qdd": state * model.n_qd,
+            "joint_effort": state * model.n_qd, "body_q": state * 7 * model.n_bodies,
+            "body_qd": state * 6 * model.n_bodies, "points": state * 6 * len(model.points.name),
+            "joint_wrench": reactions * 6 * model.n_joints, "energy": energy * len(ENERGY), "health": len(HEALTH),
+        }
+        padded = self.arena.n_blocks * self.device.lanes
+        return {name: self.device.buffer((n_frames, padded, max(n, 1))) for name, n in widths.items()}
+
+    def columns(self, arrays: dict, n_frames: int) -> dict[str, np.ndarray]:
+        """HDF5 path to array (F, W, ...), of the channels that are on."""
+        model, columns = self.model, {}
+        lead = (n_frames, model.n_worlds)
+        if "state" in self.plan.channels:
+            widths = {"joint_q": model.n_q, "joint_qd": model.n_qd, "joint_qdd": model.n_qd, "joint_effort": model.n_qd}
+            columns |= {f"frames/{name}": arrays[name][..., :n] for name, n in widths.items()}
+            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, -1, 7)[:, :, : model.n_bodies]
+            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, -1, 6)[:, :, : model.n_bodies]
+            for k, name in enumerate(model.points.name):
+                columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
+                columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
+        if "reactions" in self.plan.channels:
+            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, -1, 6)[:, :, : model.n_joints]
+        if "energy" in self.plan.channels:
+            columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
+        columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
+        return columns
+
+    def new_events(self, health: np.ndarray, before: int) -> list[Event]:
+        """Events of the worlds that ended in the last call; updates `status`.
+
+        Args:
+            health: (W, 3), HEALTH columns at the last frame.
+            before: steps before the call.
+        """
+        code = health[:, 0].astype(int)
+        events = [self.ending(world, Status(code[world]), before + int(health[world, 1]), int(health[world, 2]))
+                  for world in np.flatnonzero(code != self.status)]
+        self.status = code
+        return events
+
+    def ending(self, world: int, status: Status, step_count: int, dof: int) -> Event:
+        """The event of one world that ended."""
+        joint = int(self.model.dofs.joint[dof])
+        body = int(self.model.joints.child[joint])
+        name, label = self.model.bodies.name[body], self.model.dofs.label[dof]
+        when = step_count * self.plan.dt
+        text = {
+            Status.NOT_FINITE: f"a velocity of joint `{label}` is not finite (body `{name}`)",
+            Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
+            Status.STOPPED: f"run.stop_when was met by joint `{label}`",
+        }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
+        return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
+                     float(status), text)
+
+
+class Core:
+    """What the kernel reads: tables, state, forces, and the constants of the integrator."""
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena):
+        self.integrator = options.integrator
+        self.stages = STAGES[self.integrator]
+        self.lanes = arena.device.lanes
+        self.is_gpu = arena.device.is_gpu
+        self.tables = Tables(model, arena)
+        self.forces = Forces(model, self.tables, arena)
+        self.state = TreeState(self.tables, arena, self.forces.has_external)
+        self.reports = {name: name in plan.channels for name in ("state", "energy", "reactions")}
+        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
+        self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        stop = plan.stop_when
+        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
+        self.stop_index = stop.index if stop else 0
+        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
+        self.constants = self.tables.column(np.array([[plan.dt, float(options.max_velocity) ** 2, *bounds]]))
+        n_q, n_qd = model.n_q, model.n_qd
+        if self.integrator != "semi_implicit":
+            self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
+        if self.integrator == "rk4":
+            self.q_sum, self.qd_sum, self.q_rate = arena.slot(n_q), arena.slot(n_qd), arena.slot(n_q)
+            self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
+            self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
+        if self.integrator == "implicit":
+            self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
+
+    def clear(self):
+        """Zero what a run accumulates."""
+        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
+                     self.state.tau, self.state.diagonal, self.state.qdd):
+            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        if self.integrator == "rk4":
+            self.q_rate.write(np.zeros((1, self.q_rate.n_items, 1)))
+
+
+@ti.kernel
+def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+            qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(), twist: ti.types.ndarray(),
+            points: ti.types.ndarray(), wrench: ti.types.ndarray(), energy: ti.types.ndarray(),
+            health: ti.types.ndarray()):
+    """Advance every block by n_frames frames of `steps` steps; steps = 0 reports the initial state.
+
+    Reads:  c
+    Writes: c.state, c.forces.work, the buffers
+    """
+    ti.loop_config(block_dim=1)
+    for w in range(c.state.n_blocks):
+        c.count.store(w, 0, c.count.load(w, 0) * 0.0)
+        for f in range(n_frames):
+            advance_frame(c, w, steps)
+            report(c, w, steps)
+            poison = poison_of(c, w)
+            if ti.static(c.reports["state"]):
+                unload(q, c.lanes, c.state.q, f, w, c.tables.n_q, poison)
+                unload(qd, c.lanes, c.state.qd, f, w, c.tables.n_qd, poison)
+                unload(qdd, c.lanes, c.state.qdd, f, w, c.tables.n_qd, poison)
+                unload(effort, c.lanes, c.rows.effort, f, w, c.tables.n_qd, poison)
+                unload(pose, c.lanes, c.rows.body_q, f, w, 7 * c.tables.n_bodies, poison)
+                unload(twist, c.lanes, c.rows.body_qd, f, w, 6 * c.tables.n_bodies, poison)
+                unload(points, c.lanes, c.rows.points, f, w, 6 * c.tables.n_points, poison)
+            if ti.static(c.reports["reactions"]):
+                unload(wrench, c.lanes, c.rows.joint_wrench, f, w, 6 * c.tables.n_joints, poison)
+            if ti.static(c.reports["energy"]):
+                unload(energy, c.lanes, c.rows.energy, f, w, len(ENERGY), poison)
+            unload(health, c.lanes, c.health, f, w, len(HEALTH), 0.0)
+
+
+@ti.func
+def advance_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The steps of one frame, ending with the poses of the frame. Steps = 0 evaluates and stays.
+
+    A first-order integrator ends with the accelerations and reactions of its last step; the others evaluate once more
+    at the end, and show those of the instant.
+
+    Reads:  c
+    Writes: c.state, c.forces.work, c.health, c.rows.joint_wrench
+    """
+    n_stages = c.stages * steps
+    n_evaluations = ti.max(n_stages, 1)
+    n_places = n_evaluations + 1
+    if ti.static(c.stages > 1):
+        n_evaluations = n_stages + 1
+        n_places = n_evaluations
+    for e in range(n_places):
+        place_all(c.tables, c.state, w)
+        if e < n_evaluations:
+            h = c.constants.load(w, H)
+            stage = e % c.stages
+            if ti.static(c.integrator == "rk4"):
+                evaluate(c, w, stage, 0.0)
+            elif ti.static(c.integrator == "implicit"):
+                evaluate(c, w, stage, h * GAMMA * ti.cast(e < n_stages, c.tables.arena.device.real))
+            else:
+                evaluate(c, w, stage, h)
+            if ti.static(c.reports["reactions"]):
+                if e == n_evaluations - 1:
+                    report_reactions(c, w)
+            if e < n_stages:
+                if ti.static(c.integrator == "rk4"):
+                    use_rk4(c, w, stage, h)
+                elif ti.static(c.integrator == "implicit"):
+                    use_implicit(c, w, stage, h)
+                else:
+                    use_semi_implicit(c, w, h)
+                if stage == c.stages - 1:
+                    watch(c, w)
+
+
+@ti.func
+def report_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made.
+
+    Reads:  c.state
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    demand(c.tables, c.state, w)
+    collect(c.tables, c.state, c.state.u, w)
+    report_wrenches(c.tables, c.state, c.rows, w)
+
+
+def poison_of(c: Core, w):
+    """0 for a world that is well, NaN for one that has ended."""
+    status = c.health.load(w, 0)
+    return select(status == 0.0, status, status * ti.math.nan)
+
+
+@ti.func
+def watch(c: ti.template(), w: ti.i32):
+    """Note the first step at which a world's rates are not finite or too large, or its end condition holds.
+
+    A world that has ended keeps stepping in its lanes, where it disturbs nobody; its frames are poisoned instead.
+
+    Reads:  c.state.{q, qd}, c.constants
+    Writes: c.health, c.count
+    """
+    count = c.count.load(w, 0) + 1.0
+    c.count.store(w, 0, count)
+    square = c.state.qd.load(w, 0) * 0.0
+    for n in range(c.tables.n_tree_dofs):
+        rate = c.state.qd.load(w, c.tables.tree_dof[n])
+        square = square + rate * rate
+    bound = c.constants.load(w, SPEED_SQUARED)
+    status = c.health.load(w, 0)
+    alive = status == 0.0
+    ended = alive & (ti.math.isnan(square) | (square >= bound))
+    if ti.static(c.stops):
+        x = stop_quantity(c, w)
+        ended = ended | (alive & ((x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))))
+    if any_lane(ended):
+        write_ending(c, w, count, square, ended)
+
+
+@ti.func
+def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.template(), ended: ti.template()):
+    """Status, step and guilty dof of the lanes that just ended.
+
+    Reads:  c.state.qd, c.constants
+    Writes: c.health
+    """
+    bound = c.constants.load(w, SPEED_SQUARED)
+    zero = c.health.load(w, 0) * 0.0
+    worst = zero - 1.0
+    guilty = zero
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof[n]
+        rate = c.state.qd.load(w, d)
+        size = select(ti.math.isnan(rate), zero + ti.math.inf, rate * rate)
+        worse = size > worst
+        worst = select(worse, size, worst)
+        guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
+    finite = square < zero + ti.math.inf
+    code = select(finite, zero + TOO_FAST, zero + NOT_FINITE)
+    met = square < bound
+    code = select(met, zero + STOPPED, code)
+    if ti.static(c.stops):
+        guilty = select(met, zero + float(c.stop_index), guilty)
+    c.health.store(w, 0, select(ended, code, c.health.load(w, 0)))
+    c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
+    c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))
+
+
+def stop_quantity(c: Core, w):
+    """The coordinate or rate that run.stop_when watches."""
+    return (c.state.qd if c.stop_on_rate else c.state.q).load(w, c.stop_index)
+
+
+@ti.func
+def report(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """One frame, after `advance_frame`.
+
+    Reads:  c
+    Writes: c.rows
+    """
+    if ti.static(c.reports["state"]):
+        report_efforts(c.tables, c.state, c.rows, w)
+        report_bodies(c.tables, c.state, c.rows, w)
+        report_points(c.tables, c.state, c.rows, w)
+    if ti.static(c.reports["energy"]):
+        report_energy(c, w, steps)
+
+
+@ti.func
+def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The energy ledger: ENERGY columns. drift = total - total(0) + dissipated - input.
+
+    Work is the sum of h P at the beginnings of steps plus h (P_now - P_start) / 2, which is the trapezoidal rule; the
+    fourth-order integrator sums its own stages, and joint efforts of the first-order one are exact already.
+
+    Reads:  c.state, c.forces
+    Writes: c.total_start, c.forces.power_start, c.rows.energy
+    """
+    kinetic, potential = mechanical_energy(c.tables, c.state, w)
+    elastic = kinetic * 0.0
+    dissipated = kinetic * 0.0
+    supplied = kinetic * 0.0
+    if ti.static(c.forces.n_springs > 0):
+        elastic = elastic_energy(c.tables, c.forces, c.state, w)
+    total = kinetic + potential + elastic
+    if steps == 0:
+        c.total_start.store(w, 0, total)
+    if ti.static(c.forces.has_work):
+        dissipated = c.forces.work.load(w, 0)
+        supplied = c.forces.work.load(w, 1)
+        if ti.static(c.integrator != "rk4"):
+            if ti.static(c.forces.has_external):
+                load_links(c.tables, c.forces, c.state, w)
+            if ti.static(c.integrator == "implicit"):
+                effort_power(c.tables, c.forces, c.state, w, 0.0)
+            if steps == 0:
+                for k in ti.static(range(2)):
+                    c.forces.power_start.store(w, k, c.forces.power.load(w, k))
+            if ti.static(c.forces.has_external or c.integrator == "implicit"):
+                half = c.constants.load(w, H) * 0.5
+                dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
+                supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
+    drift = total - c.total_start.load(w, 0) + dissipated - supplied
+    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)

@@ -1,0 +1,157 @@
+"""Integrators of the generalized solver, as stages: evaluate the accelerations, then use them.
+
+    semi_implicit   order 1, symplectic; joint damping and drives implicit in the rate
+    rk4             order 4, explicit
+    implicit        order 2, L-stable in joint damping and drives
+
+A step is a number of stages; the evaluation, which is nearly all of the code, is compiled once whatever the integrator.
+"""
+
+import math
+
+import taichi as ti
+
+from simcli.kernels.dynamics import accelerate, eliminate
+from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
+from simcli.kernels.tree import coordinate_rates, normalize_coordinates, retract
+
+STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
+GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
+RK4_NODES, RK4_WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+H = 0  # row of the step in the solver's constants
+
+
+@ti.func
+def evaluate(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
+    """Accelerations at the present coordinates and poses, with joint efforts implicit over a time b.
+
+    Reads:  c.state.{q, qd} and what `place_all` left
+    Writes: c.state, all but {q, qd}; c.forces.power of external forces
+    """
+    if ti.static(c.forces.has_external):
+        load_links(c.tables, c.forces, c.state, w)
+    elif ti.static(c.forces.has_work):
+        c.forces.power.store(w, 0, c.state.q.load(w, 0) * 0.0)
+        c.forces.power.store(w, 1, c.state.q.load(w, 0) * 0.0)
+    if ti.static(c.forces.has_efforts or c.forces.has_diagonal):
+        efforts(c.tables, c.forces, c.state, w, b)
+        if ti.static(c.integrator == "implicit"):
+            if stage == 1:
+                correct_efforts(c, w, b)
+    eliminate(c.tables, c.state, w)
+    accelerate(c.tables, c.state, w)
+
+
+@ti.func
+def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
+    """qd+ = qd + h qdd(q, qd+ in damping and drives),  q+ = q (+) h qd+.
+
+    Reads:  c.state.{q, qd, qdd}
+    Writes: c.state.{q, qd}, c.forces.work
+    """
+    s = c.state
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, h)
+        accumulate_work(c.forces, w, h)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof[n]
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    retract(c.tables, s.q, s.q, s.qd, w, h)
+
+
+@ti.func
+def use_rk4(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+    """The classical Runge-Kutta method on joint_q (quaternions as four numbers) and joint_qd.
+
+    Source: Kutta (1901). Deviation: quaternions are normalised at the end of the step and by every reader.
+
+    Reads:  c.state.{q, qd, qdd}
+    Writes: c.state.{q, qd}, c.{q_base, qd_base, q_sum, qd_sum, q_rate}, c.forces.work
+    """
+    s = c.state
+    if stage == 0:
+        copy(c.q_base, s.q, c.tables.n_q, w)
+        copy(c.qd_base, s.qd, c.tables.n_qd, w)
+        copy(c.q_sum, s.q, c.tables.n_q, w)
+        copy(c.qd_sum, s.qd, c.tables.n_qd, w)
+    coordinate_rates(c.tables, s, c.q_rate, w)
+    weight = h * c.weights.load(w, stage)
+    next_node = h * c.nodes.load(w, stage + 1)
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, 0.0)
+        accumulate_work(c.forces, w, weight)
+    for i in range(c.tables.n_q):
+        rate = c.q_rate.load(w, i)
+        c.q_sum.store(w, i, c.q_sum.load(w, i) + rate * weight)
+        s.q.store(w, i, c.q_base.load(w, i) + rate * next_node)
+    for d in range(c.tables.n_qd):
+        rate = s.qdd.load(w, d)
+        c.qd_sum.store(w, d, c.qd_sum.load(w, d) + rate * weight)
+        s.qd.store(w, d, c.qd_base.load(w, d) + rate * next_node)
+    if stage == 3:
+        copy(s.q, c.q_sum, c.tables.n_q, w)
+        copy(s.qd, c.qd_sum, c.tables.n_qd, w)
+        normalize_coordinates(c.tables, s, w)
+
+
+@ti.func
+def use_implicit(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+    """A two-stage Rosenbrock method of W type, u = (q, qd), b = gamma h, A the gradient of damping and drives:
+
+        (1 - b A) k1 = f(u),   (1 - b A) k2 = f(u + h k1) - 2 k1,   u+ = u + h (3 k1 + k2) / 2
+
+    Second order whatever A is, and L-stable where A is the whole gradient. With D, K the diagonal damping and stiffness,
+    D' = b D + b^2 K and y = k2 + 2 k1 in the rates, the second stage is one more articulated-body pass:
+    (M + D') y = F - b K (rate - 2 k1_q) + 2 D' k1.
+
+    Source: Verwer, Spee, Blom and Hundsdorfer (1999), the scheme ROS2. Deviation: A is taken anew in the second stage.
+
+    Reads:  c.state.{q, qd, qdd}
+    Writes: c.state.{q, qd}, c.{q_base, qd_base, k1_q, k1_qd}, c.forces.work
+    """
+    s = c.state
+    b = h * GAMMA
+    if stage == 0:
+        copy(c.q_base, s.q, c.tables.n_q, w)
+        copy(c.qd_base, s.qd, c.tables.n_qd, w)
+        if ti.static(c.forces.has_work):
+            effort_power(c.tables, c.forces, s, w, 0.0)
+            accumulate_work(c.forces, w, h)
+    for d in range(c.tables.n_qd):
+        qdd = s.qdd.load(w, d)
+        rate = s.qd.load(w, d)
+        if stage == 0:
+            c.k1_qd.store(w, d, qdd)
+            c.k1_q.store(w, d, rate + qdd * b)
+            s.qd.store(w, d, rate + qdd * h)
+        else:
+            k1 = c.k1_qd.load(w, d)
+            k1_q = c.k1_q.load(w, d)
+            k2 = qdd - k1 * 2.0
+            k2_q = rate - k1_q * 2.0 + k2 * b
+            s.qd.store(w, d, c.qd_base.load(w, d) + (k1 * 1.5 + k2 * 0.5) * h)
+            c.k1_q.store(w, d, k1_q * 1.5 + k2_q * 0.5)
+    retract(c.tables, c.q_base, s.q, c.k1_q, w, h)
+
+
+@ti.func
+def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
+    """Add what the second stage of `use_implicit` needs to the efforts: 2 b K k1_q + 2 D' k1.
+
+    Reads:  c.{k1_q, k1_qd}, c.state.diagonal
+    Writes: adds to c.state.tau
+    """
+    s = c.state
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof[n]
+        added = (s.diagonal.load(w, d) - c.tables.armature.load(w, d)) * c.k1_qd.load(w, d)
+        if ti.static(c.forces.has_drives):
+            added = added + c.forces.stiffness.load(w, d) * b * c.k1_q.load(w, d)
+        s.tau.store(w, d, s.tau.load(w, d) + added * 2.0)
+
+
+@ti.func
+def copy(target: ti.template(), source: ti.template(), n: ti.template(), w: ti.i32):
+    """Copy n packs of a block."""
+    for i in range(n):
+        target.store(w, i, source.load(w, i))

@@ -1,0 +1,39 @@
+"""What a run asks of any solver: step, frames, channels, end conditions."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StopWhen:
+    """End a world when a joint coordinate or rate passes a bound.
+
+    Attributes:
+        on_rate: True for joint_qd, False for joint_q.
+        index: index into that array.
+        above: upper bound, +inf if there is none.
+        below: lower bound, -inf if there is none.
+    """
+
+    on_rate: bool
+    index: int
+    above: float
+    below: float
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Steps and frames of a run.
+
+    Attributes:
+        dt: [s], step.
+        steps_per_frame: steps between frames.
+        n_frames: frames after frame 0.
+        channels: channel groups to fill, of "state", "energy", "reactions", "contacts".
+        stop_when: end condition of a world, or None.
+    """
+
+    dt: float
+    steps_per_frame: int
+    n_frames: int
+    channels: frozenset[str]
+    stop_when: StopWhen | None = None
