@@ -18,21 +18,25 @@ def explain(
 
     Example: simcli explain SC204
     """
-    from simcli.spec.codes import PAGES
+    from simcli.spec.codes import codes, page
 
     if show_list:
-        return _list(PAGES, json)
+        return _list([page(name) for name in codes()], json)
     if code is None:
         raise UsageError("a code is missing: simcli explain SC204; all codes: simcli explain --list")
-    page = PAGES.get(code.upper())
-    if page is None:
+    if code.upper() not in codes():
         raise UsageError(f"there is no code `{code}`; all codes: simcli explain --list")
+    found = page(code)
     if json:
-        console.emit("explain", {"code": code.upper(), "text": page})
+        console.emit("explain", {"code": found.code, "title": found.title, "text": str(found)})
     else:
-        console.data(page)
+        console.data(str(found))
     return Exit.OK
 
 
-def _list(pages, as_json: bool) -> int:
+def _list(pages: list, as_json: bool) -> int:
+    if as_json:
+        console.emit("explain", {"codes": [{"code": page.code, "title": page.title} for page in pages]})
+    else:
+        console.data(console.table([(page.code, page.title) for page in pages], indent=""))
     return Exit.OK
