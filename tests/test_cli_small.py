@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
+from pathlib import Path
 
 import pytest
 from support.process import simcli
 
+import simcli as package
 from simcli.cli import console, doorman
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
@@ -37,8 +40,6 @@ def test_help_has_no_colour_without_a_terminal():
 
 
 def test_version_is_one_line_on_stdout():
-    import simcli as package
-
     done = simcli("--version")
     assert done.stdout == f"simcli {package.__version__}\n"
     assert done.stderr == ""
@@ -180,3 +181,12 @@ def test_quantities_for_people():
     assert console.count_text(12_300) == "12.3 k"
     assert console.duration_text(185) == "3:05"
     assert console.duration_text(7800) == "2:10:00"
+
+
+def test_every_command_that_a_text_names_exists():
+    named = re.compile(r"`simcli ([a-z][a-z-]*)")
+    house = Path(package.__file__).parent
+    texts = [*house.rglob("*.py"), *house.rglob("*.yaml"), *house.rglob("*.md"), house.parent / "README.md"]
+    for path in texts:
+        for command in named.findall(path.read_text(encoding="utf-8")):
+            assert command in [*COMMANDS, "bench"], f"{path}: `simcli {command}`"

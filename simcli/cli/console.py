@@ -10,7 +10,7 @@ from typing import Any
 
 STYLES = {"bad": "1;31", "warn": "1;33", "good": "1;32", "place": "1;34", "dim": "2", "bold": "1"}
 
-_stdout_fd: int | None = None  # where data goes while descriptor 1 is lent to stderr
+_stdout_fd: int | None = None  # where data goes while descriptor 1 is lent out
 
 
 def colour_wanted() -> bool:
@@ -56,15 +56,20 @@ def data_json(document: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def stdout_kept_clean() -> Iterator[None]:
-    """Lend file descriptor 1 to stderr: Taichi writes its banner to stdout, whatever its log level."""
+def stdout_kept_clean(verbose: bool = False) -> Iterator[None]:
+    """Keep what libraries write to file descriptor 1 out of our data; it goes to stderr if wanted, else nowhere.
+
+    Taichi writes its banner and its search for drivers to stdout, whatever its log level; what goes wrong it raises.
+    """
     global _stdout_fd
     if _stdout_fd is not None:
         yield
         return
     sys.stdout.flush()
     _stdout_fd = os.dup(1)
-    os.dup2(2, 1)
+    sink = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.close(sink)
     try:
         yield
     finally:

@@ -159,7 +159,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
     from simcli import pipeline
     from simcli.cli import interrupts, progress, summary
 
-    with console.stdout_kept_clean(), interrupts.caught() as interrupt:
+    with console.stdout_kept_clean(verbose > 0), interrupts.caught() as interrupt:
         with progress.shown(quiet or as_json) as show:
 
             def watch(tick) -> bool:

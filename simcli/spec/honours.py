@@ -135,7 +135,7 @@ def _matches(value: object, pattern: list[str], path: tuple = ()) -> Iterator[tu
 def _joint_types(check: Checker, solver: str) -> None:
     for name, joint in check.spec.joints.items():
         if joint.type not in JOINT_TYPES[solver]:
-            _refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "see `simcli docs` for the types")
+            _refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
         elif joint.drive is not None and joint.type not in DRIVEN_TYPES[solver]:
             _refuse(check, f"a drive on a `{joint.type}` joint", f"joints.{name}.drive", "use several joints", True)
 
