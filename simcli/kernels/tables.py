@@ -82,7 +82,7 @@ class Tables:
         if len(values) == 1:
             return Shared(self.arena.device, values[0], kind)
         slot = self.arena.slot(values.shape[1], kind)
-        self.pending.append((slot, values.reshape(len(values), values.shape[1], -1)))
+        self.pending.append((slot, values.reshape(len(values), values.shape[1], slot.width)))
         return slot
 
     def upload(self):
