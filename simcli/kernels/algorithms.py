@@ -6,43 +6,59 @@ States stand in the world axis: a Model of one world serves any number of states
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.dynamics import accelerate, collect, compose, demand, eliminate, own_inertia
+from simcli.kernels.dynamics import (
+    accelerate,
+    collect,
+    compose,
+    demand,
+    eliminate,
+    own_inertia,
+    place_and_demand,
+)
 from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, report_bodies
-from simcli.kernels.runtime import Arena, Device
+from simcli.kernels.runtime import Arena, Device, get_lane, put_lane
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity
+from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.values import Force, Motion, Vec3
 from simcli.model.tables import Model
 
+# Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
+CPU_SLOTS, GPU_SLOTS = 64, 1 << 16
+
 
 class Algorithms:
-    """Forward kinematics, inverse and forward dynamics, mass matrix, Jacobian and projection for n states at once.
+    """Forward kinematics, inverse and forward dynamics, mass matrix, Jacobian and projection for many states at once.
 
     Args:
         model: host tables; of one world, or of n_states worlds.
         device: from `start_device`.
-        n_states: N.
+        n_states: N; a model of one world takes any number of states in each call and does not read this.
 
     All arrays have the state as their first axis; joint layouts, units and frames are those of the file (joint_q,
     joint_qd, body_q, body_qd). Source: reference/articulations.md A1 to A6.
     """
 
-    def __init__(self, model: Model, device: Device, n_states: int):
+    def __init__(self, model: Model, device: Device, n_states: int = 1):
         if model.n_worlds not in (1, n_states):
             raise ValueError(f"a model of {model.n_worlds} worlds cannot serve {n_states} states")
-        self.model, self.device, self.n_states = model, device, n_states
-        self.arena = Arena(device, n_states)
+        self.model, self.device = model, device
+        slots = (GPU_SLOTS if device.is_gpu else CPU_SLOTS * device.lanes) if model.n_worlds == 1 else n_states
+        self.arena = Arena(device, slots)
         self.core = Core(model, self.arena)
         self.arena.build()
         self.core.tables.upload()
+        for slot in (self.core.state.external, self.core.state.qd):
+            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.is_tree_dof = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
 
     def forward_kinematics(self, joint_q, joint_qd) -> tuple[np.ndarray, np.ndarray]:
         """Poses and twists of bodies, (N, B, 7) and (N, B, 6)."""
-        self.set(joint_q, joint_qd)
-        _kinematics(self.core)
+        q, qd = self.states(joint_q, joint_qd)
         n = self.model.n_bodies
-        return self.read(self.core.rows.body_q, n, 7), self.read(self.core.rows.body_qd, n, 6)
+        pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
+        _kinematics(self.core, len(q), q, qd, pose, twist)
+        return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
         """Joint efforts that give the accelerations: recursive Newton-Euler.
@@ -54,63 +70,68 @@ class Algorithms:
         Returns:
             (N, NV), NaN at loop joints.
         """
-        self.set(joint_q, joint_qd, joint_qdd, body_f)
-        _inverse_dynamics(self.core)
-        return self.read(self.core.state.u, self.model.n_qd)
+        q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
+        out = self.results(q, self.model.n_qd)
+        _inverse_dynamics(self.core, len(q), body_f is not None, q, qd, qdd, self.forces(q, body_f), out)
+        return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
         """Joint accelerations, (N, NV), under joint efforts and external forces: articulated-body algorithm."""
-        self.set(joint_q, joint_qd, None, body_f)
-        self.core.state.tau.write(self.spread(joint_f, self.model.n_qd))
-        _forward_dynamics(self.core)
-        return self.read(self.core.state.qdd, self.model.n_qd)
+        q, qd, effort = self.states(joint_q, joint_qd, joint_f)
+        out = self.results(q, self.model.n_qd)
+        _forward_dynamics(self.core, len(q), body_f is not None, q, qd, effort, self.forces(q, body_f), out)
+        return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
-        n = self.model.n_qd
-        self.set(joint_q, np.zeros((1, n)))
-        _mass_matrix(self.core)
-        return self.read(self.core.matrix, n, n)
+        (q,), n = self.states(joint_q), self.model.n_qd
+        out = self.results(q, n * n)
+        _mass_matrix(self.core, len(q), q, out)
+        return self.fetch(out, q, n, n)
 
     def jacobian(self, joint_q) -> np.ndarray:
         """Body Jacobians, (N, B, 6, NV): J qd = body_qd (velocity of the centre of mass, angular velocity; world)."""
-        n, b = self.model.n_qd, self.model.n_bodies
-        self.set(joint_q, np.zeros((1, n)))
-        _jacobian(self.core)
-        return np.moveaxis(self.read(self.core.columns, b, n, 6), -1, -2)
+        (q,), n, b = self.states(joint_q), self.model.n_qd, self.model.n_bodies
+        out = self.results(q, 6 * b * n)
+        _jacobian(self.core, len(q), q, out)
+        return np.moveaxis(self.fetch(out, q, b, n, 6), -1, -2)
 
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
-        """Joint coordinates and rates of every joint from poses and twists, (N, NQ) and (N, NV).
+        """Joint coordinates and rates of every joint from poses and twists, (N, NQ) and (N, NV); NaN for cables.
 
         Source: reference/articulations.md A5 (eval_ik): each joint by itself, angles in (-pi, pi] from one pose.
         """
-        n = self.model.n_bodies
-        self.core.rows.body_q.write(self.spread(body_q, 7 * n))
-        self.core.rows.body_qd.write(self.spread(body_qd, 6 * n))
+        pose, twist = self.states(np.reshape(body_q, (len(body_q), -1)), np.reshape(body_qd, (len(body_qd), -1)))
+        q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
         for slot in (self.core.projected_q, self.core.projected_qd):
             slot.write(np.full((1, slot.n_items, 1), np.nan))
-        _project(self.core)
-        return (self.read(self.core.projected_q, self.model.n_q), self.read(self.core.projected_qd, self.model.n_qd))
+        _project(self.core, len(pose), pose, twist, q, qd)
+        return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
 
-    def set(self, joint_q, joint_qd, joint_qdd=None, body_f=None):
-        """Upload a state; what is left out is zero."""
-        state = self.core.state
-        state.q.write(self.spread(np.nan_to_num(joint_q), self.model.n_q))
-        state.qd.write(self.spread(np.nan_to_num(joint_qd), self.model.n_qd))
-        zeros = np.zeros((1, self.model.n_qd))
-        state.qdd.write(self.spread(zeros if joint_qdd is None else joint_qdd, self.model.n_qd))
-        force = np.zeros((1, self.model.n_bodies, 6)) if body_f is None else body_f
-        self.core.body_f.write(self.spread(force, 6 * self.model.n_bodies))
-        state.diagonal.write(np.broadcast_to(self.model.dofs.armature, (len(self.model.dofs.armature), self.model.n_qd)))
+    def states(self, *arrays) -> list[np.ndarray]:
+        """Contiguous arrays of the device's precision; NaN slots of cables as zero, no column as one."""
+        flat = [np.ascontiguousarray(np.nan_to_num(np.atleast_2d(a)), self.device.dtype) for a in arrays]
+        return [a if a.shape[1] else np.zeros((len(a), 1), self.device.dtype) for a in flat]
 
-    def spread(self, values, width: int) -> np.ndarray:
-        """(N or 1, ...) as (N or 1, width, 1)."""
-        values = np.asarray(values, float)
-        return values.reshape(-1, width, 1) if width else np.zeros((1, 0, 1))
+    def forces(self, q: np.ndarray, body_f) -> np.ndarray:
+        """External forces as (N, 6 B); not read if there are none."""
+        if body_f is None:
+            self.core.state.external.write(np.zeros((1, self.model.n_links, 6)))
+            return np.zeros((1, 1), self.device.dtype)
+        return self.states(np.reshape(body_f, (len(q), -1)))[0]
 
-    def read(self, slot, *shape) -> np.ndarray:
-        """A slot as (N, *shape)."""
-        return slot.read().reshape(self.n_states, *shape)
+    def results(self, q: np.ndarray, width: int):
+        """A buffer for one row per state, idle lanes of the last block included."""
+        padded = self.device.blocks(len(q)) * self.device.lanes
+        return self.device.buffer((padded, max(width, 1)))
+
+    def fetch(self, buffer, q: np.ndarray, *shape) -> np.ndarray:
+        """A buffer as (N, *shape)."""
+        return self.device.fetch(buffer)[: len(q), : int(np.prod(shape))].reshape(len(q), *shape)
+
+    def of_tree(self, values: np.ndarray) -> np.ndarray:
+        """NaN where a dof belongs to a loop joint."""
+        return np.where(self.is_tree_dof, values, np.nan)
 
     def destroy(self):
         """Free the device memory."""
@@ -123,74 +144,130 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, arena: Arena):
+        self.lanes, self.n_slots = arena.device.lanes, arena.n_blocks
         self.tables = Tables(model, arena)
         self.state = TreeState(self.tables, arena, has_external=True)
         self.rows = FrameRows(self.tables, arena, 0)
-        self.body_f = arena.slot(6 * model.n_bodies)
         self.anchors = Anchors(model, self.tables)
+        self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
         self.projected_q, self.projected_qd = arena.slot(model.n_q), arena.slot(model.n_qd)
 
 
-@ti.kernel
-def _kinematics(c: ti.template()):
-    ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        place_all(c.tables, c.state, w)
-        report_bodies(c.tables, c.state, c.rows, w)
+@ti.func
+def turns(c: ti.template(), w: ti.i32, n_states: ti.i32):
+    """Blocks of states that scratch block w serves: w, w + n_slots, ..."""
+    n_blocks = (n_states + c.lanes - 1) // c.lanes
+    return (n_blocks - w + c.n_slots - 1) // c.n_slots
 
 
 @ti.func
-def load_body_forces(c: ti.template(), w: ti.i32):
+def take(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), values: ti.template()):
+    """Load n rows of a block of states; idle lanes repeat the last state.
+
+    Writes: slot
+    """
+    for row in range(n):
+        for lane in ti.static(range(c.lanes)):
+            state = ti.min(block * c.lanes + lane, values.shape[0] - 1)
+            put_lane(slot.part(w, row, 0), lane, values[state, row])
+
+
+@ti.func
+def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), out: ti.template()):
+    """Store n rows of a block of states.
+
+    Writes: out
+    """
+    for row in range(n):
+        for lane in ti.static(range(c.lanes)):
+            out[block * c.lanes + lane, row] = get_lane(slot.arena.at(w, slot.first + row), lane)
+
+
+@ti.kernel
+def _kinematics(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+                pose: ti.types.ndarray(), twist: ti.types.ndarray()):
+    ti.loop_config(block_dim=1)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            place_all(c.tables, c.state, w)
+            report_bodies(c.tables, c.state, c.rows, w)
+            give(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
+            give(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)
+
+
+@ti.func
+def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.template()):
     """External forces of bodies about O.
 
-    Reads:  c.body_f, c.state
+    Reads:  force, c.state.{R, o}
     Writes: c.state.external
     """
     s = c.state
-    for i in range(c.tables.n_links):
-        zero = s.o.load(w, i).parts[0] * 0.0
-        s.external.store(w, i, Force.of(Vec3(zero, zero, zero), Vec3(zero, zero, zero)))
+    take(c, w, block, c.body_f, 6 * c.tables.n_bodies, force)
     for b in range(c.tables.n_bodies):
         link = c.tables.tip[b]
-        force = three(c.body_f, w, 6 * b)
-        torque = three(c.body_f, w, 6 * b + 3)
-        x = com_about_origin(c.tables, s, w, link)
-        s.external.store(w, link, s.external.load(w, link) + Force.of(force, torque + x.cross(force)))
-
-
-def three(slot, w, first) -> Vec3:
-    """Three consecutive rows."""
-    return Vec3(*(slot.load(w, first + k) for k in range(3)))
+        push = vector_at(c.body_f, w, 6 * b)
+        torque = vector_at(c.body_f, w, 6 * b + 3)
+        s.external.store(w, link, Force.of(push, torque + com_about_origin(c.tables, s, w, link).cross(push)))
 
 
 @ti.kernel
-def _inverse_dynamics(c: ti.template()):
+def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
+                      qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
+                      out: ti.types.ndarray()):
     ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        place_all(c.tables, c.state, w)
-        load_body_forces(c, w)
-        demand(c.tables, c.state, w)
-        collect(c.tables, c.state, c.state.u, w)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
+            if has_force == 0:
+                place_and_demand(c.tables, c.state, w)
+            else:
+                place_all(c.tables, c.state, w)
+                load_body_forces(c, w, block, force)
+                demand(c.tables, c.state, w)
+            collect(c.tables, c.state, c.state.u, w)
+            give(c, w, block, c.state.u, c.tables.n_qd, out)
 
 
 @ti.kernel
-def _forward_dynamics(c: ti.template()):
+def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
+                      qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
+                      out: ti.types.ndarray()):
     ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        place_all(c.tables, c.state, w)
-        load_body_forces(c, w)
-        eliminate(c.tables, c.state, w)
-        accelerate(c.tables, c.state, w)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.state.tau, c.tables.n_qd, effort)
+            place_all(c.tables, c.state, w)
+            if has_force != 0:
+                load_body_forces(c, w, block, force)
+            for d in range(c.tables.n_qd):
+                c.state.diagonal.store(w, d, c.state.tau.load(w, d) * 0.0 + c.tables.armature.load(w, d))
+            eliminate(c.tables, c.state, w)
+            accelerate(c.tables, c.state, w)
+            give(c, w, block, c.state.qdd, c.tables.n_qd, out)
 
 
 @ti.kernel
-def _mass_matrix(c: ti.template()):
+def _mass_matrix(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
     ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        place_all(c.tables, c.state, w)
-        composite_matrix(c, w)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            place_all(c.tables, c.state, w)
+            composite_matrix(c, w)
+            give(c, w, block, c.matrix, c.tables.n_qd * c.tables.n_qd, out)
 
 
 @ti.func
@@ -222,11 +299,15 @@ def composite_matrix(c: ti.template(), w: ti.i32):
 
 
 @ti.kernel
-def _jacobian(c: ti.template()):
+def _jacobian(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
     ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        place_all(c.tables, c.state, w)
-        body_columns(c, w)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            place_all(c.tables, c.state, w)
+            body_columns(c, w)
+            give(c, w, block, c.columns, 6 * c.tables.n_bodies * c.tables.n_qd, out)
 
 
 @ti.func
@@ -253,10 +334,14 @@ def body_columns(c: ti.template(), w: ti.i32):
 
 
 @ti.kernel
-def _project(c: ti.template()):
+def _project(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist: ti.types.ndarray(),
+             q: ti.types.ndarray(), qd: ti.types.ndarray()):
     ti.loop_config(block_dim=1)
-    for w in range(c.state.n_blocks):
-        project_joints(c.anchors, c.rows, c.projected_q, c.projected_qd, w)
-
-
-
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)
+            take(c, w, block, c.rows.body_qd, 6 * c.tables.n_bodies, twist)
+            project_joints(c.anchors, c.rows, c.projected_q, c.projected_qd, w)
+            give(c, w, block, c.projected_q, c.tables.n_q, q)
+            give(c, w, block, c.projected_qd, c.tables.n_qd, qd)

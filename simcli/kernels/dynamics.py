@@ -8,8 +8,8 @@ dof by dof (block elimination by scalar pivots, mathematically the same), so tha
 import taichi as ti
 
 from simcli.kernels.tables import ADD, START, Tables
-from simcli.kernels.tree import TreeState, com_about_origin, point_velocity
-from simcli.kernels.values import Force, Inertia, Motion, Vec3
+from simcli.kernels.tree import TreeState, com_about_origin, place, point_velocity
+from simcli.kernels.values import Force, Inertia, Mat3, Motion, Vec3
 
 
 def no_force(x) -> Force:
@@ -127,36 +127,66 @@ def accelerate(t: ti.template(), s: ti.template(), w: ti.i32):
         s.a.store(w, i, a)
 
 
+def needed_force(t: Tables, w, i, R: Mat3, o: Vec3, v: Motion, a: Motion) -> Force:
+    """The force about O that gives link i the twist v the acceleration a.
+
+    (F, I_c w' + w x I_c w + c x F)   with F = m (acceleration of the centre of mass - g)
+    """
+    c = o + R * t.com.load(w, i)
+    spin = v.angular
+    I_w = t.inertia.load(w, i).turned(R)
+    push = (point_velocity(a, c) + spin.cross(point_velocity(v, c))) * t.mass.load(w, i)
+    return Force.of(push, I_w * a.angular + spin.cross(I_w * spin) + c.cross(push))
+
+
+@ti.func
+def demand_of(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.template(), o: ti.template(),
+              v: ti.template(), c: ti.template()):
+    """Acceleration of link i from its parent's and its own qdd, and the force that its motion needs.
+
+        a = a_p + c + S qdd
+
+    Reads:  t links, s.{S, qdd, external}, the parent's s.a
+    Writes: s.{a, f} of link i
+    """
+    p = t.parent[i]
+    a = gravity_motion(t, s, w)
+    if p >= 0:
+        a = s.a.load(w, p)
+    a = a + c
+    first = t.link_qd[i]
+    for d in range(first, first + t.link_n_qd[i]):
+        a = a + s.S.load(w, d) * s.qdd.load(w, d)
+    s.a.store(w, i, a)
+    force = no_force(a.parts[0])
+    if t.massive[i] != 0:
+        force = needed_force(t, w, i, R, o, v, a)
+    if ti.static(s.has_external):
+        force = force - s.external.load(w, i)
+    s.f.store(w, i, force)
+
+
 @ti.func
 def demand(t: ti.template(), s: ti.template(), w: ti.i32):
-    """Link accelerations from s.qdd, and the force that each link's motion needs, roots first.
+    """`demand_of` for links that have been placed, roots first.
 
-        f = (F, I_c w' + w x I_c w + c x F)   with F = m (acceleration of the centre of mass - g)
-
-    Reads:  t.{mass, com, inertia, massive}, s.{R, o, v, S, c, qdd, external}
+    Reads:  t links, s.{R, o, v, c, S, qdd, external}
     Writes: s.{a, f}
     """
     for i in range(t.n_links):
-        p = t.parent[i]
-        a = gravity_motion(t, s, w)
-        if p >= 0:
-            a = s.a.load(w, p)
-        a = a + s.c.load(w, i)
-        first = t.link_qd[i]
-        for d in range(first, first + t.link_n_qd[i]):
-            a = a + s.S.load(w, d) * s.qdd.load(w, d)
-        s.a.store(w, i, a)
-        force = no_force(a.parts[0])
-        if t.massive[i] != 0:
-            c = com_about_origin(t, s, w, i)
-            v = s.v.load(w, i)
-            spin = v.angular
-            I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
-            push = (point_velocity(a, c) + spin.cross(point_velocity(v, c))) * t.mass.load(w, i)
-            force = Force.of(push, I_w * a.angular + spin.cross(I_w * spin) + c.cross(push))
-        if ti.static(s.has_external):
-            force = force - s.external.load(w, i)
-        s.f.store(w, i, force)
+        demand_of(t, s, w, i, s.R.load(w, i), s.o.load(w, i), s.v.load(w, i), s.c.load(w, i))
+
+
+@ti.func
+def place_and_demand(t: ti.template(), s: ti.template(), w: ti.i32):
+    """Recursive Newton-Euler, first pass: `place` and `demand_of` link by link.
+
+    Reads:  t links, s.{q, qd, qdd, external}
+    Writes: s.{R, o, v, a, f, origin, S}
+    """
+    for i in range(t.n_links):
+        R, o, v, c = place(t, s, w, i)
+        demand_of(t, s, w, i, R, o, v, c)
 
 
 @ti.func

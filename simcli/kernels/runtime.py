@@ -204,6 +204,8 @@ class Arena:
     One field, because one block's packs must stand together (CPU), and because a process may hold 512 field trees only.
     """
 
+    _data_oriented = True
+
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_rows, self.field = device, n_worlds, 0, None
         self.n_blocks = device.blocks(n_worlds)
@@ -267,43 +269,39 @@ class Slot:
 
     def read(self) -> np.ndarray:
         """Host copy, (W, n_items, width)."""
-        whole = self.arena.field.to_numpy()
-        rows = slice(self.first, self.first + self.n_items * self.width)
-        if self.arena.device.is_gpu:
-            flat = whole[rows].T
-        else:
-            part = whole[:, rows]
-            flat = np.moveaxis(part, -1, 1).reshape(-1, part.shape[1]) if self.arena.device.lanes > 1 else part
-        return flat[: self.arena.n_worlds].reshape(self.arena.n_worlds, self.n_items, self.width)
+        arena, rows = self.arena, self.n_items * self.width
+        out = arena.device.buffer((arena.n_blocks * arena.device.lanes, max(rows, 1)))
+        _unload_rows(arena, self.first, rows, out)
+        return arena.device.fetch(out)[: arena.n_worlds, :rows].reshape(arena.n_worlds, self.n_items, self.width)
 
     def write(self, values: np.ndarray):
         """Set from host values, (W or 1, n_items, width); unused lanes of the last pack repeat the last world.
 
         A repeated world cannot fail where the last one does not, so that no idle lane slows or disturbs a pack.
         """
-        fill_slot(self, pack_worlds(self.arena, np.asarray(values, self.arena.device.dtype).reshape(
-            len(values), self.n_items * self.width)))
-
-
-def pack_worlds(arena: Arena, values: np.ndarray) -> np.ndarray:
-    """(W or 1, rows) to (n_blocks, lanes, rows), the last world repeated in idle lanes."""
-    lanes = arena.device.lanes
-    world = np.minimum(np.arange(arena.n_blocks * lanes), arena.n_worlds - 1)
-    spread = values[world if len(values) > 1 else np.zeros_like(world)]
-    return np.ascontiguousarray(spread.reshape(arena.n_blocks, lanes, values.shape[1]))
-
-
-def fill_slot(slot: Slot, values: np.ndarray):
-    """Copy (n_blocks, lanes, rows) into the rows of a slot."""
-    _fill(slot, slot.first, values)
+        arena, rows = self.arena, self.n_items * self.width
+        flat = np.ascontiguousarray(np.asarray(values, arena.device.dtype).reshape(len(values), rows))
+        if rows:
+            _load_rows(arena, self.first, arena.n_worlds - 1, flat)
 
 
 @ti.kernel
-def _fill(slot: ti.template(), first: ti.i32, values: ti.types.ndarray()):
-    for w in range(slot.arena.n_blocks):
-        for row in range(values.shape[2]):
-            for lane in ti.static(range(slot.arena.device.lanes)):
-                put_lane(slot.arena.at(w, first + row), lane, values[w, lane, row])
+def _load_rows(arena: ti.template(), first: ti.i32, last_world: ti.i32, values: ti.types.ndarray()):
+    """Copy (W or 1, rows) into consecutive rows of every block."""
+    for w in range(arena.n_blocks):
+        for row in range(values.shape[1]):
+            for lane in ti.static(range(arena.device.lanes)):
+                world = ti.min(ti.min(w * arena.device.lanes + lane, last_world), values.shape[0] - 1)
+                put_lane(arena.at(w, first + row), lane, values[world, row])
+
+
+@ti.kernel
+def _unload_rows(arena: ti.template(), first: ti.i32, rows: ti.i32, out: ti.types.ndarray()):
+    """Copy consecutive rows of every block into (padded W, rows)."""
+    for w in range(arena.n_blocks):
+        for row in range(rows):
+            for lane in ti.static(range(arena.device.lanes)):
+                out[w * arena.device.lanes + lane, row] = get_lane(arena.at(w, first + row), lane)
 
 
 def put_lane(pack, lane: int, value):

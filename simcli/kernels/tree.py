@@ -90,8 +90,10 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
         v = v_p + S qd      c = v_p x (S qd), and for a free joint + (v_rel x w_rel): its angular columns pass through
         the centre of mass, which moves
 
+    Returns R, o, v and c, so that who goes on with the same link need not load them.
+
     Reads:  t.links, s.{q, qd}, the parent's s.{R, o, v}
-    Writes: s.{R, o, v, c, origin} of link i, s.S of its dofs
+    Writes: s.{R, o, v, origin} of link i, s.S of its dofs
     """
     p = t.parent[i]
     start = t.link_q[i]
@@ -147,10 +149,13 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
             extra = rate.cross(spin)
             R = R_c
     c = v.cross(v_j)
-    s.c.store(w, i, Motion.of(c.linear + extra, c.angular))
-    s.v.store(w, i, v + v_j)
+    if ti.static(t.has_free):
+        c = Motion.of(c.linear + extra, c.angular)
+    v = v + v_j
+    s.v.store(w, i, v)
     s.R.store(w, i, R)
     s.o.store(w, i, o)
+    return R, o, v, c
 
 
 @ti.func
@@ -158,10 +163,11 @@ def place_all(t: ti.template(), s: ti.template(), w: ti.i32):
     """Place every link, parents first.
 
     Reads:  see `place`.
-    Writes: see `place`.
+    Writes: see `place`; s.c
     """
     for i in range(t.n_links):
-        place(t, s, w, i)
+        _R, _o, _v, c = place(t, s, w, i)
+        s.c.store(w, i, c)
 
 
 @ti.func
