@@ -96,9 +96,7 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
             return
     low, middle, high = principal(matrix)
     if low < -VANISHING * size or math.isnan(low):
-        check.fault(
-            "SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0"
-        )
+        check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
     elif low + middle < high * (1 - TRIANGLE):
         message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
@@ -152,9 +150,7 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
     _limits(check, name, joint)
     _needs(check, name, joint)
     if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < _SMALLEST_AXIS:
-        check.fault(
-            "SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]"
-        )
+        check.fault("SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]")
 
 
 def _axes(check: Checker, name: str, joint: JointSpec) -> None:
@@ -244,9 +240,7 @@ def check_structure(check: Checker) -> structure.Tree | None:
     spec = check.spec
     for group, first, second in structure.two_parents(spec):
         index = spec.articulations[group].index(second)
-        message = (
-            f"body `{spec.joints[second].child}` has two parents in articulation `{group}`: `{first}` and `{second}`"
-        )
+        message = f"body `{spec.joints[second].child}` has two parents in articulation `{group}`: `{first}` and `{second}`"
         check.fault(
             "SC412",
             message,
@@ -255,7 +249,14 @@ def check_structure(check: Checker) -> structure.Tree | None:
         )
     if any(section in ("bodies", "joints") for section, _ in check.broken):
         return None
+    known = {structure.WORLD, *spec.bodies}
+    if any(joint.parent not in known or joint.child not in spec.bodies for joint in spec.joints.values()):
+        return None
     tree = structure.tree(spec)
+    for name in tree.free_bodies:
+        if f"{name}_free" in spec.joints:
+            message = f"`{name}_free` is the name of the joint that the free body `{name}` gets"
+            check.fault("SC302", message, f"joints.{name}_free", "rename this joint", on_key=True)
     generalized = spec.solver.type == "generalized"
     if generalized and spec.allow_orphan_joints:
         check.fault(

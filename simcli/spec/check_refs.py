@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from simcli.spec.checker import Checker
+from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
 from simcli.spec.nodes import Scalar, Table, walk
 from simcli.spec.quantities import is_signal
@@ -73,6 +74,7 @@ def check_references(check: Checker) -> None:
     _bodies_and_joints(check)
     _forces(check)
     _materials(check)
+    _files(check)
     _signals(check)
     _articulations(check)
     _patterns(check)
@@ -105,9 +107,7 @@ def _bodies_and_joints(check: Checker) -> None:
         for index, point in enumerate(body.natural.points if body.natural else ()):
             if point not in body.points:
                 hint = did_you_mean(point, body.points, "points")
-                check.fault(
-                    "SC310", f"body `{name}` has no point `{point}`", f"bodies.{name}.natural.points[{index}]", hint
-                )
+                check.fault("SC310", f"body `{name}` has no point `{point}`", f"bodies.{name}.natural.points[{index}]", hint)
 
 
 def _forces(check: Checker) -> None:
@@ -142,9 +142,7 @@ def _end(check: Checker, end, path: str) -> None:
     points = check.spec.bodies[end.body].points
     if end.point not in points:
         at = f"{path}.point" if check.has(f"{path}.point") else path
-        check.fault(
-            "SC310", f"body `{end.body}` has no point `{end.point}`", at, did_you_mean(end.point, points, "points")
-        )
+        check.fault("SC310", f"body `{end.body}` has no point `{end.point}`", at, did_you_mean(end.point, points, "points"))
 
 
 def _materials(check: Checker) -> None:
@@ -155,6 +153,23 @@ def _materials(check: Checker) -> None:
             if shape.material is not None and shape.material not in known:
                 hint = did_you_mean(shape.material, known, "materials")
                 check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
+
+
+def _files(check: Checker) -> None:
+    """Meshes, terrain and tables lie below the scene's folder."""
+    named = [
+        (f"bodies.{name}.shapes.{key}.file", getattr(shape, "file", None))
+        for name, body in check.spec.bodies.items()
+        for key, shape in body.shapes.items()
+    ]
+    named += [(f"world.shapes.{key}.file", getattr(shape, "file", None)) for key, shape in check.spec.world.shapes.items()]
+    named += [
+        (f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in check.spec.signals.items()
+    ]
+    folder = check.document.folder
+    for path, file in named:
+        if file:
+            checked_file(file, folder, folder, check.where(path), check.faults)
 
 
 def _signals(check: Checker) -> None:
@@ -177,9 +192,7 @@ def _articulations(check: Checker) -> None:
             if not check.joint(name, path):
                 continue
             if name in owner:
-                check.fault(
-                    "SC415", f"joint `{name}` is listed twice, in `{owner[name]}` and `{group}`", path, "keep one"
-                )
+                check.fault("SC415", f"joint `{name}` is listed twice, in `{owner[name]}` and `{group}`", path, "keep one")
             owner.setdefault(name, group)
 
 
@@ -209,9 +222,7 @@ def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> N
     if value == "center":
         limits = joint.limit or (None,)
         if any(limit is None or limit.lower is None or limit.upper is None for limit in limits):
-            check.fault(
-                "SC458", f"joint `{name}` has no middle of its limits", path, "give it both limits, or a number"
-            )
+            check.fault("SC458", f"joint `{name}` has no middle of its limits", path, "give it both limits, or a number")
     elif len(value) != n:
         check.fault("SC463", f"{len(value)} value(s) for joint `{name}`, which has {n}", path, f"write {n} number(s)")
 

@@ -51,9 +51,7 @@ def check_times(check: Checker) -> None:
             continue
         steps = value / dt
         if steps > MAX_STEPS:
-            check.fault(
-                "SC418", f"`{path}` takes {steps:.3g} steps of {dt:g} s", path, "shorten it, or enlarge solver.dt"
-            )
+            check.fault("SC418", f"`{path}` takes {steps:.3g} steps of {dt:g} s", path, "shorten it, or enlarge solver.dt")
         elif round(steps) < 1 or abs(steps - round(steps)) > _MULTIPLE * max(1.0, steps):
             nearest = max(1, round(steps)) * dt
             message = f"`{path}` of {value:.12g} s is not a whole multiple of dt = {dt:.12g} s"

@@ -193,9 +193,7 @@ def checked_file(name: str, folder: Path, top: Path, where: Where, faults: Fault
             siblings = sorted(entry.name for entry in (folder / name).parent.iterdir())[:500]
         except (OSError, ValueError):
             siblings = []
-        faults.add(
-            "SC110", f"there is no file `{name}`", where, did_you_mean(os.path.basename(name), siblings, "there")
-        )
+        faults.add("SC110", f"there is no file `{name}`", where, did_you_mean(os.path.basename(name), siblings, "there"))
         return None
     return target
 

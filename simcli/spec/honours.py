@@ -74,9 +74,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     """Refuse what the chosen solver would ignore."""
     solver = check.spec.solver.type
     if solver not in BUILT:
-        check.fault(
-            "SC502", f"the solver `{solver}` is not built yet in this version", "solver.type", "use generalized"
-        )
+        check.fault("SC502", f"the solver `{solver}` is not built yet in this version", "solver.type", "use generalized")
         return
     for row in ROWS:
         if solver in row.solvers:
@@ -152,9 +150,7 @@ def _contact(check: Checker) -> None:
     """The first pair of shapes that could touch."""
     spec = check.spec
     if "contacts" in spec.output.channels:
-        _refuse(
-            check, "the channel `contacts`", f"output.channels[{spec.output.channels.index('contacts')}]", "remove it"
-        )
+        _refuse(check, "the channel `contacts`", f"output.channels[{spec.output.channels.index('contacts')}]", "remove it")
     if not spec.contact.enabled:
         return
     owners = {name: body.shapes for name, body in spec.bodies.items()}

@@ -187,9 +187,7 @@ class JointUnits:
         component = node.get("component")
         index = component.value if isinstance(component, Scalar) and type(component.value) is int else 0
         one = units[index : index + 1]
-        return node.replaced(
-            {key: self.scalar(node.items[key], one) for key in ("above", "below") if key in node.items}
-        )
+        return node.replaced({key: self.scalar(node.items[key], one) for key in ("above", "below") if key in node.items})
 
 
 def _length(axes: Node | None, key: str) -> int:

@@ -134,9 +134,7 @@ def drivable(*units: str) -> Any:
 def _fixed_list(count: int, what: str) -> Callable[[object], object]:
     def check(value: object) -> object:
         if not isinstance(value, list | tuple):
-            raise refuse(
-                "SC203", f"{spell(value)} is not a list of {count} {what}", f"write {count} {what} in brackets"
-            )
+            raise refuse("SC203", f"{spell(value)} is not a list of {count} {what}", f"write {count} {what} in brackets")
         if len(value) != count:
             raise refuse("SC205", f"a list of {len(value)}, but {count} {what} are expected", f"write {count} {what}")
         return value

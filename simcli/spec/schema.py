@@ -73,24 +73,14 @@ class SceneSpec(Part):
     simcli: Literal[1] = say(REQUIRED, "Version of the scene format", "", 1)
     name: Text = say("", "Name; default: the stem of the file", "", "slider_crank")
     description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
-    resolved: Truth = say(
-        False, "Written by simcli into resolved scenes: names may hold the `/` of instances", "", True
-    )
+    resolved: Truth = say(False, "Written by simcli into resolved scenes: names may hold the `/` of instances", "", True)
     params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
     materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
     world: WorldSpec = say(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
-    bodies: dict[str, BodySpec] = say(
-        dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}"
-    )
-    joints: dict[str, JointSpec] = say(
-        dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}"
-    )
-    articulations: dict[str, tuple[Text, ...]] | None = say(
-        None, "Names for groups of joints", "", "{arm: [pin, elbow]}"
-    )
-    allow_orphan_joints: Truth = say(
-        False, "Allow joints in no articulation (not with the generalized solver)", "", True
-    )
+    bodies: dict[str, BodySpec] = say(dict, "Bodies by name", "", "{crank: {mass: 1, inertia: {diag: [1e-3, 2e-3, 2e-3]}}}")
+    joints: dict[str, JointSpec] = say(dict, "Joints by name", "", "{pin: {type: revolute, parent: world, child: crank}}")
+    articulations: dict[str, tuple[Text, ...]] | None = say(None, "Names for groups of joints", "", "{arm: [pin, elbow]}")
+    allow_orphan_joints: Truth = say(False, "Allow joints in no articulation (not with the generalized solver)", "", True)
     forces: dict[str, ForceSpec] = say(dict, "Forces by name", "", "{t1: {type: torque, joint: pin, value: 2}}")
     signals: dict[str, SignalSpec] = say(
         dict, "Functions of time by name", "", "{sweep: {sine: {amplitude: 1, frequency: 2}}}"

@@ -47,15 +47,11 @@ class MaterialSpec(Part):
         None, "Mass per volume; gives bodies without `mass` theirs", "kg/m^3", 7850
     )
     friction: quantity("", ge=0) = say(0.5, "Coefficient of sliding friction", "", 0.3)
-    friction_static: quantity("", ge=0) | None = say(
-        None, "Coefficient of friction at rest; default: `friction`", "", 0.35
-    )
+    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.35)
     rolling_friction: quantity("m", ge=0) = say(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
     torsional_friction: quantity("m", ge=0) = say(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
-    combine: CombineSpec = say(
-        CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}"
-    )
+    combine: CombineSpec = say(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
 
 
 class AxisAngleSpec(Part):
@@ -95,17 +91,13 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
         return quat_from_rpy(*pose.rpy)
     if given == "axis_angle":
         if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
-            raise refuse(
-                "SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis"
-            )
+            raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
         x, y, z = unit(pose.axis_angle.axis)
         s, c = math.sin(pose.axis_angle.angle / 2), math.cos(pose.axis_angle.angle / 2)
         return (x * s, y * s, z * s, c)
     value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
     if norm(value) < _SMALLEST_NORM:
-        raise refuse(
-            "SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given
-        )
+        raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
     return unit(value)
 
 
@@ -340,9 +332,7 @@ class BodySpec(Part):
     pose: PoseSpec | None = say(None, "Body frame in the world at the authored configuration; default: identity", "",
                                 "{xyz: [0, 0, 1], rpy: [0, 0, 0]}")  # fmt: skip
     mass: quantity("kg") | None = say(None, "Mass; with shapes it is spread over their volume", "kg", 1.0)
-    com: Point | None = say(
-        None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0]
-    )
+    com: Point | None = say(None, "Centre of mass in the body frame; default: 0, or that of the shapes", "m", [0.2, 0, 0])
     inertia: InertiaSpec | None = say(None, "About the centre of mass, in body axes: {diag: ..}, {full: ..} or point",
                                       "kg*m^2", "{diag: [1e-3, 2e-3, 2e-3]}")  # fmt: skip
     shapes: dict[str, ShapeSpec] = say(
@@ -352,9 +342,7 @@ class BodySpec(Part):
     kinematic: Truth = say(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = say(None, "Natural solver: kind of coordinates", "", "1P3V")
     motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
-    points: dict[str, Point] = say(
-        dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}"
-    )
+    points: dict[str, Point] = say(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
 
 
 class WorldSpec(Part):

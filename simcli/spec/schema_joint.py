@@ -74,9 +74,7 @@ class DriveSpec(Part):
 
 def _limits(value: object) -> object:
     """One limit, or a list of them; a list of two numbers is one limit."""
-    is_pair = (
-        isinstance(value, list) and len(value) == 2 and not any(isinstance(x, list | dict) or x is None for x in value)
-    )
+    is_pair = isinstance(value, list) and len(value) == 2 and not any(isinstance(x, list | dict) or x is None for x in value)
     return (value,) if is_pair or isinstance(value, dict) else value
 
 
@@ -154,9 +152,7 @@ class JointSpec(Part):
     type: JointType = say(REQUIRED, "Kind of joint; nc_...: one of Rible's 21", "", "revolute")
     parent: Text = say(REQUIRED, "Parent body, or world", "", "world")
     child: Text = say(REQUIRED, "Child body", "", "crank")
-    at: Point | None = say(
-        None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0]
-    )
+    at: Point | None = say(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
     parent_frame: PoseSpec | None = say(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
     child_frame: PoseSpec | None = say(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
     axis: Direction = say((1.0, 0.0, 0.0), "Axis: in the world with `at`, else in the parent anchor frame", "",
@@ -164,9 +160,7 @@ class JointSpec(Part):
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = say(None, "Initial velocities", "rad/s or m/s", 0.0)
-    limit: Limits | None = say(
-        None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5]
-    )
+    limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
     drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
     motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
     damping: PerDof = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
@@ -214,9 +208,7 @@ class JointSpec(Part):
             self.__dict__[name] = _per_dof(self, name, n, own)
         _check_coordinates(self, of)
         if own:
-            bare = {
-                name: tuple(AxisSpec(axis=a.axis) for a in getattr(self.axes, name)) for name in ("linear", "angular")
-            }
+            bare = {name: tuple(AxisSpec(axis=a.axis) for a in getattr(self.axes, name)) for name in ("linear", "angular")}
             self.__dict__["axes"] = AxesSpec(**bare)
         self.__pydantic_fields_set__.update(("damping", "friction", "armature"))
         return self

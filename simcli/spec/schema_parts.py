@@ -225,9 +225,7 @@ StartValue = Annotated[
 class InitialSpec(Part):
     """Initial joint coordinates by name or pattern; beats the joints' own q and qd."""
 
-    joint_q: dict[str, StartValue] = say(
-        dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}"
-    )
+    joint_q: dict[str, StartValue] = say(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
     joint_qd: dict[str, Values] = say(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
     assemble: Truth | None = say(None, "Close the loops before t = 0; default: where there are loops", "", True)
 
@@ -262,9 +260,7 @@ Channel = Literal["state", "energy", "contacts", "reactions"]
 class OutputSpec(Part):
     """What is written."""
 
-    every: PositiveTime | None = say(
-        None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01
-    )
+    every: PositiveTime | None = say(None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01)
     channels: tuple[Channel, ...] = say(("state", "energy"), "Groups of results", "", "[state, energy]")
     select: tuple[Text, ...] | None = say(None, "Names or patterns of bodies and joints; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = say("float64", "Precision in the file", "", "float32")

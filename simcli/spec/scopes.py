@@ -58,9 +58,7 @@ class Scope:
         if name not in self.nodes:
             if self.outer is not None:
                 return self.outer.lookup(name)
-            raise ExpressionError(
-                f"unknown parameter `{name}`", did_you_mean(name, self.names(), "parameters"), "SC222"
-            )
+            raise ExpressionError(f"unknown parameter `{name}`", did_you_mean(name, self.names(), "parameters"), "SC222")
         if name in self.busy:
             loop = " -> ".join([*self.busy[self.busy.index(name) :], name])
             raise ExpressionError(f"parameters refer to each other in a circle: {loop}", "", "SC223")

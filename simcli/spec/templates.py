@@ -6,6 +6,7 @@ the mark of the template's line.
 """
 
 import itertools
+import math
 
 from pydantic import ValidationError
 
@@ -90,9 +91,7 @@ class Expander:
         """Add an entry to the output."""
         self.nodes += node.size
         if name in self.out[section]:
-            self.faults.add(
-                "SC302", f"`{name}` stands twice in `{section}`", place(mark, f"{section}.{name}"), "rename one"
-            )
+            self.faults.add("SC302", f"`{name}` stands twice in `{section}`", place(mark, f"{section}.{name}"), "rename one")
         self.out[section][name] = node
         self.keys[section][name] = mark
 
@@ -117,6 +116,10 @@ class Expander:
             return
         if spec.model in stack:
             self.faults.add("SC308", f"the model `{spec.model}` contains itself", place_of)
+            return
+        if isinstance(spec, ReplicaSpec) and math.prod(spec.count) > MAX_COPIES:
+            number = math.prod(spec.count)
+            self.faults.add("SC105", f"{number} copies of `{spec.model}`, the limit is {MAX_COPIES}", where, "make fewer")
             return
         self.used.add(spec.model)
         inner = self.inner_scope(model, ready, spec.model, scope)
@@ -249,9 +252,7 @@ class _Place:
         node = self.signals(node)
         changes: dict[str, Node] = {}
         if self.prefix:
-            changes = {
-                key: new for key in ("parent", "child") if (new := self.name(node.get(key), "bodies")) is not None
-            }
+            changes = {key: new for key in ("parent", "child") if (new := self.name(node.get(key), "bodies")) is not None}
             mimic = node.get("mimic")
             if isinstance(mimic, Table) and "joint" in mimic.items:
                 changes["mimic"] = mimic.replaced({"joint": self.name(mimic.items["joint"], "joints")})
@@ -330,7 +331,7 @@ def _places(spec: InstanceSpec):
     if not isinstance(spec, ReplicaSpec):
         yield "", (0.0, 0.0, 0.0)
         return
-    for index in itertools.islice(itertools.product(*(range(n) for n in spec.count)), MAX_COPIES + 1):
+    for index in itertools.product(*(range(n) for n in spec.count)):
         yield "-".join(str(i) for i in index) + "/", tuple(i * d for i, d in zip(index, spec.spacing, strict=True))
 
 

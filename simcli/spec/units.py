@@ -61,6 +61,7 @@ _WORDS = {
     "second": "s", "seconds": "s", "sec": "s", "gram": "g", "newton": "N", "kilogram": "kg", "hertz": "Hz",
 }  # fmt: skip
 
+_NUMERIC = tuple("0123456789+-.")  # first characters of a text that was meant as a number
 _NUMBER = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)(.*)\Z", re.DOTALL)
 _TOKEN = re.compile(r"\s*(\*\*|[*/^()·⋅]|[-+]?\d+(?:\.\d+)?|[A-Za-zµμ°%]+0?|[²³])")
 
@@ -217,7 +218,8 @@ def to_si(text: str, *expected: str) -> float:
     match = _NUMBER.match(text) if len(text) <= MAX_TEXT else None
     wanted = " or ".join(f"{describe(dimension_of(unit))} [{unit or '1'}]" for unit in expected)
     if match is None:
-        raise UnitError(f"`{_clip(text)}` is not a number with a unit; {wanted} is expected", _example(expected))
+        code = "SC211" if text.strip()[:1] in _NUMERIC else "SC203"
+        raise UnitError(f"`{_clip(text)}` is not a number; {wanted} is expected", _example(expected), code)
     number, unit = float(match.group(1)), match.group(2).strip()
     if not unit:
         raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", "remove the quotes or add the unit")

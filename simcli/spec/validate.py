@@ -121,9 +121,7 @@ def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
 
 
 def _key_of(path: tuple[Step, ...], kind: str = "") -> str:
-    return (
-        "type" if kind == "union_tag_invalid" else next((str(s) for s in reversed(path) if isinstance(s, str)), "scene")
-    )
+    return "type" if kind == "union_tag_invalid" else next((str(s) for s in reversed(path) if isinstance(s, str)), "scene")
 
 
 _SINGULAR = {
