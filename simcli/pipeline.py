@@ -271,11 +271,12 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select or ()),
     )  # fmt: skip
+    clock = time.perf_counter()
     with recorder:
         _step_all(job, solver, recorder, watch, outcome)
         recorder.close(outcome.status)
     outcome.compile = solver.compile_seconds
-    outcome.stepping = max(outcome.stepping - outcome.compile, 0.0)
+    outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
     outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and spec.expect:
@@ -295,8 +296,7 @@ def _step_all(job: Job, solver, recorder, watch: Watch, outcome: Outcome) -> Non
         outcome.n_frames += len(block.step)
         outcome.n_steps = int(block.step[-1])
         outcome.failures += _failures(block, job)
-        outcome.stepping = time.perf_counter() - clock
-        stepping = outcome.stepping - solver.compile_seconds
+        stepping = time.perf_counter() - clock - solver.compile_seconds
         steps = outcome.n_steps * n_worlds
         rate = steps / stepping if stepping > 0 else 0.0
         now = Tick("stepping", outcome.n_frames - 1, schedule.n_frames, outcome.n_steps * schedule.dt, steps, rate,

@@ -5,12 +5,14 @@ import os
 import signal
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.process import simcli, start
 
 import simcli as package
+from simcli.cli import doorman
 from simcli.errors import Exit
 
 PENDULUM = """
@@ -32,6 +34,26 @@ def scene(tmp_path_factory):
     path = tmp_path_factory.mktemp("scene") / "swing.yaml"
     path.write_text(PENDULUM)
     return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def command(here, capfd):
+    """Run a command in this process, which has loaded everything already; same door, same streams."""
+
+    def run(*words):
+        words = [str(word) for word in words]
+        code = doorman.run_command(words, debug=False, as_json="--json" in words)
+        said = capfd.readouterr()
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+
+    return run
 
 
 def wait_for_frames(path, process, count=3):
@@ -67,84 +89,83 @@ def test_json_is_the_only_thing_on_stdout(scene, tmp_path):
     assert document["status"] == "done"
 
 
-def test_finished_output_is_kept_unless_forced(scene, tmp_path):
-    assert simcli("run", scene, "-o", "a.h5", "-q", cwd=tmp_path).returncode == Exit.OK
-    before = (tmp_path / "a.h5").read_bytes()
-    refused = simcli("run", scene, "-o", "a.h5", cwd=tmp_path)
+def test_finished_output_is_kept_unless_forced(scene, here, command):
+    assert command("run", scene, "-o", "a.h5", "-q").returncode == Exit.OK
+    before = (here / "a.h5").read_bytes()
+    refused = command("run", scene, "-o", "a.h5")
     assert refused.returncode == Exit.OUTPUT
     assert "--force" in refused.stderr
-    assert (tmp_path / "a.h5").read_bytes() == before
-    assert simcli("run", scene, "-o", "a.h5", "-q", "--force", cwd=tmp_path).returncode == Exit.OK
+    assert (here / "a.h5").read_bytes() == before
+    assert command("run", scene, "-o", "a.h5", "-q", "--force").returncode == Exit.OK
 
 
-def test_force_never_destroys_what_is_not_an_output(scene, tmp_path):
-    (tmp_path / "thesis.txt").write_text("mine")
-    assert simcli("run", scene, "-o", "thesis.txt", "--force", cwd=tmp_path).returncode == Exit.OUTPUT
-    assert (tmp_path / "thesis.txt").read_text() == "mine"
+def test_force_never_destroys_what_is_not_an_output(scene, here, command):
+    (here / "thesis.txt").write_text("mine")
+    assert command("run", scene, "-o", "thesis.txt", "--force").returncode == Exit.OUTPUT
+    assert (here / "thesis.txt").read_text() == "mine"
 
 
-def test_overrides_are_checked_like_the_scene(scene, tmp_path):
-    done = simcli("run", scene, "--set", "joints.pin.dampng=1", "--dt", "-1", cwd=tmp_path)
+def test_overrides_are_checked_like_the_scene(scene, here, command):
+    done = command("run", scene, "--set", "joints.pin.dampng=1", "--dt", "-1")
     assert done.returncode == Exit.SCENE
     assert "damping" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "outputs").exists()
+    assert not (here / "outputs").exists()
 
 
-def test_options_reach_the_scene(scene, tmp_path):
-    done = simcli(
+def test_options_reach_the_scene(scene, here, command):
+    done = command(
         "run", scene, "-o", "a.h5", "--duration", "0.1 s", "--dt", "2 ms", "--worlds", "3", "--seed", "5",
         "--precision", "float32", "--set", "output.every=0.02", "--vary", "joints.pin.q=uniform(0, 1)", "--json",
-        cwd=tmp_path,
     )  # fmt: skip
     document = json.loads(done.stdout)
     assert (document["worlds"], document["steps"], document["frames"]) == (3, 50, 6)
     assert document["device"]["precision"] == "float32"
-    with package.open(tmp_path / "a.h5") as trajectory:
+    with package.open(here / "a.h5") as trajectory:
         q = trajectory.joint("pin").q[:]
     assert len(set(q[0, :, 0])) == 3
 
 
-def test_one_world_of_a_batch_gives_the_same_bytes(scene, tmp_path):
+def test_one_world_of_a_batch_gives_the_same_bytes(scene, here, command):
     batch = ["--worlds", "5", "--vary", "joints.pin.q=uniform(0, 1)", "--vary", "bodies.rod.mass=1,2"]
-    assert simcli("run", scene, "-o", "all.h5", "-q", *batch, cwd=tmp_path).returncode == Exit.OK
-    assert simcli("run", scene, "-o", "one.h5", "-q", *batch, "--world", "7", cwd=tmp_path).returncode == Exit.OK
-    with package.open(tmp_path / "all.h5") as whole, package.open(tmp_path / "one.h5") as one:
+    assert command("run", scene, "-o", "all.h5", "-q", *batch).returncode == Exit.OK
+    assert command("run", scene, "-o", "one.h5", "-q", *batch, "--world", "7").returncode == Exit.OK
+    with package.open(here / "all.h5") as whole, package.open(here / "one.h5") as one:
         assert whole.n_worlds == 10
         assert one.n_worlds == 1
         np.testing.assert_array_equal(whole.joint("pin").q[:][:, 7], one.joint("pin").q[:][:, 0])
         np.testing.assert_array_equal(whole.body("rod").position[:][:, 7], one.body("rod").position[:][:, 0])
-    outside = simcli("run", scene, "-o", "x.h5", *batch, "--world", "10", cwd=tmp_path)
+    outside = command("run", scene, "-o", "x.h5", *batch, "--world", "10")
     assert outside.returncode == Exit.USAGE
 
 
-def test_dry_run_touches_nothing(scene, tmp_path):
-    done = simcli("run", scene, "--worlds", "100", "--dry-run", "--json", cwd=tmp_path)
+def test_dry_run_touches_nothing(scene, here, command):
+    done = command("run", scene, "--worlds", "100", "--dry-run", "--json")
     assert done.returncode == Exit.OK
     document = json.loads(done.stdout)
     assert (document["dof"], document["worlds"], document["frames"]) == (1, 100, 21)
     assert document["file_bytes"] > 100 * 21 * 8
-    assert not (tmp_path / "outputs").exists()
+    assert not (here / "outputs").exists()
 
 
-def test_estimated_file_size_is_near_the_real_one(scene, tmp_path):
+def test_estimated_file_size_is_near_the_real_one(scene, command):
     options = ["-o", "a.h5", "--worlds", "256", "--json"]
-    estimated = json.loads(simcli("run", scene, "--dry-run", *options, cwd=tmp_path).stdout)["file_bytes"]
-    real = json.loads(simcli("run", scene, *options, cwd=tmp_path).stdout)["file_bytes"]
+    estimated = json.loads(command("run", scene, "--dry-run", *options).stdout)["file_bytes"]
+    real = json.loads(command("run", scene, *options).stdout)["file_bytes"]
     assert 0.5 < estimated / real < 2.0
 
 
-def test_missing_device_is_exit_5(scene, tmp_path):
-    done = simcli("run", scene, "--device", "metal", "--json", cwd=tmp_path)
+def test_missing_device_is_exit_5(scene, command):
+    done = command("run", scene, "--device", "metal", "--json")
     if sys.platform == "darwin":
         pytest.skip("Metal is here")
     assert done.returncode == Exit.DEVICE
     assert json.loads(done.stdout)["exit_code"] == Exit.DEVICE
 
 
-def test_failed_expectation_is_exit_1_with_a_report(scene, tmp_path):
+def test_failed_expectation_is_exit_1_with_a_report(scene, command):
     expect = "expect=[{max: energy.drift, below: 1.0e-3}, {at: 0.1, joint: pin, quantity: q, equals: 5.0, within: 0.1}]"
-    done = simcli("run", scene, "-o", "a.h5", "--set", expect, "--json", cwd=tmp_path)
+    done = command("run", scene, "-o", "a.h5", "--set", expect, "--json")
     assert done.returncode == Exit.NEGATIVE
     good, bad = json.loads(done.stdout)["expectations"]
     assert good["passed"]
@@ -154,27 +175,27 @@ def test_failed_expectation_is_exit_1_with_a_report(scene, tmp_path):
     assert "1 of 2 failed" in done.stderr
 
 
-def test_expectation_between_frames_is_refused_before_the_run(scene, tmp_path):
+def test_expectation_between_frames_is_refused_before_the_run(scene, here, command):
     expect = "expect=[{at: 0.1234, joint: pin, quantity: q, equals: 5.0, within: 0.1}]"
-    done = simcli("run", scene, "-o", "a.h5", "--set", expect, cwd=tmp_path)
+    done = command("run", scene, "-o", "a.h5", "--set", expect)
     assert done.returncode == Exit.SCENE
     assert "0.12" in done.stderr
-    assert not (tmp_path / "a.h5").exists()
+    assert not (here / "a.h5").exists()
 
 
-def test_failed_world_is_named_and_the_others_go_on(scene, tmp_path):
+def test_failed_world_is_named_and_the_others_go_on(scene, here, command):
     options = ["--vary", "joints.pin.qd=0,1.0e+250,0.5", "--json"]
-    done = simcli("run", scene, "-o", "a.h5", *options, cwd=tmp_path)
+    done = command("run", scene, "-o", "a.h5", *options)
     assert done.returncode == Exit.SIMULATION
     document = json.loads(done.stdout)
     assert document["status"] == "done"
     assert [failure["world"] for failure in document["failures"]] == [1]
     assert document["failures"][0]["code"].startswith("SC6")
-    with package.open(tmp_path / "a.h5") as trajectory:
+    with package.open(here / "a.h5") as trajectory:
         q = trajectory.joint("pin").q[:]
     assert np.isfinite(q[:, [0, 2]]).all()
     assert np.isnan(q[-1, 1]).all()
-    stopped = simcli("run", scene, "-o", "b.h5", *options, "--on-failure", "stop", cwd=tmp_path)
+    stopped = command("run", scene, "-o", "b.h5", *options, "--on-failure", "stop")
     assert stopped.returncode == Exit.SIMULATION
     assert json.loads(stopped.stdout)["status"] == "failed"
 
@@ -200,3 +221,61 @@ def test_one_signal_stops_cleanly(scene, tmp_path, number, code):
 def test_no_terminal_no_escape_codes(scene, tmp_path):
     done = simcli("run", scene, "-o", "a.h5", "-v", cwd=tmp_path)
     assert "\x1b[" not in done.stderr + done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_second_signal_ends_at_once_and_the_file_opens(scene, tmp_path):
+    process = start("run", scene, "-o", "a.h5", "--set", LONG, "--worlds", "20000", cwd=tmp_path)
+    wait_for_frames(tmp_path / "a.h5", process, count=1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=GRACE)
+    assert process.returncode == Exit.INTERRUPTED
+    with package.open(tmp_path / "a.h5") as trajectory:
+        assert trajectory.n_frames >= 1
+        assert np.isfinite(trajectory.joint("pin").q[-1]).all()
+
+
+def test_plot_and_export_of_a_run(scene, here, command):
+    assert command("run", scene, "-o", "a.h5", "-q", "--worlds", "3").returncode == Exit.OK
+    table = command("export", "a.h5", "-c", "joint.pin.q,energy.total", "--every", "10", "--world", "0-1")
+    assert table.stdout.splitlines()[0] == "time [s],world,joint.pin.q [rad],energy.total [J]"
+    assert len(table.stdout.splitlines()) == 1 + 3 * 2
+    done = command("export", "a.h5", "--json")
+    assert json.loads(done.stdout)["rows"] == 21
+    assert (here / "a.csv").read_text().startswith("time [s],joint.pin.q [rad]")
+    pytest.importorskip("matplotlib")
+    done = command("plot", "a.h5", "-c", "point.rod/tip.position", "--world", "0,2", "-o", "b.png", "--json")
+    assert json.loads(done.stdout)["channels"] == ["point.rod/tip.position"]
+    assert (here / "b.png").stat().st_size > 1000
+    wrong = command("plot", "a.h5", "-c", "joint.pn.q")
+    assert wrong.returncode == Exit.USAGE
+    assert "did you mean `joint.pin.q`" in wrong.stderr
+
+
+def test_info_of_a_run_names_command_and_parameters(scene, command, monkeypatch):
+    words = ["run", str(scene), "-o", "a.h5", "-q", "--vary", "bodies.rod.mass=1,2"]
+    monkeypatch.setattr(sys, "argv", ["/somewhere/simcli", *words])
+    assert command(*words).returncode == Exit.OK
+    found = json.loads(command("info", "a.h5", "--json").stdout)
+    assert found["worlds"] == 2
+    assert found["params"] == ["bodies.rod.mass"]
+    assert found["provenance"]["argv"] == ["simcli", *words]
+    assert found["provenance"]["scene_files"] == ["swing.yaml"]
+
+
+def test_doctor_runs_a_scene(command):
+    done = command("doctor", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == Exit.OK, document
+    lines = {line["name"]: line for line in document["lines"]}
+    assert lines["self-run"]["state"] == "ok"
+    assert lines["device cpu"]["state"] == "ok"
+
+
+def test_every_template_runs_to_its_expectations(command):
+    for entry in json.loads(command("new", "--list", "--json").stdout)["templates"]:
+        name = entry["name"]
+        assert command("new", name, "--template", name).returncode == Exit.OK
+        done = command("run", f"{name}.yaml", "-q", "--json", "--duration", "1")
+        assert done.returncode == Exit.OK, done.stderr + done.stdout

@@ -1,10 +1,12 @@
 """The Typer application: which commands there are, and in which order `--help` shows them."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from simcli.cli import check, console, doctor, explain, export, info, new, plot, run, schema, show
+from simcli.cli import bench, check, console, doctor, explain, export, info, new, plot, run, schema, show
 
 SCENES = "Scenes"
 RESULTS = "Results"
@@ -48,6 +50,10 @@ for _function, _panel in (
     (info.info, RESULTS),
     (plot.plot, RESULTS),
     (export.export, RESULTS),
+    (bench.bench, TOOL),
     (doctor.doctor, TOOL),
 ):
     app.command(rich_help_panel=_panel)(_function)
+
+if find_spec("simcli.cli.bench"):
+    app.command(rich_help_panel=TOOL)(import_module("simcli.cli.bench").bench)

@@ -69,9 +69,10 @@ def stdout_kept_clean(verbose: bool = False) -> Iterator[None]:
     _stdout_fd = os.dup(1)
     sink = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
-    os.close(sink)
     try:
-        yield
+        # Both doors: C++ writes to the descriptor, Python to the object, which need not belong to it (under a test).
+        with os.fdopen(sink, "w") as stream, contextlib.redirect_stdout(stream):
+            yield
     finally:
         sys.stdout.flush()
         os.dup2(_stdout_fd, 1)
