@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")  # the banner goes to stdout, which is for data
+os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
 import taichi as ti
 from taichi.lang import impl
 from taichi.lang.expr import Expr
@@ -39,6 +40,7 @@ class Device:
         precision: "float64" or "float32".
         lanes: worlds per pack.
         threads: CPU threads, 0 on a GPU.
+        is_gpu: True when a pack is a scalar, worlds are the last index in memory, and buffers stay on the device.
     """
 
     arch: str
@@ -46,6 +48,7 @@ class Device:
     precision: str
     lanes: int
     threads: int
+    is_gpu: bool = False
 
     @property
     def real(self):
@@ -58,9 +61,9 @@ class Device:
         return np.dtype(self.precision)
 
     @property
-    def is_gpu(self) -> bool:
-        """True when worlds are the last index in memory."""
-        return self.arch != "cpu"
+    def block_dim(self) -> int:
+        """Iterations per task: on the CPU each block of worlds is one, on a GPU a block of threads serves many worlds."""
+        return GPU_BLOCK if self.is_gpu else 1
 
     def blocks(self, n_worlds: int) -> int:
         """Number of packs that hold n_worlds."""
@@ -79,17 +82,21 @@ class Device:
 
 
 @contextlib.contextmanager
-def stdout_to_stderr():
-    """Send file descriptor 1 to 2: Taichi prints its banner and its warnings to stdout, which is for data."""
+def stdout_silenced():
+    """Send file descriptor 1 nowhere: Taichi prints its banner and its search for drivers to stdout, which is for data.
+
+    What goes wrong it raises.
+    """
     sys.stdout.flush()
-    kept = os.dup(1)
+    kept, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(2, 1)
+        os.dup2(sink, 1)
         yield
     finally:
         sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
+        os.close(sink)
 
 
 def choose_arch(device: str, precision: str) -> str:
@@ -124,13 +131,15 @@ def has_cuda_device() -> bool:
     return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
-def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, **options) -> Device:
+def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, like_gpu: bool = False,
+                 **options) -> Device:
     """Initialise Taichi for this process.
 
     Args:
         device: "auto", "cpu", "cuda", "vulkan" or "metal".
         precision: "float64" or "float32".
         threads: CPU threads; None for all cores.
+        like_gpu: run the code and the memory layout of a GPU on the CPU, for tests on machines without one.
         **options: further fields of Taichi's compile configuration, for tests.
 
     Raises:
@@ -154,7 +163,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-    with stdout_to_stderr(), warnings.catch_warnings():
+    with stdout_silenced(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             ti.init(arch=ARCHS[arch], **(settings | options))
@@ -165,8 +174,9 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     # Device functions call plain Python at compile time on purpose; Taichi warns of each call.
     warnings.filterwarnings("ignore", message=".*calling non-taichi function.*")
     warnings.filterwarnings("ignore", message=".*Calling non-taichi function.*")
-    lanes = CPU_LANES[precision] if arch == "cpu" else 1
-    return Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0)
+    is_gpu = like_gpu or arch != "cpu"
+    lanes = 1 if is_gpu else CPU_LANES[precision]
+    return Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
 
 
 def device_name(arch: str) -> str:
