@@ -31,8 +31,8 @@ OWNERS = {  # library -> rooms that may import it
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"analysis"},
-    "mujoco": {"cli"},
-    "pinocchio": {"cli"},
+    "mujoco": {"analysis"},
+    "pinocchio": {"analysis"},
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder leaves without one.
 MAY_EXIT = {"records/writer.py"}

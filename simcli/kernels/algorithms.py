@@ -144,7 +144,7 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, arena: Arena):
-        self.lanes, self.n_slots = arena.device.lanes, arena.n_blocks
+        self.lanes, self.n_slots, self.block_dim = arena.device.lanes, arena.n_blocks, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.state = TreeState(self.tables, arena, has_external=True)
         self.rows = FrameRows(self.tables, arena, 0)
@@ -188,7 +188,7 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.
 @ti.kernel
 def _kinematics(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
                 pose: ti.types.ndarray(), twist: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
@@ -220,7 +220,7 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
 def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
                       qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
@@ -241,7 +241,7 @@ def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
 def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
                       qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
@@ -260,7 +260,7 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
 
 @ti.kernel
 def _mass_matrix(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
@@ -300,7 +300,7 @@ def composite_matrix(c: ti.template(), w: ti.i32):
 
 @ti.kernel
 def _jacobian(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
@@ -336,7 +336,7 @@ def body_columns(c: ti.template(), w: ti.i32):
 @ti.kernel
 def _project(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist: ti.types.ndarray(),
              q: ti.types.ndarray(), qd: ti.types.ndarray()):
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.n_slots):
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots

@@ -181,8 +181,7 @@ class Core:
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena):
         self.integrator = options.integrator
         self.stages = STAGES[self.integrator]
-        self.lanes = arena.device.lanes
-        self.is_gpu = arena.device.is_gpu
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.forces = Forces(model, self.tables, arena)
         self.state = TreeState(self.tables, arena, self.forces.has_external)
@@ -223,7 +222,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
     Reads:  c
     Writes: c.state, c.forces.work, the buffers
     """
-    ti.loop_config(block_dim=1)
+    ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.count.load(w, 0) * 0.0)
         for f in range(n_frames):

@@ -1,0 +1,240 @@
+"""`simcli bench`: speed, beside other engines, with the difference of the results beside the times."""
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag, SetValues
+from simcli.errors import Exit, UsageError
+
+CHAINS = (2, 7, 20)  # hinges of the built-in chains
+CHAIN_STEP = 0.5  # [m] between hinges
+STATES = 1 << 16  # states of an inverse-dynamics benchmark without --worlds
+
+
+class Task(StrEnum):
+    """What to time."""
+
+    RUN = "run"
+    RNEA = "rnea"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        scene: name.  task: run or rnea.  engine: name and version.  precision, worlds, steps, threads: of the work.
+        microseconds: median time per world-step (or per state), per thread of work given.
+        per_second: world-steps (or states) per second.
+        compile: [s], compiling, apart from the times above.
+        ratio: the peer's time over ours, None without a peer.
+        difference: largest difference of the end coordinates [m, rad] (or efforts, relative) from the peer's.
+    """
+
+    scene: str
+    task: str
+    engine: str
+    precision: str
+    worlds: int
+    steps: int
+    threads: int
+    microseconds: float
+    per_second: float
+    compile: float
+    ratio: float | None
+    difference: float | None
+
+
+def bench(
+    scene: Annotated[
+        Path | None, typer.Argument(help="Scene file. Default: chains of 2, 7 and 20 hinges.", show_default=False)
+    ] = None,
+    task: Annotated[Task, typer.Option("--task", help="Whole runs with writing, or inverse dynamics.")] = Task.RUN,
+    worlds: Annotated[int, typer.Option("--worlds", metavar="N", min=1, help="Worlds (states for rnea).")] = 1024,
+    precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
+    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run [s].")] = 1.0,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each engine, in turn.")] = 3,
+    sets: SetValues = [],  # noqa: B006
+    json: JsonFlag = False,
+) -> int:
+    """Time a scene through run's own path, with writing every tenth step, beside MuJoCo or pinocchio if installed.
+
+    Example: simcli bench --precision float32
+    """
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in [scene] if scene else _chains(Path(folder)):
+            work = _Work(path, worlds, precision, threads, device, duration, repeat, tuple(sets), Path(folder))
+            for row in work.time_runs() if task is Task.RUN else work.time_rnea():
+                rows.append(row)
+                console.say(_line(row))
+    if json:
+        console.emit("bench", {"rows": [asdict(row) for row in rows]})
+    else:
+        console.data(_table(rows))
+    return Exit.OK
+
+
+@dataclass(frozen=True)
+class _Work:
+    scene: Path
+    worlds: int
+    precision: str
+    threads: int
+    device: str
+    duration: float
+    repeat: int
+    sets: tuple[str, ...]
+    folder: Path
+
+    def job(self):
+        """The scene with the benchmark's batch, step count and output; what the scene says of them does not count."""
+        from simcli import pipeline
+
+        _, spec = pipeline.read_scene(self.scene, self.sets)
+        every = 10 * spec.solver.dt
+        sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
+                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[state]", "expect=[]"]  # fmt: skip
+        request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
+                                   force=True)  # fmt: skip
+        return pipeline.prepare(request)
+
+    def time_runs(self) -> Iterator[Row]:
+        """Ours and the peer's rows, the engines taking turns."""
+        from simcli import pipeline
+        from simcli.analysis import peers
+
+        job = self.job()
+        integrator, n_steps, dt = job.spec.solver.integrator, job.schedule.n_steps, job.schedule.dt
+        ours, theirs, compiling, peer = [], [], 0.0, None
+        for _ in range(self.repeat):
+            with console.stdout_kept_clean():
+                outcome = pipeline.execute(job)
+            ours.append(outcome.stepping)
+            compiling = max(compiling, outcome.compile)
+            if peer is None or not isinstance(peer, str):
+                peer = _try(lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads))
+                if not isinstance(peer, str):
+                    theirs.append(peer.seconds)
+        difference = None
+        if theirs:
+            difference = float(abs(_end_coordinates(job) - peer.result).max())
+        else:
+            console.say(f"  {job.spec.name}: {peer}")
+        yield from self.rows(job.spec.name, Task.RUN, n_steps, ours, theirs, compiling, peer, difference)
+
+    def time_rnea(self) -> Iterator[Row]:
+        """Inverse dynamics of random states."""
+        import time
+
+        import numpy as np
+
+        from simcli import pipeline
+        from simcli.analysis import peers
+        from simcli.kernels.algorithms import Algorithms
+        from simcli.kernels.runtime import start_device
+
+        document, spec = pipeline.read_scene(self.scene, self.sets)
+        model = pipeline.build_model(document, spec)
+        rng = np.random.default_rng(0)
+        q, qd, qdd = (rng.uniform(-1.0, 1.0, (self.worlds, model.n_qd)) for _ in range(3))
+        if model.n_q != model.n_qd:
+            raise UsageError("rnea is timed on trees of scalar joints")
+        with console.stdout_kept_clean():
+            algorithms = Algorithms(model, start_device(self.device, self.precision, self.threads))
+            start = time.perf_counter()
+            efforts = algorithms.inverse_dynamics(q, qd, qdd)
+            compiling = time.perf_counter() - start
+        ours, theirs, peer = [], [], None
+        for _ in range(self.repeat):
+            start = time.perf_counter()
+            efforts = algorithms.inverse_dynamics(q, qd, qdd)
+            ours.append(time.perf_counter() - start)
+            if not isinstance(peer, str):
+                peer = _try(lambda: peers.run_pinocchio(model, q, qd, qdd, self.threads))
+                if not isinstance(peer, str):
+                    theirs.append(peer.seconds)
+        difference = None
+        if theirs:
+            difference = float(abs(efforts - peer.result).max() / abs(peer.result).max())
+        else:
+            console.say(f"  {spec.name}: {peer}")
+        yield from self.rows(spec.name, Task.RNEA, 1, ours, theirs, compiling, peer, difference)
+
+    def rows(self, name: str, task: Task, n_steps: int, ours, theirs, compiling, peer, difference) -> Iterator[Row]:
+        """The rows of one scene: medians, and the median of the ratios turn by turn."""
+        from simcli import __version__
+
+        total = self.worlds * n_steps
+        ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True)) if theirs else None
+        seconds = statistics.median(ours)
+        yield Row(name, task.value, f"simcli {__version__}", self.precision, self.worlds, n_steps, self.threads,
+                  seconds / total * 1e6, total / seconds, compiling, ratio, difference)  # fmt: skip
+        if theirs:
+            seconds = statistics.median(theirs)
+            yield Row(name, task.value, peer.name, "float64", self.worlds, n_steps, self.threads, seconds / total * 1e6,
+                      total / seconds, 0.0, None, None)  # fmt: skip
+
+
+def _try(run):
+    """The peer's result, or a line that says why there is none."""
+    try:
+        return run()
+    except ModuleNotFoundError as error:
+        return f"{error.name} is not installed: no peer (pip install simcli[test])"
+    except UsageError as error:
+        return str(error)
+
+
+def _end_coordinates(job):
+    """joint_q at the last frame, (W, NQ)."""
+    from simcli.records.reader import open_trajectory
+
+    with open_trajectory(job.output) as trajectory:
+        return trajectory.column("frames/joint_q")[-1]
+
+
+def _chains(folder: Path) -> Iterator[Path]:
+    """The built-in chains: hinges with crossed axes, every world from another start."""
+    for n in CHAINS:
+        lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
+        for i in range(n):
+            lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
+                         "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
+        lines.append("joints:")
+        for i in range(n):
+            parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
+            lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
+                         f"axis: {axis}, q: 0.1}}")  # fmt: skip
+        lines += ["solver: {type: generalized, dt: 1.0e-3}", "run: {duration: 1.0}", "output: {every: 0.01}",
+                  "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
+        path = folder / f"chain{n}.yaml"
+        path.write_text("\n".join(lines) + "\n")
+        yield path
+
+
+def _line(row: Row) -> str:
+    return f"  {row.scene}: {row.engine} {row.microseconds:.3f} us"
+
+
+def _table(rows: list[Row]) -> str:
+    head = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "ratio",
+            "difference")  # fmt: skip
+    lines = [head]
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+        difference = "" if row.difference is None else f"{row.difference:.1e}"
+        lines.append((row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
+                      f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}", ratio, difference))  # fmt: skip
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
