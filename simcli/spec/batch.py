@@ -4,11 +4,9 @@ World = grid index * worlds + draw. A draw is a function of (seed, path, draw) a
 (Philox), so that it does not depend on the number of worlds, on the other paths, or on the grid.
 """
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 
 from simcli.spec import sobol
 from simcli.spec.schema import SceneSpec
@@ -75,6 +73,8 @@ def draws(path: str, vary: VarySpec, spec: SceneSpec) -> list[object]:
 def _distribution(kind: str, a: float, b: float) -> Callable[[float], float]:
     """From an even fraction in [0, 1) to the value."""
     if kind == "normal":
+        from statistics import NormalDist
+
         return (lambda u: a + b * NormalDist().inv_cdf(max(u, _SMALLEST))) if b > 0 else (lambda u: a)
     if kind == "log_uniform":
         low, high = math.log(a), math.log(b)
@@ -89,6 +89,8 @@ def _between(a: float, b: float, u: float) -> float:
 
 def _words(seed: int, path: str, count: int, stream: int) -> list[int]:
     """One 64-bit word per draw: the first of block `draw` of a generator keyed by seed and path."""
+    import hashlib
+
     import numpy as np
 
     digest = hashlib.blake2b(f"{stream}:{path}".encode(), digest_size=8).digest()

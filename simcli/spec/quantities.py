@@ -14,7 +14,7 @@ REQUIRED = ...
 class Part(BaseModel):
     """Base of every schema class: frozen, no unknown keys, no infinities."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def say(default: Any, text: str, unit: str = "", example: Any = None, **more: Any) -> Any:
