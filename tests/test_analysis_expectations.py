@@ -158,3 +158,12 @@ def test_channels_that_must_be_recorded():
 def test_report_has_every_number(trajectory):
     row = one(trajectory, at=100 * FRAME_TIME, joint="hinge0", quantity="q", equals=[100.0], within=1.5).row()
     assert row == ("FAILED", "joint.hinge0.q at 1 s", "2", "1", "100 within 1.5", "102", "2")
+
+
+def test_expectation_that_holds_is_reported_where_it_is_farthest(trajectory):
+    asked = one(trajectory, at=0.0, joint="hinge0", quantity="q", equals=[2.5], within=1.0, world=2)
+    assert (asked.passed, asked.world, asked.got, asked.difference) == (True, 2, 2.0, 0.5)
+    farthest = one(trajectory, at=0.0, joint="hinge0", quantity="q", equals=[0.5], within=2.0)
+    assert (farthest.passed, farthest.world, farthest.difference) == (True, 2, 1.5)
+    met = one(trajectory, at=0.0, joint="hinge0", quantity="q", equals=[1.0], within=1.0)  # by its own value
+    assert met.passed

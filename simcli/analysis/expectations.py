@@ -17,6 +17,7 @@ from simcli.model.snapshot import Status
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
+SMALLEST = float(np.finfo(np.float64).tiny)  # makes a difference of exactly `within` an excess below zero
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,9 @@ def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
             # q and -q are the same rotation.
             target = np.where((values @ expected)[:, None] < 0, -expected, expected)
         off = np.abs(values - target)
-        # `within` is met by its own value; `below` and `above` are not.
-        candidates.append((np.where(off <= expect.within, -np.inf, off - expect.within), off, values))
+        # `within` is met by its own value; `below` and `above` are not. Finite also where it is met, to find the farthest.
+        over = off - expect.within
+        candidates.append((np.where(over <= 0, over - SMALLEST, over), off, values))
     if expect.below is not None:
         candidates.append((values - expect.below, values - expect.below, values))
     if expect.above is not None:
