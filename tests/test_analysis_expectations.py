@@ -167,3 +167,20 @@ def test_expectation_that_holds_is_reported_where_it_is_farthest(trajectory):
     assert (farthest.passed, farthest.world, farthest.difference) == (True, 2, 1.5)
     met = one(trajectory, at=0.0, joint="hinge0", quantity="q", equals=[1.0], within=1.0)  # by its own value
     assert met.passed
+
+
+def test_report_is_of_the_world_asked_for(trajectory):
+    verdict = one(trajectory, at=100 * FRAME_TIME, joint="hinge0", quantity="q", equals=[102.0], within=0.0, world=2)
+    assert verdict.passed
+    assert (verdict.world, verdict.got, verdict.difference) == (2, 102.0, 0.0)
+
+
+def test_report_names_the_component_that_is_farthest_off(trajectory):
+    expected = trajectory.body("link1").position[50, 1].copy()
+    expected[1] += 0.25
+    given = {"at": 50 * FRAME_TIME, "body": "link1", "quantity": "position", "equals": expected, "world": 1}
+    verdict = one(trajectory, within=0.1, **given)
+    assert (verdict.passed, verdict.component) == (False, 1)
+    assert verdict.difference == pytest.approx(0.25)
+    assert "[1]" in verdict.row()[5]
+    assert one(trajectory, within=0.3, **given).passed

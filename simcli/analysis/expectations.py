@@ -33,6 +33,7 @@ class Verdict:
         got: the number there; NaN if there is none.
         difference: by how much: |got - expected|, or how far beyond the bound (negative: inside it).
         failed_worlds: every world where it does not hold.
+        component: which of several numbers `got` is, None for a single one.
         reason: why there is no number, "" if there is one.
     """
 
@@ -44,6 +45,7 @@ class Verdict:
     got: float
     difference: float
     failed_worlds: tuple[int, ...]
+    component: int | None = None
     reason: str = ""
 
     def row(self) -> tuple[str, ...]:
@@ -51,7 +53,7 @@ class Verdict:
         mark = "ok" if self.passed else "FAILED"
         more = f" (+{len(self.failed_worlds) - 1})" if len(self.failed_worlds) > 1 else ""
         time = f"{self.time:g}" if math.isfinite(self.time) else "-"
-        got = self.reason or f"{self.got:.10g}"
+        got = self.reason or (f"{self.got:.10g}" if self.component is None else f"[{self.component}] {self.got:.10g}")
         off = f"{self.difference:.3g}" if math.isfinite(self.difference) else "-"
         return mark, self.text, f"{self.world}{more}", time, self.expected, got, off
 
@@ -202,8 +204,8 @@ def _extremes(expect, sources: list[Source], trajectory, time: np.ndarray) -> _N
     return _Numbers(sign * best[:, None], when, lost | ~np.isfinite(best))
 
 
-def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Excess (positive: fails), difference and number of the component that is farthest off, each (W,)."""
+def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Per world: does it hold; and of the component that is farthest off: excess, difference, number, index."""
     candidates = []
     if expect.equals is not None:
         expected = np.asarray(expect.equals, np.float64)
@@ -212,23 +214,25 @@ def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
             # q and -q are the same rotation.
             target = np.where((values @ expected)[:, None] < 0, -expected, expected)
         off = np.abs(values - target)
-        # `within` is met by its own value; `below` and `above` are not. Finite also where it is met, to find the farthest.
-        over = off - expect.within
-        candidates.append((np.where(over <= 0, over - SMALLEST, over), off, values))
+        candidates.append((off <= expect.within, off - expect.within, off, values))
+    # `within` is met by its own value; `below` and `above` are not.
     if expect.below is not None:
-        candidates.append((values - expect.below, values - expect.below, values))
+        beyond = values - expect.below
+        candidates.append((beyond < 0, beyond, beyond, values))
     if expect.above is not None:
-        candidates.append((expect.above - values, expect.above - values, values))
-    excess, difference, got = (np.concatenate([part[i] for part in candidates], axis=1) for i in range(3))
+        beyond = expect.above - values
+        candidates.append((beyond < 0, beyond, beyond, values))
+    holds, excess, difference, got = (np.concatenate([part[i] for part in candidates], axis=1) for i in range(4))
     rows, column = np.arange(len(values)), np.argmax(excess, axis=1)
-    return excess[rows, column], difference[rows, column], got[rows, column]
+    worst = (part[rows, column] for part in (excess, difference, got))
+    return holds.all(axis=1), *worst, column % values.shape[1]
 
 
 def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict:
     batch = np.asarray(world_numbers)
     asked = np.ones(len(batch), bool) if expect.world is None else batch == expect.world
-    excess, difference, got = _compare(expect, np.where(numbers.lost[:, None], 0.0, numbers.values))
-    failed = asked & (numbers.lost | (excess >= 0))
+    holds, excess, difference, got, component = _compare(expect, np.where(numbers.lost[:, None], 0.0, numbers.values))
+    failed = asked & (numbers.lost | ~holds)
     w = int(np.argmax(np.where(asked, np.where(numbers.lost, np.inf, excess), -np.inf)))
     lost = bool(numbers.lost[w])
     return Verdict(
@@ -240,6 +244,7 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
         got=math.nan if lost else float(got[w]),
         difference=math.nan if lost else float(difference[w]),
         failed_worlds=tuple(int(number) for number in batch[failed]),
+        component=int(component[w]) if numbers.values.shape[1] > 1 else None,
         reason="the world failed or had ended" if lost else "",
     )
 
@@ -247,4 +252,4 @@ def _verdict(expect, numbers: _Numbers, world_numbers: Sequence[int]) -> Verdict
 def _unjudged(expect, world_numbers: Sequence[int], reason: str) -> Verdict:
     asked = [number for number in world_numbers if expect.world in (None, number)]
     nan = math.nan
-    return Verdict(describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason)
+    return Verdict(describe(expect), False, asked[0], nan, limits(expect), nan, nan, tuple(asked), reason=reason)
