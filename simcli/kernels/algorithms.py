@@ -210,7 +210,7 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
     s = c.state
     take(c, w, block, c.body_f, 6 * c.tables.n_bodies, force)
     for b in range(c.tables.n_bodies):
-        link = c.tables.tip[b]
+        link = c.tables.tip.at(b)
         push = vector_at(c.body_f, w, 6 * b)
         torque = vector_at(c.body_f, w, 6 * b + 3)
         s.external.store(w, link, Force.of(push, torque + com_about_origin(c.tables, s, w, link).cross(push)))
@@ -285,17 +285,17 @@ def composite_matrix(c: ti.template(), w: ti.i32):
         s.I.store(w, i, own_inertia(t, s, w, i))
     compose(t, s, w)
     for i in range(t.n_links):
-        for d in range(t.link_qd[i], t.link_qd[i] + t.link_n_qd[i]):
+        for d in range(t.link_qd.at(i), t.link_qd.at(i) + t.link_n_qd.at(i)):
             force = s.I.load(w, i).times(s.S.load(w, d))
             p = i
             while p >= 0:
-                for e in range(t.link_qd[p], t.link_qd[p] + t.link_n_qd[p]):
+                for e in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
                     value = s.S.load(w, e).dot(force)
                     if e == d:
                         value = value + t.armature.load(w, d)
                     c.matrix.store(w, d * n + e, value)
                     c.matrix.store(w, e * n + d, value)
-                p = t.parent[p]
+                p = t.parent.at(p)
 
 
 @ti.kernel
@@ -323,14 +323,14 @@ def body_columns(c: ti.template(), w: ti.i32):
         zero = s.origin.load(w, 0).parts[0] * 0.0
         c.columns.store(w, k, Motion.of(Vec3(zero, zero, zero), Vec3(zero, zero, zero)))
     for b in range(t.n_bodies):
-        link = t.tip[b]
+        link = t.tip.at(b)
         x = com_about_origin(t, s, w, link)
         p = link
         while p >= 0:
-            for d in range(t.link_qd[p], t.link_qd[p] + t.link_n_qd[p]):
+            for d in range(t.link_qd.at(p), t.link_qd.at(p) + t.link_n_qd.at(p)):
                 S = s.S.load(w, d)
                 c.columns.store(w, b * n + d, Motion.of(point_velocity(S, x), S.angular))
-            p = t.parent[p]
+            p = t.parent.at(p)
 
 
 @ti.kernel

@@ -66,21 +66,21 @@ def eliminate(t: ti.template(), s: ti.template(), w: ti.i32):
     force = no_force(inertia.parts[0])
     for k in range(t.n_links):
         i = t.n_links - 1 - k
-        p = t.parent[i]
-        if t.continues[i] == 0:
+        p = t.parent.at(i)
+        if t.continues.at(i) == 0:
             inertia = no_inertia(inertia.parts[0])
             force = no_force(inertia.parts[0])
-        if t.massive[i] != 0:
+        if t.massive.at(i) != 0:
             inertia = inertia + own_inertia(t, s, w, i)
             force = force + velocity_force(t, s, w, i)
         if ti.static(s.has_external):
             force = force - s.external.load(w, i)
         if ti.static(t.branches):
-            if t.gathers[i] != 0:
+            if t.gathers.at(i) != 0:
                 inertia = inertia + s.I.load(w, i)
                 force = force + s.f.load(w, i)
-        first = t.link_qd[i]
-        n = t.link_n_qd[i]
+        first = t.link_qd.at(i)
+        n = t.link_n_qd.at(i)
         for m in range(n):
             d = first + n - 1 - m
             S = s.S.load(w, d)
@@ -96,10 +96,10 @@ def eliminate(t: ti.template(), s: ti.template(), w: ti.i32):
         if p >= 0:
             force = force + inertia.times(s.c.load(w, i))
             if ti.static(t.branches):
-                if t.route[i] == ADD:
+                if t.route.at(i) == ADD:
                     s.I.store(w, p, s.I.load(w, p) + inertia)
                     s.f.store(w, p, s.f.load(w, p) + force)
-                elif t.route[i] == START:
+                elif t.route.at(i) == START:
                     s.I.store(w, p, inertia)
                     s.f.store(w, p, force)
 
@@ -114,13 +114,13 @@ def accelerate(t: ti.template(), s: ti.template(), w: ti.i32):
     Writes: s.{a, qdd}
     """
     for i in range(t.n_links):
-        p = t.parent[i]
+        p = t.parent.at(i)
         a = gravity_motion(t, s, w)
         if p >= 0:
             a = s.a.load(w, p)
         a = a + s.c.load(w, i)
-        first = t.link_qd[i]
-        for d in range(first, first + t.link_n_qd[i]):
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
             qdd = (s.u.load(w, d) - a.dot(s.U.load(w, d))) * s.inv_d.load(w, d)
             s.qdd.store(w, d, qdd)
             a = a + s.S.load(w, d) * qdd
@@ -149,17 +149,17 @@ def demand_of(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.te
     Reads:  t links, s.{S, qdd, external}, the parent's s.a
     Writes: s.{a, f} of link i
     """
-    p = t.parent[i]
+    p = t.parent.at(i)
     a = gravity_motion(t, s, w)
     if p >= 0:
         a = s.a.load(w, p)
     a = a + c
-    first = t.link_qd[i]
-    for d in range(first, first + t.link_n_qd[i]):
+    first = t.link_qd.at(i)
+    for d in range(first, first + t.link_n_qd.at(i)):
         a = a + s.S.load(w, d) * s.qdd.load(w, d)
     s.a.store(w, i, a)
     force = no_force(a.parts[0])
-    if t.massive[i] != 0:
+    if t.massive.at(i) != 0:
         force = needed_force(t, w, i, R, o, v, a)
     if ti.static(s.has_external):
         force = force - s.external.load(w, i)
@@ -200,10 +200,10 @@ def collect(t: ti.template(), s: ti.template(), effort: ti.template(), w: ti.i32
     """
     for k in range(t.n_links):
         i = t.n_links - 1 - k
-        p = t.parent[i]
+        p = t.parent.at(i)
         force = s.f.load(w, i)
-        first = t.link_qd[i]
-        for d in range(first, first + t.link_n_qd[i]):
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
             effort.store(w, d, s.S.load(w, d).dot(force) + t.armature.load(w, d) * s.qdd.load(w, d))
         if p >= 0:
             s.f.store(w, p, s.f.load(w, p) + force)
@@ -218,6 +218,6 @@ def compose(t: ti.template(), s: ti.template(), w: ti.i32):
     """
     for k in range(t.n_links):
         i = t.n_links - 1 - k
-        p = t.parent[i]
+        p = t.parent.at(i)
         if p >= 0:
             s.I.store(w, p, s.I.load(w, p) + s.I.load(w, i))

@@ -8,7 +8,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena, int_table
+from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables, body_rotations, link_points
 from simcli.kernels.tree import point_velocity
 from simcli.kernels.values import Force, Vec3
@@ -47,21 +47,21 @@ class Forces:
     def add_springs(self, model: Model, tables: Tables):
         """Columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link."""
         springs = model.springs
-        self.spring_link = int_table(np.where(springs.body >= 0, model.links.tip[springs.body], -1))
+        self.spring_link = tables.arena.ints(np.where(springs.body >= 0, model.links.tip[springs.body], -1))
         points = link_points(model, springs.body.reshape(-1), springs.point.reshape(len(springs.point), -1, 3))
         self.spring_point = tables.column(points, Vec3)
         self.spring_stiffness, self.spring_damping = tables.column(springs.stiffness), tables.column(springs.damping)
-        self.rest_length, self.slack = tables.column(springs.rest_length), int_table(springs.slack)
+        self.rest_length, self.slack = tables.column(springs.rest_length), tables.arena.ints(springs.slack)
 
     def add_wrenches(self, model: Model, tables: Tables):
         """Columns of wrenches; one that follows its body is kept in link axes."""
         wrenches = model.wrenches
-        self.wrench_link = int_table(model.links.tip[wrenches.body])
+        self.wrench_link = tables.arena.ints(model.links.tip[wrenches.body])
         self.wrench_point = tables.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
         self.wrench_force = tables.column(np.einsum("wkij,wkj->wki", turn, wrenches.force), Vec3)
         self.wrench_torque = tables.column(np.einsum("wkij,wkj->wki", turn, wrenches.torque), Vec3)
-        self.wrench_follows = int_table(wrenches.follows)
+        self.wrench_follows = tables.arena.ints(wrenches.follows)
 
 
 def drive_law(model: Model) -> dict[str, np.ndarray]:
@@ -89,7 +89,7 @@ def drive_law(model: Model) -> dict[str, np.ndarray]:
 @ti.func
 def coordinate_of(t: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32):
     """joint_q of a scalar dof (joint_q[0] for the dofs of quaternion joints, which have no stiffness)."""
-    return s.q.load(w, ti.max(t.dof_q[d], 0))
+    return s.q.load(w, ti.max(t.dof_q.at(d), 0))
 
 
 @ti.func
@@ -102,7 +102,7 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
     Writes: s.{tau, diagonal}
     """
     for n in range(t.n_tree_dofs):
-        d = t.tree_dof[n]
+        d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
         tau = qd * 0.0 + fo.constant.load(w, d)
         diagonal = qd * 0.0 + t.armature.load(w, d)
@@ -132,7 +132,7 @@ def world_point(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, poi
     rate = Vec3(zero, zero, zero)
     if link >= 0:
         x = s.o.load(w, link) + s.R.load(w, link) * point
-        world = x + s.origin.load(w, t.root[link])
+        world = x + s.origin.load(w, t.root.at(link))
         rate = point_velocity(s.v.load(w, link), x)
     return x, world, rate
 
@@ -164,8 +164,8 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
     for k in range(fo.n_springs):
-        link_a = fo.spring_link[2 * k]
-        link_b = fo.spring_link[2 * k + 1]
+        link_a = fo.spring_link.at(2 * k)
+        link_b = fo.spring_link.at(2 * k + 1)
         x_a, p_a, v_a = world_point(t, s, w, link_a, fo.spring_point.load(w, 2 * k))
         x_b, p_b, v_b = world_point(t, s, w, link_b, fo.spring_point.load(w, 2 * k + 1))
         gap = p_b - p_a
@@ -175,7 +175,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
         stretch = length - fo.rest_length.load(w, k)
         elastic = stretch * fo.spring_stiffness.load(w, k)
         tension = elastic + rate * fo.spring_damping.load(w, k)
-        if fo.slack[k] != 0:
+        if fo.slack.at(k) != 0:
             pulls = (stretch > 0.0) & (tension > 0.0)
             tension = select(pulls, tension, zero)
             elastic = select(stretch > 0.0, elastic, zero)
@@ -183,11 +183,11 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
         add_force(s, w, link_a, x_a, along * tension, none)
         add_force(s, w, link_b, x_b, -(along * tension), none)
     for k in range(fo.n_wrenches):
-        link = fo.wrench_link[k]
+        link = fo.wrench_link.at(k)
         x, _, v = world_point(t, s, w, link, fo.wrench_point.load(w, k))
         force = none + fo.wrench_force.load(w, k)
         torque = none + fo.wrench_torque.load(w, k)
-        if fo.wrench_follows[k] != 0:
+        if fo.wrench_follows.at(k) != 0:
             R = s.R.load(w, link)
             force = R * fo.wrench_force.load(w, k)
             torque = R * fo.wrench_torque.load(w, k)
@@ -210,7 +210,7 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
     dissipated = zero
     supplied = zero
     for n in range(t.n_tree_dofs):
-        d = t.tree_dof[n]
+        d = t.tree_dof.at(n)
         before = s.qd.load(w, d)
         after = before + s.qdd.load(w, d) * b
         mid = (before + after) * 0.5
@@ -235,11 +235,11 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
     zero = s.origin.load(w, 0).parts[0] * 0.0
     total = zero
     for k in range(fo.n_springs):
-        _, p_a, _ = world_point(t, s, w, fo.spring_link[2 * k], fo.spring_point.load(w, 2 * k))
-        _, p_b, _ = world_point(t, s, w, fo.spring_link[2 * k + 1], fo.spring_point.load(w, 2 * k + 1))
+        _, p_a, _ = world_point(t, s, w, fo.spring_link.at(2 * k), fo.spring_point.load(w, 2 * k))
+        _, p_b, _ = world_point(t, s, w, fo.spring_link.at(2 * k + 1), fo.spring_point.load(w, 2 * k + 1))
         gap = p_b - p_a
         stretch = ti.sqrt(gap.dot(gap)) - fo.rest_length.load(w, k)
-        if fo.slack[k] != 0:
+        if fo.slack.at(k) != 0:
             stretch = ti.max(stretch, zero)
         total = total + stretch * stretch * (0.5 * fo.spring_stiffness.load(w, k))
     return total

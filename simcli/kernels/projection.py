@@ -11,7 +11,7 @@ import taichi as ti
 
 from simcli.kernels.elementary import atan2, sincos
 from simcli.kernels.report import put, quaternion_of
-from simcli.kernels.runtime import any_lane, int_table
+from simcli.kernels.runtime import any_lane
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, upright, vector_at
 from simcli.kernels.values import Mat3, Vec3
@@ -38,10 +38,10 @@ class Anchors:
     def __init__(self, model: Model, tables: Tables):
         joints = model.joints
         self.n_joints = model.n_joints
-        self.parent, self.child, self.kind = (int_table(x) for x in (joints.parent, joints.child, joints.kind))
-        self.n_linear, self.n_angular = int_table(joints.dof_dim[:, 0]), int_table(joints.dof_dim[:, 1])
-        self.q_start, self.qd_start = int_table(joints.q_start), int_table(joints.qd_start)
-        self.is_pose = int_table(np.isin(joints.kind, POSES))
+        self.parent, self.child, self.kind = (tables.arena.ints(x) for x in (joints.parent, joints.child, joints.kind))
+        self.n_linear, self.n_angular = tables.arena.ints(joints.dof_dim[:, 0]), tables.arena.ints(joints.dof_dim[:, 1])
+        self.q_start, self.qd_start = tables.arena.ints(joints.q_start), tables.arena.ints(joints.qd_start)
+        self.is_pose = tables.arena.ints(np.isin(joints.kind, POSES))
         self.point = [tables.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
         self.frame = [tables.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
         self.axis = tables.column(model.dofs.axis, Vec3)
@@ -83,9 +83,9 @@ def anchor_motion(a: ti.template(), rows: ti.template(), w: ti.i32, j: ti.i32, s
 
     Reads: rows.{body_q, body_qd}, a
     """
-    b = a.parent[j]
+    b = a.parent.at(j)
     if ti.static(side == 1):
-        b = a.child[j]
+        b = a.child.at(j)
     R = upright(rows.body_q.load(w, 0))
     zero = R.parts[1]
     x = Vec3(zero, zero, zero)
@@ -115,10 +115,10 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
     Reads:  a
     Writes: q, qd
     """
-    n_linear = a.n_linear[j]
-    n = a.n_angular[j]
-    at = a.q_start[j] + n_linear
-    d = a.qd_start[j] + n_linear
+    n_linear = a.n_linear.at(j)
+    n = a.n_angular.at(j)
+    at = a.q_start.at(j) + n_linear
+    d = a.qd_start.at(j) + n_linear
     zero = Vec3(R.parts[0] * 0.0, R.parts[0] * 0.0, R.parts[0] * 0.0)
     a0 = zero + a.axis.load(w, d)
     if n == 1:
@@ -171,22 +171,22 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
         R = R_p.T * R_c
         spin = R_p.T * (w_c - w_p)
         gap = R_p.T * (x_c - x_p)
-        at = a.q_start[j]
-        d = a.qd_start[j]
-        if a.is_pose[j] != 0:
+        at = a.q_start.at(j)
+        d = a.qd_start.at(j)
+        if a.is_pose.at(j) != 0:
             rate = R_p.T * (v_c - v_p - w_p.cross(com_c - com_p))
             put(q, w, at, gap, quaternion_of(R))
             put(qd, w, d, rate, spin)
-        elif a.kind[j] == BALL:
+        elif a.kind.at(j) == BALL:
             put(q, w, at, quaternion_of(R))
             put(qd, w, d, spin)
-        elif a.kind[j] != CABLE:
+        elif a.kind.at(j) != CABLE:
             rate = R_p.T * (v_c + w_c.cross(x_c - com_c) - v_p - w_p.cross(x_c - com_p))
-            for k in range(a.n_linear[j]):
+            for k in range(a.n_linear.at(j)):
                 dual = a.dual.load(w, d + k)
                 put(q, w, at + k, gap.dot(dual))
                 put(qd, w, d + k, rate.dot(dual))
-            if a.n_angular[j] > 0:
+            if a.n_angular.at(j) > 0:
                 ahead = gap.dot(a.axis.load(w, d))
                 project_angles(a, w, j, R, spin, ahead, q, qd)
 

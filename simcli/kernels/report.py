@@ -96,7 +96,7 @@ def report_bodies(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti
     Writes: rows.{body_q, body_qd}
     """
     for b in range(t.n_bodies):
-        link = t.tip[b]
+        link = t.tip.at(b)
         x, R = body_pose(t, s, w, link)
         put(rows.body_q, w, 7 * b, x, quaternion_of(R))
         v = s.v.load(w, link)
@@ -111,9 +111,9 @@ def report_points(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti
     Writes: rows.points
     """
     for k in range(t.n_points):
-        link = t.point_link[k]
+        link = t.point_link.at(k)
         x = s.o.load(w, link) + s.R.load(w, link) * t.point_position.load(w, k)
-        put(rows.points, w, 6 * k, x + s.origin.load(w, t.root[link]), point_velocity(s.v.load(w, link), x))
+        put(rows.points, w, 6 * k, x + s.origin.load(w, t.root.at(link)), point_velocity(s.v.load(w, link), x))
 
 
 @ti.func
@@ -124,10 +124,10 @@ def report_wrenches(t: ti.template(), s: ti.template(), rows: ti.template(), w: 
     Writes: rows.joint_wrench
     """
     for j in range(t.n_joints):
-        link = t.joint_link[j]
+        link = t.joint_link.at(j)
         if link >= 0:
-            child = t.child_link[j]
-            force = s.f.load(w, link) * ti.cast(t.joint_sign[j], t.arena.device.real)
+            child = t.child_link.at(j)
+            force = s.f.load(w, link) * ti.cast(t.joint_sign.at(j), t.arena.device.real)
             x = s.o.load(w, child) + s.R.load(w, child) * t.anchor.load(w, j)
             put(rows.joint_wrench, w, 6 * j, force.force, force.moment - x.cross(force.force))
 
@@ -145,9 +145,9 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
     potential = zero
     g = t.gravity.load(w, 0)
     for i in range(t.n_links):
-        if t.massive[i] != 0:
+        if t.massive.at(i) != 0:
             v = s.v.load(w, i)
-            x = s.origin.load(w, t.root[i]) + com_about_origin(t, s, w, i)
+            x = s.origin.load(w, t.root.at(i)) + com_about_origin(t, s, w, i)
             rate = point_velocity(v, com_about_origin(t, s, w, i))
             spin = v.angular
             mass = t.mass.load(w, i)
@@ -155,7 +155,7 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
             kinetic = kinetic + (rate.dot(rate) * mass + spin.dot(I_w * spin)) * 0.5
             potential = potential - x.dot(g) * mass
     for n in range(t.n_tree_dofs):
-        d = t.tree_dof[n]
+        d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
         kinetic = kinetic + qd * qd * t.armature.load(w, d) * 0.5
     return kinetic, potential

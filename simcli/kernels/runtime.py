@@ -30,6 +30,16 @@ ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 GPUS_WITH_FLOAT64 = ("cuda",)
 
 
+def place_of(context, node) -> str:
+    """File, line and source of a node of a kernel's syntax tree, for Taichi's messages."""
+    line = context.src[node.lineno - 1].rstrip()
+    return f'File "{context.file}", line {node.lineno + context.lineno_offset}, in {context.func.func.__name__}:\n{line}\n'
+
+
+# Taichi draws carets under every node that it compiles, needed or not: a quarter of the start-up time of a cached kernel.
+ASTTransformerContext.get_pos_info = place_of
+
+
 @dataclass(frozen=True)
 class Device:
     """A started device.
@@ -107,12 +117,13 @@ def choose_arch(device: str, precision: str) -> str:
         DeviceError: the device is missing, or has no float64.
     """
     if device == "auto":
-        return "cuda" if is_arch_supported(ti.cuda) and has_cuda_device() else "cpu"
+        # The driver first: where there is none, Taichi's own question prints a warning.
+        return "cuda" if has_cuda_device() and is_arch_supported(ti.cuda) else "cpu"
     if device not in ARCHS:
         raise UsageError(f"unknown device `{device}`: choose auto, {', '.join(ARCHS)}")
     if device == "cpu":
         return device
-    if not is_arch_supported(ARCHS[device]) or (device == "cuda" and not has_cuda_device()):
+    if (device == "cuda" and not has_cuda_device()) or not is_arch_supported(ARCHS[device]):
         raise DeviceError(f"device `{device}` is not available on this machine; use --device cpu")
     if precision == "float64" and device not in GPUS_WITH_FLOAT64:
         raise DeviceError(f"device `{device}` has no float64; use --precision float32 or --device cpu")
@@ -218,7 +229,24 @@ class Arena:
 
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_rows, self.field = device, n_worlds, 0, None
+        self.int_tables, self.real_tables, self.n_ints, self.n_reals = [], [], 0, 0
         self.n_blocks = device.blocks(n_worlds)
+
+    def ints(self, values) -> "Ints":
+        """A table of integers that all worlds share."""
+        array = np.ascontiguousarray(values, np.int32).ravel()
+        table = Ints(self, self.n_ints)
+        self.int_tables.append(array)
+        self.n_ints += array.size
+        return table
+
+    def shared(self, values, kind=None) -> "Shared":
+        """A column of real values that all worlds share, of a kind as in `slot`."""
+        array = np.ascontiguousarray(values, np.float64).ravel()
+        table = Shared(self, self.n_reals, kind)
+        self.real_tables.append(array)
+        self.n_reals += array.size
+        return table
 
     def slot(self, n_items: int, kind=None) -> "Slot":
         """Reserve a quantity of n_items values of a kind (a class of values.py; None for a plain pack)."""
@@ -236,7 +264,12 @@ class Arena:
             self.tree.dense(ti.ij, (rows, self.n_blocks)).place(self.field)
         else:
             self.tree.dense(ti.ij, (self.n_blocks, rows)).place(self.field)
+        self.int_field, self.real_field = ti.field(ti.i32), ti.field(real)
+        self.tree.dense(ti.i, max(self.n_ints, 1)).place(self.int_field)
+        self.tree.dense(ti.i, max(self.n_reals, 1)).place(self.real_field)
         self.snode = self.tree.finalize()
+        _load_constants(self, np.concatenate([*self.int_tables, np.zeros(1, np.int32)]),
+                        np.concatenate([*self.real_tables, np.zeros(1)]).astype(self.device.dtype))
 
     def destroy(self):
         """Free the field."""
@@ -248,6 +281,46 @@ class Arena:
         if self.device.is_gpu:
             return impl.subscript(builder, self.field, row, block)
         return impl.subscript(builder, self.field, block, row)
+
+
+class Ints:
+    """A table of integers that all worlds share."""
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, first: int):
+        self.arena, self.first = arena, first
+
+    def at(self, item):
+        """Entry of an item (inside kernels)."""
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        return local(impl.subscript(builder, self.arena.int_field, item + self.first))
+
+
+class Shared:
+    """A column that all worlds share; loads like a Slot, its components are scalars."""
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, first: int, kind):
+        self.arena, self.first, self.kind = arena, first, kind
+        self.width = kind.width if kind else 1
+
+    def load(self, block, item):
+        """The value of an item; `block` is not used."""
+        builder = impl.get_runtime().compiling_callable.ast_builder()
+        field = self.arena.real_field
+        parts = [impl.subscript(builder, field, item * self.width + (self.first + k)) for k in range(self.width)]
+        return self.kind(*parts) if self.kind else local(parts[0])
+
+
+@ti.kernel
+def _load_constants(arena: ti.template(), ints: ti.types.ndarray(), reals: ti.types.ndarray()):
+    """Fill the tables that all worlds share."""
+    for i in range(arena.n_ints):
+        arena.int_field[i] = ints[i]
+    for i in range(arena.n_reals):
+        arena.real_field[i] = reals[i]
 
 
 class Slot:
@@ -341,12 +414,3 @@ def any_lane(mask):
     for lane in lanes[1:]:
         found = found | (lane != 0)
     return found
-
-
-def int_table(values) -> ti.Field:
-    """A table of integers that all worlds share."""
-    array = np.ascontiguousarray(values, np.int32)
-    field = ti.field(ti.i32, shape=max(array.size, 1))
-    if array.size:
-        field.from_numpy(array.ravel())
-    return field

@@ -5,34 +5,13 @@ not see the difference: `load(w, i)` gives a value whose components are scalars 
 """
 
 import numpy as np
-import taichi as ti
-from taichi.lang import impl
 
-from simcli.kernels.runtime import Arena, Device, int_table, local
+from simcli.kernels.runtime import Arena
 from simcli.kernels.values import Mat3, Sym3, Vec3
 from simcli.model.tables import Model
 
 # How a link hands its articulated inertia to its parent (see dynamics.eliminate).
 CARRY, START, ADD = 0, 1, 2
-
-
-class Shared:
-    """A column that all worlds share: one scalar table."""
-
-    _data_oriented = True
-
-    def __init__(self, device: Device, values: np.ndarray, kind):
-        self.kind, self.width = kind, kind.width if kind else 1
-        array = np.ascontiguousarray(values, device.dtype).ravel()
-        self.field = ti.field(device.real, shape=max(array.size, 1))
-        if array.size:
-            self.field.from_numpy(array)
-
-    def load(self, block, item):
-        """The value of an item; `block` is not used."""
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        parts = [impl.subscript(builder, self.field, item * self.width + k) for k in range(self.width)]
-        return self.kind(*parts) if self.kind else local(parts[0])
 
 
 class Tables:
@@ -49,14 +28,14 @@ class Tables:
         self.model, self.arena, self.pending = model, arena, []
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
-        self.parent, self.kind = int_table(links.parent), int_table(links.kind)
+        self.parent, self.kind = arena.ints(links.parent), arena.ints(links.kind)
         self.has_helix, self.has_ball, self.has_free = (bool(np.any(links.kind == k)) for k in (1, 2, 3))
         self.all_massive = bool(np.all(links.mass > 0))
-        self.link_q, self.link_qd, self.link_n_qd = (int_table(c) for c in (links.q_start, links.qd_start, links.n_qd))
-        self.root, self.body, self.tip = int_table(links.root), int_table(links.body), int_table(links.tip)
-        self.massive = int_table(np.any(links.mass > 0, axis=0))
+        self.link_q, self.link_qd, self.link_n_qd = (arena.ints(c) for c in (links.q_start, links.qd_start, links.n_qd))
+        self.root, self.body, self.tip = arena.ints(links.root), arena.ints(links.body), arena.ints(links.tip)
+        self.massive = arena.ints(np.any(links.mass > 0, axis=0))
         route, continues, gathers = handover(links.parent)
-        self.route, self.continues, self.gathers = int_table(route), int_table(continues), int_table(gathers)
+        self.route, self.continues, self.gathers = arena.ints(route), arena.ints(continues), arena.ints(gathers)
         self.branches = bool(gathers.any())
         self.turn = self.column(links.turn[None])
         self.rotation, self.offset = self.column(links.rotation, Mat3), self.column(links.offset, Vec3)
@@ -68,19 +47,19 @@ class Tables:
         self.armature, self.damping = self.column(dofs.armature), self.column(dofs.damping)
         self.joint_f = self.column(model.joint_f)
         self.n_joints, self.n_points = model.n_joints, len(model.points.name)
-        self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model)
+        self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model, arena)
         self.anchor = self.column(anchor, Vec3)
-        self.point_link = int_table(links.tip[model.points.body])
+        self.point_link = arena.ints(links.tip[model.points.body])
         self.point_position = self.column(link_points(model, model.points.body, model.points.position), Vec3)
-        self.dof_q = int_table(dof_coordinates(model))
-        self.tree_dof = int_table(tree_dofs(model))
+        self.dof_q = arena.ints(dof_coordinates(model))
+        self.tree_dof = arena.ints(tree_dofs(model))
         self.n_tree_dofs = len(tree_dofs(model))
 
     def column(self, values: np.ndarray, kind=None):
         """A device column of (W|1, items, ...) values."""
         values = np.asarray(values)
         if len(values) == 1:
-            return Shared(self.arena.device, values[0], kind)
+            return self.arena.shared(values[0], kind)
         slot = self.arena.slot(values.shape[1], kind)
         self.pending.append((slot, values.reshape(len(values), values.shape[1], slot.width)))
         return slot
@@ -112,7 +91,7 @@ def link_points(model: Model, body: np.ndarray, point: np.ndarray) -> np.ndarray
     return offset + np.einsum("wkij,wkj->wki", body_rotations(model, body), point)
 
 
-def joint_anchors(model: Model):
+def joint_anchors(model: Model, arena: Arena):
     """Where the force through each joint is known, and where it is reported.
 
     Returns:
@@ -124,7 +103,7 @@ def joint_anchors(model: Model):
     link = np.array([carried.get(j, -1) for j in range(model.n_joints)], int)
     sign = np.where(links.body[link] == child, 1, -1) if len(link) else link
     anchors = link_points(model, child, model.joints.X_c[..., :3])
-    return int_table(link), int_table(sign), int_table(links.tip[child]), anchors
+    return arena.ints(link), arena.ints(sign), arena.ints(links.tip[child]), anchors
 
 
 def handover(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

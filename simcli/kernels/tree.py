@@ -95,10 +95,10 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     Reads:  t.links, s.{q, qd}, the parent's s.{R, o, v}
     Writes: s.{R, o, v, origin} of link i, s.S of its dofs
     """
-    p = t.parent[i]
-    start = t.link_q[i]
-    d = t.link_qd[i]
-    kind = t.kind[i]
+    p = t.parent.at(i)
+    start = t.link_q.at(i)
+    d = t.link_qd.at(i)
+    kind = t.kind.at(i)
     R = upright(s.origin.load(w, 0).parts[0])
     zero = R.parts[1]
     o = Vec3(zero, zero, zero)
@@ -177,7 +177,7 @@ def body_pose(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
     Reads: s.{R, o, origin}, t.{body_offset, body_rotation}
     """
     R = s.R.load(w, link)
-    x = s.origin.load(w, t.root[link]) + s.o.load(w, link) + R * t.body_offset.load(w, link)
+    x = s.origin.load(w, t.root.at(link)) + s.o.load(w, link) + R * t.body_offset.load(w, link)
     return x, R * t.body_rotation.load(w, link)
 
 
@@ -215,9 +215,9 @@ def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: 
     Writes: q_to (NQ) of tree joints
     """
     for i in range(t.n_links):
-        kind = t.kind[i]
-        start = t.link_q[i]
-        d = t.link_qd[i]
+        kind = t.kind.at(i)
+        start = t.link_q.at(i)
+        d = t.link_qd.at(i)
         if ti.static(t.has_helix):
             if kind == HELIX:
                 q_to.store(w, start, q_from.load(w, start) + rate.load(w, d) * h)
@@ -250,9 +250,9 @@ def coordinate_rates(t: ti.template(), s: ti.template(), rate: ti.template(), w:
     Writes: rate (NQ) of tree joints
     """
     for i in range(t.n_links):
-        kind = t.kind[i]
-        start = t.link_q[i]
-        d = t.link_qd[i]
+        kind = t.kind.at(i)
+        start = t.link_q.at(i)
+        d = t.link_qd.at(i)
         if ti.static(t.has_helix):
             if kind == HELIX:
                 rate.store(w, start, s.qd.load(w, d))
@@ -276,8 +276,8 @@ def normalize_coordinates(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads and writes: s.q
     """
     for i in range(t.n_links):
-        kind = t.kind[i]
-        start = t.link_q[i]
+        kind = t.kind.at(i)
+        start = t.link_q.at(i)
         if ti.static(t.has_ball):
             if kind == BALL:
                 store_quaternion(s.q, w, start, quaternion_at(s.q, w, start))

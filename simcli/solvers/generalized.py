@@ -316,7 +316,7 @@ def watch(c: ti.template(), w: ti.i32):
     c.count.store(w, 0, count)
     square = c.state.qd.load(w, 0) * 0.0
     for n in range(c.tables.n_tree_dofs):
-        rate = c.state.qd.load(w, c.tables.tree_dof[n])
+        rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
         square = square + rate * rate
     bound = c.constants.load(w, SPEED_SQUARED)
     status = c.health.load(w, 0)
@@ -341,7 +341,7 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
     worst = zero - 1.0
     guilty = zero
     for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof[n]
+        d = c.tables.tree_dof.at(n)
         rate = c.state.qd.load(w, d)
         size = select(ti.math.isnan(rate), zero + ti.math.inf, rate * rate)
         worse = size > worst

@@ -54,7 +54,7 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
         effort_power(c.tables, c.forces, s, w, h)
         accumulate_work(c.forces, w, h)
     for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof[n]
+        d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
     retract(c.tables, s.q, s.q, s.qd, w, h)
 
@@ -143,7 +143,7 @@ def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
     """
     s = c.state
     for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof[n]
+        d = c.tables.tree_dof.at(n)
         added = (s.diagonal.load(w, d) - c.tables.armature.load(w, d)) * c.k1_qd.load(w, d)
         if ti.static(c.forces.has_drives):
             added = added + c.forces.stiffness.load(w, d) * b * c.k1_q.load(w, d)
