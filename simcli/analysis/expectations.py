@@ -17,7 +17,6 @@ from simcli.model.snapshot import Status
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
-SMALLEST = float(np.finfo(np.float64).tiny)  # makes a difference of exactly `within` an excess below zero
 
 
 @dataclass(frozen=True)

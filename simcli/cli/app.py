@@ -1,7 +1,5 @@
 """The Typer application: which commands there are, and in which order `--help` shows them."""
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -51,9 +49,7 @@ for _function, _panel in (
     (plot.plot, RESULTS),
     (export.export, RESULTS),
     (bench.bench, TOOL),
+    (bench.bench, TOOL),
     (doctor.doctor, TOOL),
 ):
     app.command(rich_help_panel=_panel)(_function)
-
-if find_spec("simcli.cli.bench"):
-    app.command(rich_help_panel=TOOL)(import_module("simcli.cli.bench").bench)
