@@ -18,6 +18,7 @@ os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")  # the banner goes to s
 os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
 import taichi as ti
 from taichi.lang import impl
+from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 from taichi.lang.expr import Expr
 from taichi.lang.misc import is_arch_supported
 
