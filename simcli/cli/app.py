@@ -49,7 +49,6 @@ for _function, _panel in (
     (plot.plot, RESULTS),
     (export.export, RESULTS),
     (bench.bench, TOOL),
-    (bench.bench, TOOL),
     (doctor.doctor, TOOL),
 ):
     app.command(rich_help_panel=_panel)(_function)
