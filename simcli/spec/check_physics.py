@@ -51,6 +51,8 @@ def _mass_rules(check: Checker, name: str, body: BodySpec) -> None:
     solid = {key: shape for key, shape in body.shapes.items() if shape.type not in _MASSLESS}
     dense = [key for key, shape in solid.items() if _has_density(check, shape)]
     path = f"bodies.{name}"
+    if len(solid) < len(body.shapes):
+        return
     if body.mass is None and not dense:
         if solid:
             message, hint = (
@@ -71,7 +73,8 @@ def _has_density(check: Checker, shape) -> bool:
     if shape.density is not None:
         return True
     material = check.spec.materials.get(shape.material) if shape.material else None
-    return material.density is not None if material else ("materials", shape.material) in check.broken
+    # An unknown or refused material is a fault of its own.
+    return material.density is not None if material else shape.material is not None
 
 
 def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:

@@ -36,11 +36,11 @@ def check_spec(
         check_physics.check_body(check, name, body)
     for name, joint in spec.joints.items():
         check_physics.check_joint(check, name, joint)
+    check_run.check_times(check)
     check_refs.check_names(check)
     check_refs.check_references(check)
     structure = check_physics.check_structure(check)
     check_physics.check_quaternions(check)
-    check_run.check_times(check)
     check_run.check_events(check)
     honours.check_honours(check, structure)
 

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from simcli.errors import SceneError, Where
+from simcli.errors import Fault, SceneError, Where
 from simcli.spec.faults import Faults, did_you_mean
 from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, locate, parse_path, replace
@@ -76,7 +76,11 @@ def load_document(path: str | os.PathLike, sets: Iterable[str] = ()) -> Document
         SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
     """
     path = os.fspath(path)
-    reader = _Reader(path)
+    try:
+        reader = _Reader(path)
+    except (OSError, ValueError, RuntimeError) as problem:
+        message = f"cannot read `{path}`: {problem}".replace("\x00", "?")
+        raise SceneError([Fault("SC110", message, Where(path, 0, 0))]) from None
     try:
         return reader.read(list(sets))
     except SceneError as error:

@@ -72,6 +72,8 @@ CONTACT: frozenset[str] = NONE  # solvers with contact
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     """Refuse what the chosen solver would ignore."""
+    if ("solver", "") in check.broken:
+        return
     solver = check.spec.solver.type
     if solver not in BUILT:
         check.fault("SC502", f"the solver `{solver}` is not built yet in this version", "solver.type", "use generalized")
@@ -82,7 +84,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         for path, value in _matches(check.spec, row.path.split(".")):
             if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
                 written = _written(check, path)
-                _refuse(check, row.words, written, row.hint)
+                _refuse(check, row.words, written, row.hint, True)
     _joint_types(check, solver)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
@@ -151,7 +153,7 @@ def _contact(check: Checker) -> None:
     spec = check.spec
     if "contacts" in spec.output.channels:
         _refuse(check, "the channel `contacts`", f"output.channels[{spec.output.channels.index('contacts')}]", "remove it")
-    if not spec.contact.enabled:
+    if not spec.contact.enabled or any(section in ("contact", "world", "bodies") for section, _ in check.broken):
         return
     owners = {name: body.shapes for name, body in spec.bodies.items()}
     owners = {structure.WORLD: spec.world.shapes, **owners}

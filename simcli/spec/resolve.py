@@ -40,7 +40,7 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
         spec = _world(document, spec, dict(values), faults)
     if faults.errors or spec is None:
         error = SceneError(in_order(faults.found))
-        error.document = document
+        error.document, error.spec = document, spec
         raise error
     return spec
 

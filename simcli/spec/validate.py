@@ -54,11 +54,13 @@ def report(
 def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults, key_mark: Mark | None) -> None:
     kind, context = one["type"], one.get("ctx", {})
     steps = real_steps(node, one["loc"])
-    on_key = kind == "extra_forbidden"
+    on_key = kind in ("extra_forbidden", "missing", "union_tag_not_found") or context.get("on_key", False)
     extra = [step for step in context.get("at", "").split(".") if step] if kind.startswith("SC") else []
+    if kind == "union_tag_invalid":
+        extra = ["type"]
     where = locate(node, [*steps, *extra], on_key)
     full = (*prefix, *steps)
-    if not steps and not extra and key_mark is not None:
+    if not steps and (on_key or not extra) and kind != "extra_forbidden" and key_mark is not None:
         where = place(key_mark)
     path = _dotted((*prefix, *steps, *extra))
     where = type(where)(where.file, where.line, where.column, where.length, path)

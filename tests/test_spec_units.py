@@ -1,0 +1,198 @@
+"""Numbers with units and expressions: closed forms, round trips, refusals."""
+
+import contextlib
+import math
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simcli.spec.expressions import ExpressionError, evaluate, substitute
+from simcli.spec.units import UNITS, UnitError, base_units, parse_unit, to_si
+
+ROUNDING = 4e-16  # relative: a product of two factors
+QUICK = 2.0  # s, an attack must be refused within
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("5 cm", "m", 0.05),
+        ("5cm", "m", 0.05),
+        ("-1.5e1 mm", "m", -0.015),
+        (".5 in", "m", 0.0127),
+        ("90 deg", "rad", math.pi / 2),
+        ("90°", "rad", math.pi / 2),
+        ("120 rpm", "rad/s", 4 * math.pi),
+        ("10 N*m/rad", "N*m/rad", 10),
+        ("10 Nm/deg", "N*m/rad", 1800 / math.pi),
+        ("10 N*m", "N*m/rad", 10),
+        ("250 g", "kg", 0.25),
+        ("1e5 Pa", "Pa", 1e5),
+        ("1 bar", "Pa", 1e5),
+        ("2 kg m^2", "kg*m^2", 2),
+        ("2 kg*m²", "kg*m^2", 2),
+        ("1 g*cm**2", "kg*m^2", 1e-7),
+        ("9.81 m/s^2", "m/s^2", 9.81),
+        ("1 g0", "m/s^2", 9.80665),
+        ("3 N s/m", "N*s/m", 3),
+        ("3 N/(m/s)", "N*s/m", 3),
+        ("2 Hz", "cycle/s", 2),
+        ("2 1/s", "cycle/s", 2),
+        ("7.85 g/cm^3", "kg/m^3", 7850),
+        ("30 %", "", 0.3),
+        ("1 h", "s", 3600),
+        ("5 mm/kN", "m/N", 5e-6),
+    ],
+)
+def test_values(text, unit, value):
+    assert to_si(text, unit) == pytest.approx(value, rel=ROUNDING * 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "code", "words"),
+    [
+        ("5 kg", "m", "SC213", ("`5 kg` is a mass", "a length [m] is expected")),
+        ("5 m", "rad", "SC213", ("a length", "an angle")),
+        ("2 Hz", "rad/s", "SC213", ("a frequency", "an angular velocity")),
+        ("2 rad/s", "cycle/s", "SC213", ("an angular velocity", "a frequency")),
+        ("5 deg", "", "SC213", ("an angle", "a plain number")),
+        ("5 N/m", "N*m/rad", "SC213", ("a stiffness", "a rotational stiffness")),
+        ("5 kgs", "kg", "SC212", ("unknown unit `kgs`",)),
+        ("5", "m", "SC211", ("quoted",)),
+        ("five m", "m", "SC203", ("not a number",)),
+        ("5 m^", "m", "SC211", ()),
+        ("5 m^99", "m", "SC211", ()),
+        ("5 (m", "m", "SC211", ()),
+        ("5 m)", "m", "SC211", ()),
+        ("5 m;", "m", "SC211", ()),
+        ("1e999 m", "m", "SC211", ("finite",)),
+        ("1" * 500, "m", "SC211", ()),
+        ("1 " + "(" * 100 + "m" + ")" * 100, "m", "SC211", ()),
+    ],
+)
+def test_refusals(text, unit, code, words):
+    with pytest.raises(UnitError) as caught:
+        to_si(text, unit)
+    assert caught.value.code == code
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_suggestion():
+    with pytest.raises(UnitError) as caught:
+        to_si("5 degrees", "rad")
+    assert caught.value.hint == "did you mean `deg`?"
+
+
+def test_there_are_enough_units():
+    assert len(UNITS) >= 60
+
+
+@pytest.mark.parametrize("name", sorted(UNITS))
+def test_base_units_have_the_same_dimension(name):
+    factor, dimension = parse_unit(name)
+    assert factor > 0
+    assert parse_unit(base_units(dimension)) == (1.0, dimension)
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_no_text_breaks_the_units(text):
+    with contextlib.suppress(UnitError):
+        assert math.isfinite(to_si(text, "m", "rad", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2*L + 0.1", 0.9),
+        ("-L**2", -0.16),
+        ("(1 + 2) * 3 / 4", 2.25),
+        ("2**-1", 0.5),
+        ("2**3**2", 512),
+        ("min(3, L, 5)", 0.4),
+        ("max(1, 2)", 2),
+        ("abs(-2)", 2),
+        ("sqrt(16)", 4),
+        ("sin(pi/2) + cos(0) + tan(0)", 2),
+        ("1e-3", 1e-3),
+        (" + 1 ", 1),
+    ],
+)
+def test_expressions(text, value):
+    assert evaluate(text, {"L": 0.4}) == pytest.approx(value, rel=ROUNDING * 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9",
+        "9**9**9**9**9",
+        "1/0",
+        "sqrt(-1)",
+        "(-8)**0.5",
+        "1e308*10",
+        "__import__('os')",
+        "L.real",
+        "L[0]",
+        "lambda: 1",
+        "[1 for i in 2]",
+        "1 if 1 else 2",
+        "1 < 2",
+        "1 // 2",
+        "1 % 2",
+        "1 @ 2",
+        "~1",
+        "not 1",
+        "True",
+        "None",
+        "'a'",
+        "1j",
+        "2L",
+        "min",
+        "min()",
+        "sqrt(1, 2)",
+        "exp(1)",
+        "sin(x=1)",
+        "min(*L)",
+        "",
+        " ",
+        "1 +",
+        "(" * 300 + "1" + ")" * 300,
+        "-" * 900 + "1",
+        "1" * 2000,
+        "9" * 900,
+        "1+" * 400 + "1",
+        "L; L",
+        "a\x00b",
+        "L\n\nL",
+        "０",
+    ],
+)
+def test_hostile_expressions(text):
+    start = time.perf_counter()
+    with pytest.raises(ExpressionError):
+        evaluate(text, _known)
+    assert time.perf_counter() - start < QUICK
+
+
+def _known(name):
+    if name == "L":
+        return 0.4
+    raise ExpressionError(f"unknown parameter `{name}`")
+
+
+@given(st.text(alphabet="0123456789+-*/() .,eLpisqrtmaxn", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_no_text_breaks_the_expressions(text):
+    with contextlib.suppress(ExpressionError):
+        assert math.isfinite(evaluate(text, _known))
+
+
+def test_substitution():
+    assert substitute("${2*L}", _known) == 0.8
+    assert substitute("${100*L} cm", _known) == "40 cm"
+    assert substitute("run_${1+1}", _known) == "run_2"
+    with pytest.raises(ExpressionError):
+        substitute("${L", _known)
