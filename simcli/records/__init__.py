@@ -1,0 +1,23 @@
+"""Records: numbers to disk and back. The only room with h5py.
+
+In: a `Model`, `FrameBlock`s, a `Provenance`. Out: one HDF5 file (`layout` is its table of contents), and a `Trajectory`
+that reads it by name. Never found here: physics, Taichi, scene parsing, printing, exit codes.
+
+    layout      every dataset as data: path, axes, unit, meaning
+    select      which bodies and joints a file keeps (`output.select`)
+    chunks      how many frames make a commit, and the chunk shapes
+    model_columns  /model as data
+    create      the whole file, before the first frame
+    provenance  where a file comes from
+    handover    the bounded queue between stepping and writing
+    writer      Recorder: the thread that writes
+    digest      what "the same bytes" means
+    lock        one writer per file
+    guard       the door for files that are not ours
+    series      lazily sliced columns
+    named       joints, bodies, points and quantities of a trajectory by name
+    reader      Trajectory
+    integrity   verify and info
+    superblock  the mark that a killed writer leaves
+    repair      a file whose writer was killed
+"""

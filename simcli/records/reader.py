@@ -1,0 +1,211 @@
+"""Trajectory: a simcli file by name.
+
+with simcli.open("out.h5") as run:
+run.joint("elbow").q[:, 0]              # (F, 1): frames of world 0
+run.body("upper").position[-1]          # (W, 3): last frame of all worlds
+run.energy.drift.max()
+"""
+
+import os
+from functools import cached_property
+
+import h5py
+import numpy as np
+
+from simcli.errors import FileError
+from simcli.model.snapshot import Event
+from simcli.records.guard import open_checked, reading
+from simcli.records.layout import CATALOGUE
+from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
+from simcli.records.provenance import Provenance, read_provenance
+from simcli.records.series import Column
+
+
+class Trajectory:
+    """A file of one run. Holds what was committed when it was opened, or at the last `refresh`.
+
+    Attributes:
+        path: of the file.
+        n_frames: committed frames, F.
+        n_worlds: W.
+        bodies, joints, points: names.
+        energy, diag: (F, W) columns by attribute.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fspath(path)
+        self._file, self._axes = open_checked(path)
+        self.n_worlds = self._axes.n_worlds
+        self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
+        self.n_frames = int(self._file["run/n_committed"][()])
+        self.energy, self.diag = Quantities(self, "energy"), Quantities(self, "diag")
+
+    def __enter__(self) -> "Trajectory":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if not self._file:
+            return f"<closed trajectory {self.path}>"
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if self.n_frames else "no frame yet"
+        return (f"<trajectory {self.path}: {self.n_frames} frames, {span}, worlds {self.n_worlds}, "
+                f"bodies {len(self.bodies)}, joints {len(self.joints)}, {self.status}>")  # fmt: skip
+
+    def close(self) -> None:
+        """Close the file. Columns of it can no longer be read."""
+        self._file.close()
+
+    @property
+    def status(self) -> str:
+        """Running (or its writer was killed), done, stopped or failed."""
+        with reading(self.path):
+            return self._file["run/status"][()].decode()
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the run reached its end."""
+        return self.status == "done"
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """[s], (F,)."""
+        return self.read("frames/time")
+
+    @cached_property
+    def step(self) -> np.ndarray:
+        """Steps since t = 0, (F,)."""
+        return self.read("frames/step")
+
+    def joint(self, name: str) -> Joint:
+        """A joint by name."""
+        return Joint(self, name)
+
+    def body(self, name: str) -> Body:
+        """A body by name."""
+        return Body(self, name)
+
+    def point(self, name: str) -> Point:
+        """A named point, as `crank/b`."""
+        return Point(self, name)
+
+    def column(self, path: str, *where: int | slice) -> Column:
+        """Any recorded quantity by its path in the file, as `frames/body_q`.
+
+        Args:
+            path: HDF5 path.
+            *where: entries of the axes after frame and world.
+
+        Raises:
+            UnknownNameError: the file does not hold it.
+        """
+        path = path.strip("/")
+        if path not in self._file or not isinstance(self._file[path], h5py.Dataset):
+            row = next((row for row in CATALOGUE if row.path == path), None)
+            if row is None and not path.startswith("frames/point/"):
+                raise unknown("quantity", path, [row.path for row in CATALOGUE])
+            channel = row.channel if row else "state"
+            raise UnknownNameError(f"{self.path} holds no {path}: record it with `output: {{channels: [{channel}]}}`"
+                                   " (nothing of it was written, or the scene has none)")  # fmt: skip
+        with reading(self.path):
+            return Column(self._file[path], self.n_frames, where, self.path)
+
+    def read(self, path: str) -> np.ndarray:
+        """All committed frames of one dataset."""
+        return self.column(path)[...]
+
+    @cached_property
+    def model(self) -> dict[str, np.ndarray]:
+        """Tables of /model by name, as `body_mass` (W|1, B)."""
+        with reading(self.path):
+            return {name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
+                    for name, dataset in self._file["model"].items()}  # fmt: skip
+
+    @cached_property
+    def params(self) -> dict[str, np.ndarray]:
+        """What differs between the worlds: dotted path to values (W,)."""
+        with reading(self.path):
+            values = self._file["params/value"][...]
+            return {name: values[:, k] for k, name in enumerate(self._axes.label["P"])}
+
+    @cached_property
+    def world_seed(self) -> np.ndarray:
+        """Seed of each world, (W,)."""
+        with reading(self.path):
+            return self._file["params/seed"][...]
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """Where the file comes from."""
+        with reading(self.path):
+            return read_provenance(self._file["provenance"])
+
+    @property
+    def scene_source(self) -> str:
+        """Text of the scene file."""
+        return self.provenance.scene_source[0][1]
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """uuid, title and conventions."""
+        with reading(self.path):
+            return {name: str(self._file.attrs[name]) for name in ("uuid", "title", "conventions")}
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Channels that were recorded."""
+        with reading(self.path):
+            held = dict.fromkeys(row.channel for row in CATALOGUE if row.path in self._file)
+            return tuple(channel for channel in held if channel != "always")
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened, in order. `body` and `joint` are indices in the scene."""
+        with reading(self.path):
+            n = self.counters()["events"]
+            group = self._file["events"]
+            columns = {name: group[name][:n].tolist() for name in ("step", "time", "world", "code", "severity", "body",
+                                                                    "joint", "value", "text")}  # fmt: skip
+            rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            return [Event(**{**row, "code": row["code"].decode(errors="replace"),
+                             "text": row["text"].decode(errors="replace")}) for row in rows]  # fmt: skip
+
+    def contacts(self, frame: int, world: int) -> dict[str, np.ndarray]:
+        """Contacts of one world at one frame: shape_a, shape_b, point, normal, gap, force."""
+        at = range(self.n_frames)[frame] * self.n_worlds + range(self.n_worlds)[world]
+        with reading(self.path):
+            first, last = (int(i) for i in self._file["contacts/offset"][at : at + 2])
+            if not 0 <= first <= last <= len(self._file["contacts/gap"]):
+                raise FileError(f"{self.path}: /contacts/offset is damaged at frame {frame}, world {world}")
+            return {name: self._file["contacts"][name][first:last] for name in ("shape_a", "shape_b", "point", "normal",
+                                                                                 "gap", "force")}  # fmt: skip
+
+    def counters(self) -> dict[str, object]:
+        """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""
+        with reading(self.path):
+            run = self._file["run"]
+            for slot in np.flatnonzero(run["digest_frames"][...] == self.n_frames):
+                events, contacts = int(run["digest_events"][slot]), int(run["digest_contacts"][slot])
+                if 0 <= events <= len(self._file["events/step"]) and contacts >= 0:
+                    return {"events": events, "contacts": contacts, "digest": run["digest"][slot].tobytes().hex()}
+            return {"events": 0, "contacts": 0, "digest": None}
+
+    @property
+    def digest(self) -> str | None:
+        """Digest over the committed rows: equal digests are equal bytes."""
+        return self.counters()["digest"]
+
+    def _index(self, kind: str, known: tuple[str, ...], name: str) -> int:
+        if name not in known:
+            raise unknown(kind, name, known)
+        return known.index(name)
+
+
+def open_trajectory(path: str | os.PathLike) -> Trajectory:
+    """Open a file of simcli: finished, still running, or left behind by a writer that was killed.
+
+    Raises:
+        FileError: it is missing, damaged, hostile or not made by simcli.
+    """
+    return Trajectory(path)

@@ -1,0 +1,92 @@
+"""Lazily sliced columns: an array over (frame, world, component) that reads only what is asked for."""
+
+from types import EllipsisType
+
+import h5py
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from simcli.records.guard import reading
+
+
+class Column(NDArrayOperatorsMixin):
+    """Committed rows of one dataset, or of some of its components.
+
+    Slices by frame and world are read from the file one by one; in arithmetic, in numpy functions and for any array
+    method the whole column is read.
+
+    Args:
+        dataset: HDF5 dataset whose first axis is the frame.
+        n_frames: committed frames.
+        where: entry of each further axis after the world: an index (which drops the axis) or a slice.
+        source: path of the file, for messages.
+    """
+
+    def __init__(self, dataset: h5py.Dataset, n_frames: int, where: tuple[int | slice, ...] = (), source: str = ""):
+        self._dataset, self._where, self._source = dataset, where, source
+        self.name = dataset.name.lstrip("/")
+        self.unit = str(dataset.attrs.get("units", ""))
+        tail = [range(length)[part] for length, part in zip(dataset.shape[2:], where, strict=False)]
+        kept = tuple(len(part) for part in tail if isinstance(part, range))
+        self.shape = (n_frames, *dataset.shape[1:2], *kept, *dataset.shape[2 + len(where):])  # fmt: skip
+        self.dtype = dataset.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return int(np.prod(self.shape))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self):
+        return iter(self[...])
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.shape} {self.dtype}{f' [{self.unit}]' if self.unit else ''}>"
+
+    def __getitem__(self, key) -> np.ndarray:
+        key = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, EllipsisType) for part in key):
+            at = next(k for k, part in enumerate(key) if isinstance(part, EllipsisType))
+            key = (*key[:at], *[slice(None)] * (self.ndim - len(key) + 1), *key[at + 1 :])
+        lead, after = [], []
+        for length, part in zip(self.shape[:2], (*key[:2], slice(None), slice(None)), strict=False):
+            read, rest = _split(part, length)
+            lead.append(read)
+            after.append(rest)
+        rows = self._read(tuple(lead))
+        return rows[(*after, *key[2:])][()]
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        rows = self[...]
+        return rows if dtype is None else rows.astype(dtype)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Column) else x for x in inputs), **kwargs)
+
+    def __getattr__(self, name: str):
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"{self.__class__.__name__} has no attribute {name}")
+        return getattr(self[...], name)
+
+    def _read(self, lead: tuple[slice, ...]) -> np.ndarray:
+        with reading(f"{self._source}: /{self.name}, frames {lead[0].start} to {lead[0].stop - 1}"):
+            return self._dataset[(*lead, *self._where)]
+
+
+def _split(part: object, length: int) -> tuple[slice, object]:
+    """A key along one axis as what HDF5 reads (a rising slice) and what numpy does to that."""
+    if isinstance(part, int | np.integer) and not isinstance(part, bool):
+        at = range(length)[part]  # IndexError outside, as an array's
+        return slice(at, at + 1), 0
+    if isinstance(part, slice):
+        picked = range(length)[part]
+        if picked.step > 0:
+            return slice(picked.start, max(picked.stop, picked.start), picked.step), slice(None)
+    return slice(0, length), part

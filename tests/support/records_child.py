@@ -1,0 +1,57 @@
+"""Child process of the fault tests: writes the synthetic run of `tiny_model` and reports n_committed on stdout.
+
+    python -m support.records_child OUT.h5 [--pause S] [--limit BYTES] [--uncaught]
+"""
+
+import argparse
+import resource
+import sys
+import time
+
+from simcli.errors import OutputError
+from simcli.records import writer
+from simcli.records.layout import axes_of, datasets
+from simcli.records.provenance import collect
+from simcli.records.writer import Recorder, abandon_on_io_error
+from support.tiny_model import frames, tiny_model
+
+N_FRAMES, N_WORLDS, BLOCK = 240, 66, 5
+CHANNELS = ("state", "energy", "reactions", "contacts")
+
+
+def write(path, pause=0.0, report=lambda n: None, n_frames=N_FRAMES, n_worlds=N_WORLDS):
+    """The whole run; the uninterrupted reference when nothing stops it."""
+    model = tiny_model(n_worlds)
+    rows, axes = datasets(model, CHANNELS), axes_of(model)
+    provenance = collect([("tiny.yaml", "simcli: 1\n")], "simcli: 1\n", "cpu", "float64", 7, argv=["test"])
+    recorder = Recorder(path, model, provenance, CHANNELS, n_frames, title="tiny")
+    for first in range(0, n_frames, BLOCK):
+        recorder.put(frames(rows, axes, first, min(BLOCK, n_frames - first)))
+        time.sleep(pause)
+        report(recorder.n_committed)
+    recorder.close("done")
+
+
+def say(n):
+    sys.stdout.write(f"{n}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("path")
+    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--uncaught", action="store_true")
+    options = parser.parse_args()
+    if options.limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (options.limit, options.limit))
+    writer.PATIENCE_S = 0.0  # a commit for every grain
+    try:
+        write(options.path, options.pause, say)
+    except OutputError as error:
+        sys.stderr.write(f"error: {error}\n")
+        if options.uncaught:
+            raise
+        abandon_on_io_error()
+        sys.exit(99)  # an error of the output that broke no HDF5 file

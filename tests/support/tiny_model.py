@@ -1,0 +1,88 @@
+"""A small Model built from the tables alone, and frames to go with it."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from simcli.model.snapshot import FrameBlock
+from simcli.model.tables import (
+    Bodies,
+    Dofs,
+    JointKind,
+    Joints,
+    Links,
+    Model,
+    Points,
+    ShapeKind,
+    Shapes,
+    Springs,
+    Wrenches,
+)
+
+IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
+
+
+def tiny_model(n_worlds=3, n_links=2, floating=True):
+    """A chain of hinges `hinge0`.. that carries the bodies `link0`.., and, if floating, a free body `ball` with the
+    joint `ball_free`; one mesh, one spring, two named points, one varied parameter."""
+    names = [f"link{k}" for k in range(n_links)] + ["ball"] * floating
+    joints = [f"hinge{k}" for k in range(n_links)] + ["ball_free"] * floating
+    n, nj = len(names), len(joints)
+    kind = np.array([JointKind.REVOLUTE] * n_links + [JointKind.FREE] * floating)
+    n_q = np.array([1] * n_links + [7] * floating)
+    n_qd = np.array([1] * n_links + [6] * floating)
+    nv, nq = int(n_qd.sum()), int(n_q.sum())
+    dim = np.array([[0, 1]] * n_links + [[3, 3]] * floating)
+    free_labels = [f"ball_free:{k}" for k in range(7)] if floating else []
+    zeros = np.zeros((1, nv))
+    varied = np.linspace(1.0, 2.0, n_worlds)[:, None] * np.ones((1, n))
+    empty = np.zeros((0, 3))
+    return Model(
+        n_worlds=n_worlds,
+        bodies=Bodies(tuple(names), varied, np.zeros((1, n, 3)), np.tile(np.eye(3), (1, n, 1, 1)),
+                      np.tile(IDENTITY, (1, n, 1)), np.zeros(n, bool)),
+        joints=Joints(tuple(joints), kind, np.array([*range(-1, n_links - 1), *[-1] * floating]), np.arange(nj),
+                      np.ones(nj, bool), np.ones(nj, bool), np.zeros(nj, int), ("chain",),
+                      np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)),
+                      np.concatenate([[0], np.cumsum(n_q)]), np.concatenate([[0], np.cumsum(n_qd)]), dim,
+                      np.zeros((1, nj)), np.full((1, nj, 2), np.nan)),
+        dofs=Dofs(tuple(joints[:n_links] + free_labels[:6]), tuple(joints[:n_links] + free_labels),
+                  np.repeat(np.arange(nj), n_qd), np.tile([0.0, 1, 0], (1, nv, 1)), zeros, zeros, zeros,
+                  zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
+                  zeros, zeros, zeros + np.inf),
+        links=Links(*[np.zeros(0)] * 18),
+        shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),
+                      np.zeros((1, 2, 3)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
+                      (np.arange(12.0).reshape(4, 3), empty), (np.array([[0, 1, 2], [0, 2, 3]]), empty.astype(int))),
+        points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
+        springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
+                        np.ones((1, 1)), np.array([False])),
+        wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
+        gravity=np.array([[0, 0, -9.81]]),
+        joint_q=np.zeros((1, nq)), joint_qd=np.zeros((1, nv)), joint_f=np.zeros((1, nv)),
+        param_name=("params.mass",), param_unit=("kg",), param_value=varied[:, :1].copy(),
+        world_seed=np.arange(n_worlds, dtype=np.uint64) + 2**63,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=200)
+def pattern(path, shape):
+    return np.sin(sum(path.encode()) * 1e-3 + 0.01 * np.arange(int(np.prod(shape)), dtype=float)).reshape(shape)
+
+
+def value(path, frame, shape):
+    """Numbers that name their place: the same for a frame however the run is cut into blocks."""
+    return pattern(path, shape) * (1.0 + 0.1 * frame) + frame
+
+
+def frames(rows, axes, first, n, events=()):
+    """Frames first .. first + n - 1 for the given datasets."""
+    columns = {}
+    for row in rows:
+        if row.by_frame and row.path not in ("frames/time", "frames/step"):
+            block = np.stack([value(row.path, frame, axes.tail(row)) for frame in range(first, first + n)])
+            columns[row.path] = block.astype(row.dtype("float64")) if row.kind != "float" else block
+    step = np.arange(first, first + n) * 10
+    if "diag/status" in columns:
+        columns["diag/status"] = np.zeros_like(columns["diag/status"])
+    return FrameBlock(step, step * 1e-3, columns, list(events))

@@ -1,0 +1,238 @@
+"""Whatever stops a writer or damages its file: committed frames are whole, damage is named, nothing crashes."""
+
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support.records_child import N_FRAMES, write
+
+from simcli.errors import Exit, FileError
+from simcli.records.integrity import held, verify
+from simcli.records.reader import open_trajectory
+from simcli.records.repair import repair
+
+HERE = Path(__file__).parent
+TIMEOUT_S = 120
+PAUSE_S = 0.004  # between blocks, so that a kill can be aimed
+N_KILLS = 20
+SHARES = np.linspace(0.12, 0.85, N_KILLS)  # of the frames committed when the kill is sent
+FILE_LIMITS = (4_096, 60_000, 600_000, 1_500_000, 4_000_000)  # [B]: in the creation, and at growing numbers of frames
+SEED = 20240229
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    path = tmp_path_factory.mktemp("faults") / "whole.h5"
+    write(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    path = tmp_path_factory.mktemp("faults") / "small.h5"
+    write(path, n_frames=40, n_worlds=2)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bits(reference):
+    """Bytes of every growing dataset by path, of the uninterrupted run."""
+    with open_trajectory(reference) as run:
+        return {row.path: (run._file[row.path].dtype, run._file[row.path][...]) for row in held(run)}
+
+
+def child(*arguments):
+    return [sys.executable, "-m", "support.records_child", *map(str, arguments)]
+
+
+def kill_at(path, share):
+    """Kill -9 the writer once this share of the frames is committed."""
+    process = subprocess.Popen(child(path, "--pause", PAUSE_S), stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if int(line) >= share * N_FRAMES:
+            break
+    time.sleep(random.Random(share).uniform(0, PAUSE_S))
+    process.kill()
+    process.stdout.close()
+    assert process.wait(TIMEOUT_S) == -9
+
+
+def assert_prefix(path, bits):
+    """Every committed frame is the uninterrupted run's, bit for bit; returns their number."""
+    with open_trajectory(path) as run:
+        n = run.n_frames
+        for name, (dtype, whole) in bits.items():
+            dataset = run._file[name]
+            length = {"frames": n, "energy": n, "diag": n, "contacts": 0, "events": 0}[name.split("/")[0]]
+            if name == "contacts/offset":
+                length = n * run.n_worlds
+            assert dataset.dtype == dtype
+            assert dataset[:length].tobytes() == whole[:length].tobytes(), name
+    return n
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_kill_9_leaves_every_committed_frame(tmp_path, bits, share):
+    path = tmp_path / "a.h5"
+    kill_at(path, share)
+    n = assert_prefix(path, bits)
+    assert 0.1 * N_FRAMES <= n <= 0.9 * N_FRAMES, "the kill missed its window"
+    assert verify(path) == []
+
+
+def test_a_killed_run_can_be_run_again_and_repaired(tmp_path, bits):
+    path = tmp_path / "a.h5"
+    kill_at(path, 0.5)
+    repair(path)
+    n = assert_prefix(path, bits)
+    assert n > 0
+    assert verify(path) == []
+    write(path)  # the dead writer's lock does not stand in the way
+    assert assert_prefix(path, bits) == N_FRAMES
+
+
+@pytest.mark.parametrize("limit", FILE_LIMITS)
+@pytest.mark.parametrize("caught", [True, False])
+def test_a_full_disk_is_exit_6_and_a_readable_file(tmp_path, bits, limit, caught):
+    path = tmp_path / "a.h5"
+    options = ["--limit", limit] + ([] if caught else ["--uncaught"])
+    done = subprocess.run(child(path, *options), capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == Exit.OUTPUT, done.stderr
+    assert "File too large" in done.stderr
+    if not path.exists():
+        assert "cannot be made" in done.stderr
+        assert list(tmp_path.iterdir()) == []
+        return
+    promised = int(re.search(r"(\d+) frames are safe", done.stderr).group(1))
+    assert assert_prefix(path, bits) >= promised
+    assert verify(path) == []
+    repair(path)
+    assert assert_prefix(path, bits) >= promised
+    with h5py.File(path) as file:  # and plain for every other program
+        assert len(file["frames/time"]) >= promised
+    assert verify(path) == []
+
+
+def test_the_limits_meet_the_creation_and_the_frames(reference):
+    """So that the test above means what it says."""
+    with h5py.File(reference) as file:
+        first = file["frames/time"].id.get_chunk_info(0).byte_offset
+    assert FILE_LIMITS[0] < first < FILE_LIMITS[-1] < reference.stat().st_size
+
+
+PROBE = """
+import json, sys
+from pathlib import Path
+import h5py
+from simcli.errors import FileError
+from simcli.records.integrity import held, info, verify
+from simcli.records.reader import open_trajectory
+source, copy, flips = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
+data = source.read_bytes()
+def content(path):
+    with open_trajectory(path) as run:
+        rows = {row.path: run._file[row.path][...].tobytes() for row in held(run)}
+        tables = {k: v.tobytes() if v.dtype != object else list(v) for k, v in run.model.items()}
+        return rows, run.bodies, run.joints, tables
+whole = content(source)
+def outcome(path):
+    try:
+        info(path)
+        if verify(path):
+            return "found"
+        return "clean" if content(path) == whole else "SILENT"
+    except FileError:
+        return "refused"
+for place, bit in flips:
+    damaged = bytearray(data)
+    if bit is None:
+        damaged = damaged[:place]
+    else:
+        damaged[place] ^= 1 << bit
+    copy.write_bytes(damaged)
+    print(json.dumps([place, bit, outcome(copy)]), flush=True)
+"""
+
+
+def probe(source, tmp_path, damages):
+    """Outcome of opening, describing and verifying damaged copies, in a child process that must survive them all."""
+    command = [sys.executable, "-c", PROBE, str(source), str(tmp_path / "damaged.h5"), json.dumps(damages)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10 * TIMEOUT_S)
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, (done.stderr, outcomes[-1:])
+    assert len(outcomes) == len(damages)
+    return outcomes
+
+
+def flips(size, n, head=128 * 1024):
+    """Half of them in the metadata at the start."""
+    rng = random.Random(SEED)
+    return [(rng.randrange(min(head, size) if k % 2 else size), rng.randrange(8)) for k in range(n)]
+
+
+def assert_no_silent_damage(outcomes):
+    assert [o for o in outcomes if o[2] == "SILENT"] == []
+    assert sum(o[2] in ("found", "refused") for o in outcomes) > len(outcomes) // 4  # the damage does hit something
+
+
+def test_bit_flips_are_found_or_harmless(small, tmp_path):
+    assert_no_silent_damage(probe(small, tmp_path, flips(small.stat().st_size, 50)))
+
+
+@pytest.mark.slow
+def test_many_bit_flips_are_found_or_harmless(small, tmp_path):
+    assert_no_silent_damage(probe(small, tmp_path, flips(small.stat().st_size, 1000)))
+
+
+def test_a_finished_file_cut_anywhere_is_refused(small, tmp_path):
+    size = small.stat().st_size
+    cuts = [0, 1, 7, 8, 47, 48, 1000, *(int(share * size) for share in np.linspace(0.01, 0.99, 15)), size - 1]
+    outcomes = probe(small, tmp_path, [(cut, None) for cut in cuts])
+    assert {outcome for _, _, outcome in outcomes} <= {"refused", "found"}
+
+
+def test_a_killed_file_cut_anywhere_gives_a_problem_or_whole_frames(tmp_path, bits):
+    path, cut = tmp_path / "a.h5", tmp_path / "cut.h5"
+    kill_at(path, 0.5)
+    data = path.read_bytes()
+    for share in (0.05, 0.3, 0.6, 0.9, 0.99):
+        cut.write_bytes(data[: int(share * len(data))])
+        problems = verify(cut)
+        if not problems:
+            assert assert_prefix(cut, bits) > 0
+    cut.write_bytes(data)
+    assert verify(cut) == []
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "is a folder"),
+        (lambda path: path.write_bytes(b""), "is empty"),
+        (lambda path: path.write_text("time,q\n0,1\n"), "is not an HDF5 file"),
+        (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n"), "damaged or cut short"),
+        (lambda path: h5py.File(path, "w").close(), "not one of simcli"),
+        (lambda path: path.symlink_to("/dev/zero"), "is not a regular file"),
+        (lambda path: path.symlink_to(path), "cannot be read|no such file"),
+    ],
+)
+def test_what_is_no_file_of_ours_is_refused_with_a_reason(tmp_path, make, message):
+    path = tmp_path / "a.h5"
+    make(path)
+    with pytest.raises(FileError, match=message) as caught:
+        open_trajectory(path)
+    assert str(path) in str(caught.value)
+    assert verify(path) == [str(caught.value)]

@@ -1,0 +1,200 @@
+"""The layout against the specification, and the laws of chunks and scales."""
+
+from itertools import product
+
+import h5py
+import numpy as np
+import pytest
+from support.tiny_model import frames, tiny_model
+
+from simcli.errors import OutputError
+from simcli.records import chunks
+from simcli.records.layout import CHANNELS, axes_of, datasets, point_datasets
+from simcli.records.provenance import collect
+from simcli.records.select import selection
+from simcli.records.writer import Recorder
+
+# Copied from the specification of the file (version 1): what must be there, by group.
+SPECIFIED = {
+    "frames": "time step joint_q joint_qd joint_qdd joint_effort body_q body_qd body_qdd joint_wrench multiplier",
+    "energy": "kinetic potential elastic dissipated input total drift",
+    "diag": "iterations residual position_violation velocity_violation penetration contacts status",
+    "contacts": "offset shape_a shape_b point normal gap force",
+    "events": "step time world code severity body joint value text",
+    "model": "body_name joint_name body_mass body_inertia body_com joint_type joint_parent joint_child joint_axis "
+             "q_start qd_start q_label qd_label row_label shape_name shape_type shape_body shape_size shape_pose "
+             "shape_vertex shape_face",
+    "params": "name value unit seed",
+    "provenance": "scene_source source_path source_sha256 scene_resolved argv",
+    "run": "n_committed status wall_s digest",
+}  # fmt: skip
+ROWS = ("row:0", "row:1")
+CHUNK_LIMITS = (128 * 1024, 1024 * 1024)  # [B], of the specification
+
+
+def provenance():
+    return collect([("tiny.yaml", "simcli: 1\n"), ("steel.yaml", "a: 1\n")], "simcli: 1\n", "cpu", "float64", 7)
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    model = tiny_model()
+    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, row_label=ROWS, title="tiny") as recorder:
+        rows = datasets(model, CHANNELS, ROWS)
+        recorder.put(frames(rows, axes_of(model, ROWS), 0, 40))
+    with h5py.File(tmp_path / "a.h5") as file:
+        yield file
+
+
+def everything(file):
+    found = []
+    file.visititems(lambda path, item: found.append((path, item)))
+    return [(path, item) for path, item in found if isinstance(item, h5py.Dataset)]
+
+
+@pytest.mark.parametrize("group", SPECIFIED)
+def test_every_specified_dataset_is_there(recorded, group):
+    assert set(SPECIFIED[group].split()) <= set(recorded[group])
+
+
+def test_root_and_provenance_attributes(recorded):
+    assert recorded.attrs["simcli_format"].tolist() == [1, 0]
+    assert {"uuid", "title", "conventions"} <= set(recorded.attrs)
+    versions = {f"version_{name}" for name in ("simcli", "python", "taichi", "numpy", "h5py", "hdf5", "os")}
+    facts = {"device", "precision", "seed", "deterministic", "created_utc", "scene_resolved_sha256"}
+    assert versions | facts <= set(recorded["provenance"].attrs)
+
+
+def test_every_axis_has_a_scale_of_its_length_in_reach(recorded):
+    """xarray looks a scale up by its last path component, in the dataset's group or in one above it."""
+    for path, dataset in everything(recorded):
+        if dataset.is_scale:
+            assert dataset.ndim == 1, path
+            continue
+        for axis in range(dataset.ndim):
+            assert len(dataset.dims[axis]) == 1, f"{path} axis {axis} has no scale"
+            scale = dataset.dims[axis][0]
+            assert len(scale) == dataset.shape[axis], f"{path} axis {axis}"
+            name, group = scale.name.split("/")[-1], dataset.parent
+            while name not in group and group != recorded:
+                group = group.parent
+            assert group[name] == scale, f"{path} axis {axis}: the scale {scale.name} is out of reach"
+
+
+def test_name_scales_carry_the_names_of_the_model(recorded):
+    model = tiny_model()
+    names = {"body_q": ("body_name", model.bodies.name), "joint_q": ("q_label", model.dofs.q_label),
+             "joint_qd": ("qd_label", model.dofs.label), "joint_wrench": ("joint_name", model.joints.name),
+             "multiplier": ("row_label", ROWS)}  # fmt: skip
+    for path, (scale, expected) in names.items():
+        attached = recorded["frames"][path].dims[2][0]
+        assert attached.name.endswith(scale)
+        assert tuple(attached.asstr()[...]) == tuple(expected)
+    assert recorded["frames/world"][...].tolist() == [0, 1, 2]
+    assert recorded["frames/time"][-1] == pytest.approx(0.39)
+
+
+def test_every_growing_dataset_has_units_and_a_meaning(recorded):
+    for row in datasets(tiny_model(), CHANNELS, ROWS):
+        assert recorded[row.path].attrs["units"] == row.unit
+        assert recorded[row.path].attrs["long_name"] == row.text
+
+
+def test_checksums_where_chunks_are_written_once_and_no_compression(recorded):
+    for row in datasets(tiny_model(), CHANNELS, ROWS):
+        dataset = recorded[row.path]
+        assert dataset.fletcher32 is row.by_frame, row.path
+        assert dataset.compression is None
+
+
+def test_model_tables_are_the_model(recorded):
+    model = tiny_model()
+    group = recorded["model"]
+    assert np.array_equal(group["body_mass"], model.bodies.mass)
+    assert group["body_mass"].dims[0][0].name.endswith("world")  # varied
+    assert group["body_com"].dims[0][0].name.endswith("shared")
+    assert np.array_equal(group["joint_axis"], model.dofs.axis)
+    assert group["shape_vertex_start"][...].tolist() == [0, 4, 4]
+    assert np.array_equal(group["shape_face"], model.shapes.faces[0])
+    assert list(group["qd_unit"].asstr()) == ["rad/s"] * 2 + ["m/s"] * 3 + ["rad/s"] * 3
+    assert list(group["q_unit"].asstr()) == ["rad"] * 2 + ["m"] * 3 + ["1"] * 4
+    assert np.array_equal(recorded["params/seed"], model.world_seed)
+    assert np.array_equal(recorded["params/value"], model.param_value)
+
+
+def test_nothing_is_created_after_the_first_frame(tmp_path):
+    model = tiny_model()
+    recorder = Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40)
+
+    def objects():
+        file = recorder._file
+        found = [(path, sorted(item.attrs)) for path, item in everything(file)]
+        return sorted(found), sorted(file.attrs)
+
+    before = objects()
+    assert recorder._file.swmr_mode
+    rows = datasets(model, CHANNELS)
+    recorder.put(frames(rows, axes_of(model), 0, 40))
+    recorder._finish = lambda: None  # keep the file open to look at it
+    recorder.close("done")
+    assert recorder.n_committed == 40
+    assert objects() == before
+    recorder._file.close()
+
+
+@pytest.mark.parametrize(("n_worlds", "n_links", "n_frames"),
+                         list(product([1, 3, 64, 1000, 100_000], [2, 30, 400], [1, 100, 10_000])))  # fmt: skip
+def test_chunks_tile_a_commit_and_keep_their_size(n_worlds, n_links, n_frames):
+    axes = axes_of(tiny_model(1, n_links, floating=False))
+    axes = type(axes)(n_worlds, axes.label)
+    model_rows = [row for row in datasets(tiny_model(1, n_links, floating=False), CHANNELS) if row.by_frame]
+    grain = chunks.frames_per_commit(model_rows, axes, "float64", n_frames)
+    assert grain <= max(n_frames // 16, 1)
+    assert grain == 1 or grain * chunks.frame_bytes(model_rows, axes, "float64") <= chunks.GRAIN_BYTES
+    for row in model_rows:
+        shape = chunks.chunk_shape(row, axes, "float64", grain)
+        size = int(np.prod(shape)) * 8
+        one_world = int(np.prod(shape[2:])) * 8
+        whole = size >= grain * int(np.prod(axes.tail(row))) * row.dtype("f8").itemsize
+        assert grain % shape[0] == 0
+        assert all(a <= b for a, b in zip(shape[1:], axes.tail(row), strict=True))
+        assert size <= max(CHUNK_LIMITS[1], one_world)
+        assert size >= CHUNK_LIMITS[0] // 2 or whole, f"{row.path}: chunk {shape} of {size} bytes"
+
+
+def test_channels_select_the_datasets():
+    model = tiny_model()
+    paths = {row.path for row in datasets(model, ["energy"])}
+    assert "energy/total" in paths
+    assert "diag/status" in paths
+    assert "frames/time" in paths
+    assert not {path for path in paths if path.startswith(("frames/joint", "frames/body", "frames/point", "contacts"))}
+    assert "frames/multiplier" not in {row.path for row in datasets(model, CHANNELS)}  # no rows, no dataset
+
+
+def test_point_names_that_need_one_path_twice_are_refused():
+    with pytest.raises(OutputError, match="rename the point"):
+        point_datasets(["crank/b", "crank/b/position/p"])
+    assert len(point_datasets(["crank/b", "crank/b/p"])) == 4
+
+
+def test_select_cuts_frames_and_model_alike(tmp_path):
+    model = tiny_model()
+    axes = selection(model, ["link1", "hinge1", "ball_free"])
+    rows = datasets(model, CHANNELS)
+    block = frames(rows, axes_of(model), 0, 20)
+    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 20, axes=axes) as recorder:
+        recorder.put(block)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert np.array_equal(file["frames/body_q"], block.columns["frames/body_q"][:, :, [1]])
+        assert np.array_equal(file["frames/joint_q"], block.columns["frames/joint_q"][:, :, 1:])
+        assert np.array_equal(file["frames/joint_wrench"], block.columns["frames/joint_wrench"][:, :, 1:])
+        assert list(file["model/joint_name"].asstr()) == ["hinge1", "ball_free"]
+        assert file["model/joint_parent"][...].tolist() == [-2, -1]  # link0 is not stored, the world stays
+        assert file["model/joint_child"][...].tolist() == [0, -2]
+        assert file["model/q_start"][...].tolist() == [0, 1, 8]
+        assert np.array_equal(file["model/body_mass"], model.bodies.mass[:, [1]])
+        assert "position" in file["frames/point/link1/tip"]
+        assert "link0" not in file["frames/point"]
+    with pytest.raises(OutputError, match="`leg\\*` matches no body"):
+        selection(model, ["leg*"])

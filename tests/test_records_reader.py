@@ -1,0 +1,283 @@
+"""A trajectory by name, sliced as numpy slices, with errors that help."""
+
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import basic_indices
+from support.tiny_model import frames, tiny_model
+
+import simcli
+from simcli.errors import Exit, FileError
+from simcli.model.snapshot import Event
+from simcli.records.integrity import info, verify
+from simcli.records.layout import CHANNELS, axes_of, datasets
+from simcli.records.named import UnknownNameError
+from simcli.records.provenance import collect
+from simcli.records.reader import open_trajectory
+from simcli.records.repair import repair
+from simcli.records.superblock import lookup3
+from simcli.records.writer import Recorder
+
+N = 40
+MODEL = tiny_model()
+ROWS, AXES = datasets(MODEL, CHANNELS), axes_of(MODEL)
+BLOCK = frames(ROWS, AXES, 0, N, [Event(20, 0.02, 1, "SC601", 2, 0, -1, 3.5, "not finite")])
+SOURCES = [("pendulum.yaml", "simcli: 1\nname: späte Fahrt\n"), ("steel.yaml", "materials: {}\n")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reader") / "a.h5"
+    with Recorder(path, MODEL, collect(SOURCES, "resolved", "cpu", "float64", 7, ["run", "ü"]), CHANNELS, N) as out:
+        out.put(BLOCK)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(path):
+    with simcli.open(path) as run:
+        yield run
+
+
+QUANTITIES = {
+    "hinge q": (lambda run: run.joint("hinge1").q, "frames/joint_q", np.s_[:, :, 1:2]),
+    "free q": (lambda run: run.joint("ball_free").q, "frames/joint_q", np.s_[:, :, 2:9]),
+    "free qd": (lambda run: run.joint("ball_free").qd, "frames/joint_qd", np.s_[:, :, 2:8]),
+    "qdd": (lambda run: run.joint("hinge0").qdd, "frames/joint_qdd", np.s_[:, :, 0:1]),
+    "effort": (lambda run: run.joint("hinge0").effort, "frames/joint_effort", np.s_[:, :, 0:1]),
+    "wrench": (lambda run: run.joint("hinge1").wrench, "frames/joint_wrench", np.s_[:, :, 1]),
+    "pose": (lambda run: run.body("link1").pose, "frames/body_q", np.s_[:, :, 1]),
+    "position": (lambda run: run.body("link1").position, "frames/body_q", np.s_[:, :, 1, :3]),
+    "orientation": (lambda run: run.body("ball").orientation, "frames/body_q", np.s_[:, :, 2, 3:]),
+    "velocity": (lambda run: run.body("ball").velocity, "frames/body_qd", np.s_[:, :, 2, :3]),
+    "angular": (lambda run: run.body("ball").angular_velocity, "frames/body_qd", np.s_[:, :, 2, 3:]),
+    "point": (lambda run: run.point("link1/tip").position, "frames/point/link1/tip/position", np.s_[:]),
+    "point velocity": (lambda run: run.point("link0/tip").velocity, "frames/point/link0/tip/velocity", np.s_[:]),
+    "energy": (lambda run: run.energy.drift, "energy/drift", np.s_[:]),
+    "energy by key": (lambda run: run.energy["total"], "energy/total", np.s_[:]),
+    "status": (lambda run: run.diag.status, "diag/status", np.s_[:]),
+    "by path": (lambda run: run.column("/frames/body_qdd"), "frames/body_qdd", np.s_[:]),
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_quantities_by_name_are_the_columns(run, name):
+    take, column, part = QUANTITIES[name]
+    expected = BLOCK.columns[column][part]
+    found = take(run)
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    assert np.asarray(found).tobytes() == expected.tobytes()
+
+
+@given(data=st.data())
+def test_slices_are_numpys(run, data):
+    expected = BLOCK.columns["frames/body_q"][:, :, 1]
+    key = data.draw(basic_indices(expected.shape, allow_newaxis=False, allow_ellipsis=True))
+    found = run.body("link1").pose[key]
+    assert np.array_equal(found, expected[key])
+    assert np.shape(found) == np.shape(expected[key])
+
+
+def test_a_column_behaves_as_an_array(run):
+    column, array = run.energy.total, BLOCK.columns["energy/total"]
+    assert column.max() == np.max(column) == array.max()
+    assert np.array_equal(2 * column - column, array)
+    assert np.array_equal(column[[3, 1], 0], array[[3, 1], 0])
+    assert np.array_equal(column[column[:, 0] > 5.0], array[array[:, 0] > 5.0])
+    assert len(column) == N
+    assert np.array_equal(list(column), array)
+    with pytest.raises(IndexError):
+        column[N]
+
+
+def test_a_slice_reads_only_its_frames(run, monkeypatch):
+    read = []
+    column = run.body("ball").pose
+    monkeypatch.setattr(column, "_read", lambda lead, f=column._read: (read.append(lead), f(lead))[1])
+    column[3:5, 1]
+    assert read == [(slice(3, 5, 1), slice(1, 2))]
+
+
+def test_the_rest_of_the_file(run):
+    assert run.n_frames == N
+    assert run.n_worlds == 3
+    assert np.array_equal(run.time, BLOCK.time)
+    assert np.array_equal(run.step, BLOCK.step)
+    assert run.bodies == MODEL.bodies.name
+    assert run.joints == MODEL.joints.name
+    assert run.points == MODEL.points.name
+    assert run.status == "done"
+    assert run.is_complete
+    assert run.events == BLOCK.events
+    assert np.array_equal(run.params["params.mass"], MODEL.param_value[:, 0])
+    assert np.array_equal(run.world_seed, MODEL.world_seed)
+    assert run.provenance.scene_source == tuple(SOURCES)
+    assert run.provenance.argv == ("run", "ü")
+    assert run.scene_source == SOURCES[0][1]
+    assert np.array_equal(run.model["body_mass"], MODEL.bodies.mass)
+    assert set(run.channels) == set(CHANNELS)
+    assert {key: len(value) for key, value in run.contacts(3, 1).items()} == dict.fromkeys(
+        ("shape_a", "shape_b", "point", "normal", "gap", "force"), 0)  # fmt: skip
+    for part in ("40 frames", "worlds 3", "done"):
+        assert part in repr(run)
+    assert "(40, 3, 7)" in repr(run.body("ball").pose)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda run: run.joint("hnige1"), "did you mean `hinge1`"),
+        (lambda run: run.body("xyz"), "there are link0, link1, ball"),
+        (lambda run: run.point("link0/tpi"), "did you mean `link0/tip`"),
+        (lambda run: run.energy["totl"], "did you mean `total`"),
+        (lambda run: run.column("frames/joint_qq"), "did you mean `frames/joint_q`"),
+        (lambda run: run.column("frames/multiplier"), "channels: \\[reactions\\]"),
+    ],
+)
+def test_unknown_names_say_what_there_is(run, ask, message):
+    with pytest.raises(UnknownNameError, match=message) as caught:
+        ask(run)
+    assert isinstance(caught.value, KeyError)
+    assert caught.value.exit_code == Exit.USAGE
+
+
+def test_unknown_attribute_of_a_group(run):
+    with pytest.raises(AttributeError, match="did you mean `total`"):
+        run.energy.totl  # noqa: B018
+
+
+def test_info_says_what_is_in_the_file(path):
+    facts = info(path)
+    assert facts["frames"] == N
+    assert facts["worlds"] == 3
+    assert facts["time"] == [0.0, pytest.approx(0.39)]
+    assert facts["status"] == "done"
+    assert facts["events"]["codes"] == {"SC601": 1}
+    assert facts["dtype"] == "float64"
+    assert facts["bytes"] == path.stat().st_size
+    assert facts["provenance"]["scene_files"] == ["pendulum.yaml", "steel.yaml"]
+    assert len(facts["digest"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f["frames/body_q"].write_direct(np.zeros((N, 3, 3, 7))), "/run/digest"),
+        (lambda f: f["frames/time"].write_direct(np.zeros(N)), "/frames/time does not rise at frame 1"),
+        (lambda f: f["model/body_mass"].write_direct(np.zeros((3, 3))), "/model or /params"),
+        (lambda f: f["params/seed"].write_direct(np.zeros(3, np.uint64)), "/model or /params"),
+        (lambda f: f["provenance/scene_source"].__setitem__(1, "x"), "steel.yaml does not match"),
+        (lambda f: f["provenance/scene_resolved"].__setitem__((), "x"), "scene_resolved does not match"),
+        (lambda f: f["run/n_committed"].__setitem__((), N - 1), "no digest belongs"),
+        (lambda f: f["run/status"].__setitem__((), b"asleep"), "/run/status"),
+        (lambda f: f["events/text"].__setitem__(0, b"all is well"), "/run/digest"),
+        (lambda f: f["contacts/offset"].__setitem__(5, -1), "/contacts/offset does not rise"),
+        (lambda f: f["diag/status"].resize(N - 1, axis=0), "39 frames of 40 committed"),
+    ],
+)
+def test_verify_names_what_was_changed(path, tmp_path, change, message):
+    assert verify(path) == []
+    changed = tmp_path / "b.h5"
+    changed.write_bytes(path.read_bytes())
+    with h5py.File(changed, "r+") as file:
+        change(file)
+    assert any(message in problem for problem in verify(changed)), verify(changed)
+
+
+@pytest.mark.parametrize(("text", "value"), [(b"", 0xDEADBEEF), (b"Four score and seven years ago", 0x17770551)])
+def test_lookup3_gives_the_values_that_its_author_prints(text, value):
+    assert lookup3(text) == value
+
+
+def test_lookup3_is_the_checksum_of_hdf5s_superblock(path):
+    block = path.read_bytes()[:48]
+    assert lookup3(block[:44]) == int.from_bytes(block[44:], "little")
+
+
+def killed_file(path):
+    """A file whose writer left without closing it, with frames beyond the counter."""
+    code = f"""
+import os
+from support.tiny_model import frames, tiny_model
+from simcli.records import writer
+from simcli.records.layout import CHANNELS, axes_of, datasets
+from simcli.records.provenance import collect
+writer.PATIENCE_S = 0.0
+model = tiny_model(); rows = datasets(model, CHANNELS)
+out = writer.Recorder({str(path)!r}, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N})
+count = out._count
+out._count = lambda n: count(n) if n <= 20 else os._exit(0)  # dies with rows on disk that are not counted
+for k in range({N}):
+    out.put(frames(rows, axes_of(model), k, 1))
+out.close("done")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.fixture
+def child_path(monkeypatch):
+    from pathlib import Path
+
+    here = Path(__file__).parent
+    monkeypatch.setenv("PYTHONPATH", f"{here}:{here.parent}")
+
+
+@pytest.mark.usefixtures("child_path")
+def test_repair_makes_a_killed_file_plain(tmp_path):
+    path = tmp_path / "a.h5"
+    killed_file(path)
+    with pytest.raises(OSError, match="open"):
+        h5py.File(path, "r")
+    assert verify(path) == []
+    with open_trajectory(path) as run:
+        n, digest = run.n_frames, run.digest
+        assert 0 < n <= 20
+        assert run.status == "running"
+        before = run.read("frames/body_q").tobytes()
+    assert f"{n} frames" in repair(path)
+    with h5py.File(path, "r") as file:
+        assert len(file["frames/time"]) == n
+        assert len(file["frames/point/link0/tip/position"]) == n
+        assert file["frames/body_q"][...].tobytes() == before
+    assert verify(path) == []
+    with open_trajectory(path) as run:
+        assert run.status == "stopped"
+        assert run.digest == digest
+    assert "nothing to repair" in repair(path)
+
+
+def test_repair_refuses_a_file_that_is_being_written(tmp_path):
+    path = tmp_path / "a.h5"
+    with Recorder(path, MODEL, collect(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
+        code = ("from simcli.records.repair import repair\nfrom simcli.errors import FileError\n"
+                f"try: repair({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "is writing this file" in done.stdout, done.stderr
+
+
+def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
+    from simcli.records import writer
+
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.0)
+    path = tmp_path / "a.h5"
+    with Recorder(path, MODEL, collect(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N) as out:
+        out.put(BLOCK)
+        while out.n_committed < N:
+            pass
+        code = (f"import simcli; r = simcli.open({str(path)!r}); print(r.n_frames, r.status, r.digest); "
+                f"from simcli.records.integrity import verify; print(verify({str(path)!r}))")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    with simcli.open(path) as run:
+        assert done.stdout.split() == ["40", "running", run.digest, "[]"], done.stderr
+
+
+def test_repair_refuses_foreign_files(tmp_path):
+    (tmp_path / "a.h5").write_text("hello")
+    with pytest.raises(FileError, match="not an HDF5 file"):
+        repair(tmp_path / "a.h5")

@@ -1,0 +1,264 @@
+"""What the recorder writes is what was put, however it was cut; and what it refuses."""
+
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.tiny_model import frames, tiny_model
+
+from simcli.errors import OutputError
+from simcli.model.snapshot import Event
+from simcli.records import writer
+from simcli.records.handover import HandOver
+from simcli.records.integrity import verify
+from simcli.records.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
+from simcli.records.provenance import collect
+from simcli.records.reader import open_trajectory
+from simcli.records.writer import Recorder
+
+N_FRAMES = 70
+WAIT_S = 10.0  # far more than a commit takes
+MODEL = tiny_model()
+ROWS, AXES = datasets(MODEL, CHANNELS), axes_of(MODEL)
+WHOLE = frames(ROWS, AXES, 0, N_FRAMES)
+
+
+def recorder(path, **options):
+    return Recorder(path, MODEL, collect([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES, **options)
+
+
+def record(path, cuts=(), events=(), status="done", **options):
+    out = recorder(path, **options)
+    edges = [0, *sorted(set(cuts)), N_FRAMES]
+    for first, last in pairwise(edges):
+        out.put(frames(ROWS, AXES, first, last - first, [e for e in events if first <= e.step // 10 < last]))
+    out.close(status)
+    return out
+
+
+def wait_for(condition):
+    end = time.monotonic() + WAIT_S
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+
+
+def event(frame, text="stopped", code="SC601"):
+    return Event(10 * frame, 0.01 * frame, 1, code, 2, 0, -1, 3.5, text)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reference") / "a.h5"
+    record(path, events=[event(20)])
+    with open_trajectory(path) as run:
+        yield run.digest
+
+
+def test_the_file_holds_what_was_put_bit_for_bit(tmp_path):
+    record(tmp_path / "a.h5", [13, 40])
+    with h5py.File(tmp_path / "a.h5") as file:
+        for path, column in WHOLE.columns.items():
+            assert file[path][...].tobytes() == column.tobytes(), path
+        assert np.array_equal(file["frames/time"], WHOLE.time)
+        assert np.array_equal(file["frames/step"], WHOLE.step)
+        assert file["run/n_committed"][()] == N_FRAMES
+        assert not file["contacts/offset"][...].any()
+        assert len(file["contacts/offset"]) == N_FRAMES * MODEL.n_worlds + 1
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(1, N_FRAMES - 1), max_size=6), impatient=st.booleans())
+def test_the_digest_does_not_depend_on_blocks_or_commits(tmp_path, reference, cuts, impatient):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "PATIENCE_S", 0.0 if impatient else 100.0)
+        record(tmp_path / "a.h5", cuts, [event(20)])
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert run.digest == reference
+        assert [e.step for e in run.events] == [200]
+    assert verify(tmp_path / "a.h5") == []
+
+
+@pytest.mark.parametrize("path", [row.path for row in ROWS if row.by_frame and row.kind == "float"])
+def test_one_changed_bit_changes_the_digest(tmp_path, reference, path):
+    block = frames(ROWS, AXES, 0, N_FRAMES, [event(20)])
+    column = block.columns.get(path, block.time)
+    column.view(np.uint64).reshape(-1)[-1] ^= 1
+    out = recorder(tmp_path / "a.h5")
+    out.put(block)
+    out.close("done")
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert run.digest != reference
+
+
+def test_float32_files_hold_the_rounded_numbers(tmp_path):
+    record(tmp_path / "a.h5", dtype="float32")
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["frames/body_q"].dtype == np.float32
+        assert np.array_equal(file["frames/body_q"], WHOLE.columns["frames/body_q"].astype(np.float32))
+        assert file["frames/time"].dtype == np.float64
+    assert verify(tmp_path / "a.h5") == []
+
+
+def test_optional_columns_left_out_read_as_not_recorded(tmp_path):
+    block = frames(ROWS, AXES, 0, N_FRAMES)
+    del block.columns["diag/residual"], block.columns["diag/iterations"]
+    with recorder(tmp_path / "a.h5") as out:
+        out.put(block)
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert np.isnan(run.diag.residual).all()
+        assert (run.diag.iterations[...] == -1).all()
+    assert verify(tmp_path / "a.h5") == []
+
+
+def test_commits_are_whole_grains_until_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.0)
+    out = recorder(tmp_path / "a.h5")
+    grain = out.frames_per_commit
+    counts = []
+    count = out._count
+    out._count = lambda n: (counts.append(n), count(n))
+    for first in range(0, N_FRAMES, 3):
+        n = min(3, N_FRAMES - first)
+        out.put(frames(ROWS, AXES, first, n))
+        wait_for(lambda whole=(first + n) // grain * grain: out.n_committed >= whole)
+    out.close("stopped")
+    assert len(counts) >= N_FRAMES // grain // 2
+    assert all(n % grain == 0 for n in counts[:-1])
+    assert counts[-1] == N_FRAMES
+
+
+def test_a_slow_run_commits_after_a_while_without_more_frames(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.1)
+    out = recorder(tmp_path / "a.h5")
+    out.put(frames(ROWS, AXES, 0, out.frames_per_commit + 1))
+    wait_for(lambda: out.n_committed > 0)
+    assert out.n_committed == out.frames_per_commit
+    out.close("stopped")
+    assert out.n_committed == out.frames_per_commit + 1
+
+
+def test_put_waits_while_the_writer_is_behind():
+    """The producer may not run away; a waiting producer makes the writer commit at once."""
+    handover = HandOver(grain=2, target_bytes=1000, limit_bytes=30, patience_s=100.0)
+    taken = threading.Event()
+
+    def produce():
+        for k in range(20):
+            handover.put(frames(ROWS[:2], AXES, k, 1), 10)
+        handover.close()
+        taken.set()
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    time.sleep(0.05)
+    assert handover._bytes <= 30
+    assert not taken.is_set()
+    n, is_last = 0, False
+    while not is_last:
+        batch = handover.take()
+        steps = batch.gather("frames/step", np.dtype("i8"))
+        assert steps.tolist() == [10 * k for k in range(n, n + batch.n_frames)]
+        n, is_last = n + batch.n_frames, batch.is_last
+    thread.join(WAIT_S)
+    assert n == 20
+
+
+def test_events_come_with_their_frames_and_keep_their_text(tmp_path):
+    long = "ä" * TEXT_BYTES
+    record(tmp_path / "a.h5", [30], [event(0), event(29, long), event(69)])
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert [e.step for e in run.events] == [0, 290, 690]
+        assert run.events[0] == event(0)
+        assert run.events[1].text == "ä" * (TEXT_BYTES // 2)
+
+
+def test_an_event_after_the_last_frame_is_kept(tmp_path):
+    out = recorder(tmp_path / "a.h5")
+    block = frames(ROWS, AXES, 0, 8)
+    block.events = [event(500)]
+    out.put(block)
+    out.close("failed")
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert [e.step for e in run.events] == [5000]
+        assert run.status == "failed"
+    assert verify(tmp_path / "a.h5") == []
+
+
+def test_a_run_without_frames_opens(tmp_path):
+    recorder(tmp_path / "a.h5").close("stopped")
+    with open_trajectory(tmp_path / "a.h5") as run:
+        assert run.n_frames == 0
+        assert run.joint("hinge0").q.shape == (0, 3, 1)
+        assert run.events == []
+    assert verify(tmp_path / "a.h5") == []
+
+
+def test_blocks_that_do_not_fit_are_refused_by_name(tmp_path):
+    with recorder(tmp_path / "a.h5") as out:
+        for path, change in {
+            "frames/joint_q": lambda c: c.pop("frames/joint_q"),
+            "energy/total": lambda c: c.update({"energy/total": np.zeros((4, 9))}),
+            "frames/jiont_q": lambda c: c.update({"frames/jiont_q": np.zeros((4, 3, 1))}),
+            "contacts/gap": lambda c: c.update({"contacts/gap": np.zeros(4)}),
+        }.items():
+            block = frames(ROWS, AXES, 0, 4)
+            change(block.columns)
+            with pytest.raises(ValueError, match=path):
+                out.put(block)
+
+
+def test_two_writers_of_one_file(tmp_path):
+    path = tmp_path / "a.h5"
+    out = recorder(path)
+    with pytest.raises(OutputError, match="is writing this file"):
+        recorder(path)
+    out.put(WHOLE)
+    out.close("done")
+    assert verify(path) == []
+    recorder(path).close("done")  # the lock is gone with its owner
+    assert [p.name for p in tmp_path.iterdir()] == ["a.h5"]
+
+
+def test_the_lock_of_a_dead_process_locks_nobody_out(tmp_path):
+    path = tmp_path / "a.h5"
+    path.with_name("a.h5.lock").write_text("1\n")
+    recorder(path).close("done")
+    assert not path.with_name("a.h5.lock").exists()
+
+
+def test_places_that_cannot_be_written_are_output_errors(tmp_path):
+    (tmp_path / "folder.h5").mkdir()
+    with pytest.raises(OutputError, match="is a folder"):
+        recorder(tmp_path / "folder.h5")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="folder"):
+        recorder(tmp_path / "file" / "a.h5")
+
+
+def test_a_program_error_in_the_writer_reaches_the_producer(tmp_path):
+    out = recorder(tmp_path / "a.h5")
+    out._digest = None
+    out.put(WHOLE)
+    with pytest.raises(AttributeError):
+        out.close("done")
+    out._file.close()
+
+
+def test_wrong_status_is_refused(tmp_path):
+    out = recorder(tmp_path / "a.h5")
+    with pytest.raises(ValueError, match="finished"):
+        out.close("finished")
+    out.close("done")
+
+
+def test_the_recorder_needs_neither_taichi_nor_xarray():
+    code = "import sys, simcli.records.writer, simcli.records.reader; print({'taichi', 'xarray'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
