@@ -79,10 +79,12 @@ class SceneError(SimcliError):
     Attributes:
         faults: all of them.
         document: the `spec.Document` that knows the text of their places, None if it was never read.
+        spec: the `spec.SceneSpec` if the scene could be understood all the same, else None.
     """
 
     exit_code = Exit.SCENE
     document = None
+    spec = None
 
     def __init__(self, faults: list[Fault]):
         self.faults = list(faults)

@@ -1,12 +1,15 @@
 """`simcli show`: what simcli understood of a scene."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.errors import Exit
+from simcli.errors import Exit, SceneError
+
+NOT_HONOURED = {"SC501", "SC502"}  # the scene is sound, this version cannot run it
 
 
 def show(
@@ -22,9 +25,7 @@ def show(
 
     Without an option: tree, layout and dof. Example: simcli show scenes/double_pendulum.yaml --dof
     """
-    from simcli.pipeline import read_scene
-
-    document, spec = read_scene(scene, sets)
+    document, spec = _understand(scene, sets)
     asked = {"tree": tree, "layout": layout, "dof": dof}
     if not resolved and not any(asked.values()):
         asked = dict.fromkeys(asked, True)
@@ -40,6 +41,21 @@ def show(
     if parts:
         console.data("\n\n".join(_lines(document, spec, parts)))
     return Exit.OK
+
+
+def _understand(scene: Path, sets: list[str]):
+    """Document and meaning of a scene; one that is sound but that its solver cannot run yet is shown all the same."""
+    from simcli.pipeline import read_scene
+
+    try:
+        return read_scene(scene, sets)
+    except SceneError as error:
+        if error.spec is None or not {fault.code for fault in error.faults} <= NOT_HONOURED:
+            raise
+        from simcli.spec.diagnostics import render_faults
+
+        console.say(render_faults(error.faults, error.document, console.colour_wanted()))
+        return error.document, error.spec
 
 
 def _data(document, spec, parts: list[str]) -> dict:
