@@ -1,0 +1,43 @@
+"""Many command lines in one child process: their start would cost more than they do."""
+
+import json
+import subprocess
+import sys
+
+from support.process import environment
+
+TIMEOUT = 1200.0  # [s], far beyond any list of these commands
+CHILD = """
+import json, sys
+from simcli.cli.doorman import run_command
+for number, words in enumerate(json.load(sys.stdin)):
+    with open(f"{sys.argv[1]}/{number}.log", "w") as log:
+        talk, sys.stderr = sys.stderr, log
+        code = int(run_command(words, debug=False, as_json="--json" in words))
+        sys.stderr = talk
+    with open(f"{sys.argv[1]}/{number}.code", "w") as file:
+        file.write(str(code))
+"""
+
+
+def run_many(commands, folder):
+    """Run command lines one after the other, each as `simcli WORDS` would.
+
+    Args:
+        commands: lists of words.
+        folder: for their talk; a folder of this call alone.
+
+    Returns:
+        one (exit code, stderr) per command; exit code None for those after a crash.
+    """
+    words = [[str(word) for word in command] for command in commands]
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, str(folder)], input=json.dumps(words), text=True, capture_output=True,
+        cwd=folder, env=environment(), timeout=TIMEOUT,
+    )  # fmt: skip
+    results = []
+    for number in range(len(words)):
+        log, code = folder / f"{number}.log", folder / f"{number}.code"
+        talk = log.read_text() if log.exists() else ""
+        results.append((int(code.read_text()), talk) if code.exists() else (None, talk + child.stderr))
+    return results

@@ -1,0 +1,55 @@
+"""The gallery: every scene in scenes/ runs from the command line and meets its own expectations."""
+
+from pathlib import Path
+
+import pytest
+from support.many import run_many
+
+import simcli as package
+from simcli.spec import load_document, resolve
+
+SCENES = sorted((Path(package.__file__).parent.parent / "scenes").glob("*.yaml"))
+NAMES = [scene.stem for scene in SCENES]
+MAX_LINES = 79  # a scene is read at one sight
+FEWEST = 12  # so that a gallery that is not found fails
+DECIDING = {"position", "orientation", "velocity", "angular_velocity", "q", "qd"}  # beyond the conservation of energy
+
+every_scene = pytest.mark.parametrize("scene", SCENES, ids=NAMES)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Exit code and talk of every scene, all run in one process."""
+    folder = tmp_path_factory.mktemp("gallery")
+    commands = [["run", scene, "-o", f"{scene.stem}.h5", "--device", "cpu"] for scene in SCENES]
+    return dict(zip(NAMES, run_many(commands, folder), strict=True))
+
+
+def test_gallery_is_there():
+    assert len(SCENES) >= FEWEST
+
+
+@every_scene
+def test_scene_meets_its_expectations(scene, outcomes):
+    code, talk = outcomes[scene.stem]
+    assert code == 0, talk
+    assert "expectations: all hold" in talk
+
+
+@every_scene
+def test_scene_is_short_and_says_what_it_shows(scene):
+    lines = scene.read_text().splitlines()
+    assert len(lines) <= MAX_LINES
+    assert lines[0].startswith("# ")
+    assert max(map(len, lines)) <= 125
+
+
+@every_scene
+def test_scene_expects_motion_and_not_only_energy(scene):
+    spec = resolve(load_document(scene))
+    assert spec.description
+    exact = [one for one in spec.expect if one.equals is not None and one.quantity in DECIDING]
+    bounds = [one for one in spec.expect if one.max == "energy.drift"]
+    assert exact
+    # A drive of the stiffest scene is dissipative by itself; its ledger is tested in test_laws_integrators.
+    assert bounds or spec.solver.integrator == "implicit"
