@@ -26,7 +26,8 @@ _PLURAL = {"bodies": "body", "joints": "joint", "points": "point"}
 def check_names(check: Checker) -> None:
     """Names as they are written, before prefixes."""
     root = check.document.root
-    pattern = _RESOLVED_NAME if check.spec.resolved else NAME
+    resolved = root.get("resolved")
+    pattern = _RESOLVED_NAME if isinstance(resolved, Scalar) and resolved.value is True else NAME
     for path, table in _name_tables(root):
         for name, mark in table.keys.items():
             if name == "world" and path[-1] in ("bodies", "instances", "replicate"):

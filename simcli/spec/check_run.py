@@ -7,11 +7,12 @@ from simcli.spec import sobol
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean
 from simcli.spec.keys import known_keys
+from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Listing, Scalar, child, find, parse_path, plain
 from simcli.spec.schema_parts import VarySpec
 
 if TYPE_CHECKING:
-    from simcli.spec.schema import SceneSpec
+    pass
 
 _MULTIPLE = 1e-9  # relative distance to a whole multiple that is rounding in the file
 MAX_STEPS = 10**12
@@ -73,7 +74,7 @@ def check_events(check: Checker) -> None:
             elif fixed:
                 check.fault("SC316", f"an event cannot set `{text}`: that is {fixed}", path, "", on_key=True)
             else:
-                old = _spec_value(check.spec, steps)
+                old = value_at(check.spec, steps)
                 if isinstance(old, bool) != isinstance(value, bool) and isinstance(old, bool | int | float):
                     wanted = "true or false" if isinstance(old, bool) else "a number"
                     check.fault("SC203", f"`{text}` takes {wanted}", path)
@@ -96,26 +97,7 @@ def _exists(check: Checker, steps: tuple) -> bool:
     for root in (check.tree, check.document.root):
         if find(root, steps) is not None:
             return True
-    return _spec_value(check.spec, steps) is not None
-
-
-def _spec_value(spec: "SceneSpec", steps: tuple) -> object:
-    """The value that the scene holds at a path, defaults included; None if there is none."""
-    value: object = spec
-    for step in steps:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list | tuple):
-            if isinstance(step, str):
-                value = value[0] if len(value) == 1 else None
-                value = getattr(value, step, None)
-            else:
-                value = value[step] if step < len(value) else None
-        else:
-            value = getattr(value, str(step), None) if str(step)[:1] != "_" else None
-        if callable(value):
-            return None
-    return value
+    return value_at(check.spec, steps) is not None
 
 
 def check_batch(check: Checker) -> None:
@@ -162,7 +144,7 @@ def _refusal(check: Checker, steps: tuple) -> str:
         flat = all(isinstance(item, Scalar) and _is_number(item.value) for item in node.items)
         return "" if flat and node.items else "a list of other things than numbers"
     if node is None:
-        value = _spec_value(check.spec, steps)
+        value = value_at(check.spec, steps)
         if isinstance(value, tuple) and value and all(_is_number(entry) for entry in value):
             return ""
     if isinstance(value, bool):
@@ -180,12 +162,13 @@ def _is_number(value: object) -> bool:
 
 def _entries(check: Checker, path: str, steps: tuple, vary: VarySpec, at: list) -> None:
     """Try the extreme values: each must give a valid scene."""
-    from simcli.spec.resolve import resolve
+    from simcli.spec.resolve import BEFORE_EXPANSION, resolve
 
     kind = next(name for name in type(vary).model_fields if getattr(vary, name) is not None)
     value = getattr(vary, kind)
     node = find(check.tree, ["batch", "vary", path, kind])
     trials = list(range(len(value)))[:8] if kind != "normal" else [0]
+    changes = steps[0] not in BEFORE_EXPANSION
     for index in trials:
         entry = child(node, index)
         trial = plain(entry) if entry is not None else value[index]
@@ -201,6 +184,9 @@ def _entries(check: Checker, path: str, steps: tuple, vary: VarySpec, at: list) 
         if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
             check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
             return
+        changes = changes or other.model_copy(update={"params": check.spec.params}) != check.spec
+    if not changes and any(value[index] != value[0] for index in trials):
+        check.fault("SC317", f"`{path}` changes nothing", at, "no expression uses it", on_key=True)
 
 
 def _spell(value: object) -> str:

@@ -10,6 +10,7 @@ from simcli.spec.checks import check_entries, check_spec
 from simcli.spec.document import Document, put
 from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
+from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Scalar, Table, find, parse_path, plain, rebuild, replace
 from simcli.spec.schema import AUTHORING, ENTRY_SECTIONS, SceneSpec
 from simcli.spec.scopes import Scope, place
@@ -82,7 +83,7 @@ def _expanded(document: Document, root: Table, faults: Faults) -> tuple[Table, J
 
 def _check_authoring(root: Table, faults: Faults) -> None:
     """Schema of the keys that are gone after expansion, as far as the expansion does not check them itself."""
-    for key in ("defaults", "models"):
+    for key in ("defaults", "models", "resolved"):
         node = root.get(key)
         if node is None or _is_null(node):
             continue
@@ -188,7 +189,7 @@ def _world(document: Document, base: SceneSpec, values: dict[str, object], fault
     units: JointUnits = document.cache["units"]
     units.faults = faults
     for path, value in late.items():
-        tree = _with_value(tree, path, value, faults)
+        tree = _with_value(_with_list(tree, path, base), path, value, faults)
     touched = {(parse_path(path) or ("",))[0] for path in late}
     if touched & {"joints", "initial", "run"}:
         tree = units.root(tree, {(parse_path(path) or ("", ""))[1] for path in late if path.startswith("joints.")})
@@ -208,6 +209,16 @@ def _with_value(root: Table, path: str, value: object, faults: Faults) -> Table:
         faults.add("SC303", f"the path `{path}` leads nowhere", None, "name a value of the scene")
         return root
     return changed
+
+
+def _with_list(root: Table, path: str, base: SceneSpec) -> Table:
+    """The tree with the list that a path counts in, where the file leaves it at its default."""
+    steps = parse_path(path) or ()
+    if not steps or not isinstance(steps[-1], int) or find(root, steps[:-1]) is not None:
+        return root
+    value = value_at(base, steps[:-1])
+    changed = replace(root, steps[:-1], rebuild(value, root.mark)) if isinstance(value, tuple) else None
+    return root if changed is None else changed
 
 
 def _changed(old: Table, new: Table, rebuilt: bool) -> Iterable[tuple[str, str]]:

@@ -13,8 +13,7 @@ _OUTER = ("bodies", "joints", "forces", "signals", "materials", "articulations",
 
 def to_yaml(spec: SceneSpec) -> str:
     """The text of a resolved scene."""
-    data = plain_data(spec)
-    data["resolved"] = True
+    data = {"simcli": 1, "resolved": True, **plain_data(spec)}
     lines: list[str] = []
     for key, value in data.items():
         if key in _OUTER and value:

@@ -73,7 +73,6 @@ class SceneSpec(Part):
     simcli: Literal[1] = say(REQUIRED, "Version of the scene format", "", 1)
     name: Text = say("", "Name; default: the stem of the file", "", "slider_crank")
     description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
-    resolved: Truth = say(False, "Written by simcli into resolved scenes: names may hold the `/` of instances", "", True)
     params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
     materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
     world: WorldSpec = say(WorldSpec, "What is fixed", "", "{gravity: [0, 0, -9.81]}")
@@ -149,6 +148,7 @@ class ModelSpec(Part):
 # Keys of a file that are gone after expansion.
 AUTHORING: dict[str, Any] = {
     "include": list[str],
+    "resolved": Truth,
     "defaults": DefaultsSpec,
     "models": dict[str, ModelSpec],
     "instances": dict[str, InstanceSpec],

@@ -35,6 +35,7 @@ def scene_schema() -> dict[str, Any]:
     definitions = schema.setdefault("$defs", {})
     described = {
         "include": "Files below the scene's folder, merged under this one. Example: [materials.yaml]",
+        "resolved": "Written by simcli: names may hold the slash of instances. Example: true",
         "defaults": "Values for what is not written. Example: {joint: {damping: 0.01}}",
         "models": "Templates by name. Example: {link: {bodies: {}, joints: {}}}",
         "instances": "Copies of models. Example: {left: {model: link, at: {xyz: [0, 1, 0]}}}",

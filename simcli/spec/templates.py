@@ -46,7 +46,7 @@ class Expander:
         """The tree without authoring keys; expressions evaluated."""
         rest = {}
         for key, node in self.root.items.items():
-            if key not in ("models", "defaults", "instances", "replicate", "params", "include", *SECTIONS):
+            if key not in ("models", "defaults", "instances", "replicate", "params", "include", "resolved", *SECTIONS):
                 rest[key] = evaluated(node, self.scope)
         if "world" in rest:
             rest["world"] = self.with_shape_defaults(rest["world"], self.scope)
