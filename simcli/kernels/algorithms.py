@@ -16,12 +16,12 @@ from simcli.kernels.dynamics import (
     place_and_demand,
 )
 from simcli.kernels.projection import Anchors, project_joints
-from simcli.kernels.report import FrameRows, report_bodies
-from simcli.kernels.runtime import Arena, Device, get_lane, put_lane
+from simcli.kernels.report import FrameRows, emit, report_bodies
+from simcli.kernels.runtime import Arena, Device, put_lane
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.values import Force, Motion, Vec3
-from simcli.model.tables import Model
+from simcli.model.tables import JointKind, Model
 
 # Blocks of scratch that serve all states in turn, so that it stays in the cache; a GPU wants a thread per state.
 CPU_SLOTS, GPU_SLOTS = 64, 1 << 16
@@ -50,6 +50,7 @@ class Algorithms:
         self.core.tables.upload()
         for slot in (self.core.state.external, self.core.state.qd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.has_cables = bool(np.any(model.joints.kind == JointKind.CABLE))
         self.is_tree_dof = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
 
     def forward_kinematics(self, joint_q, joint_qd) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +58,7 @@ class Algorithms:
         q, qd = self.states(joint_q, joint_qd)
         n = self.model.n_bodies
         pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
-        _kinematics(self.core, len(q), q, qd, pose, twist)
+        _kinematics(self.core, len(q), flat(q), flat(qd), pose, twist)
         return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
@@ -72,28 +73,30 @@ class Algorithms:
         """
         q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
         out = self.results(q, self.model.n_qd)
-        _inverse_dynamics(self.core, len(q), body_f is not None, q, qd, qdd, self.forces(q, body_f), out)
+        force = self.forces(q, body_f)
+        _inverse_dynamics(self.core, len(q), body_f is not None, flat(q), flat(qd), flat(qdd), force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
         """Joint accelerations, (N, NV), under joint efforts and external forces: articulated-body algorithm."""
         q, qd, effort = self.states(joint_q, joint_qd, joint_f)
         out = self.results(q, self.model.n_qd)
-        _forward_dynamics(self.core, len(q), body_f is not None, q, qd, effort, self.forces(q, body_f), out)
+        force = self.forces(q, body_f)
+        _forward_dynamics(self.core, len(q), body_f is not None, flat(q), flat(qd), flat(effort), force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
         (q,), n = self.states(joint_q), self.model.n_qd
         out = self.results(q, n * n)
-        _mass_matrix(self.core, len(q), q, out)
+        _mass_matrix(self.core, len(q), flat(q), out)
         return self.fetch(out, q, n, n)
 
     def jacobian(self, joint_q) -> np.ndarray:
         """Body Jacobians, (N, B, 6, NV): J qd = body_qd (velocity of the centre of mass, angular velocity; world)."""
         (q,), n, b = self.states(joint_q), self.model.n_qd, self.model.n_bodies
         out = self.results(q, 6 * b * n)
-        _jacobian(self.core, len(q), q, out)
+        _jacobian(self.core, len(q), flat(q), out)
         return np.moveaxis(self.fetch(out, q, b, n, 6), -1, -2)
 
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
@@ -105,37 +108,43 @@ class Algorithms:
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
         for slot in (self.core.projected_q, self.core.projected_qd):
             slot.write(np.full((1, slot.n_items, 1), np.nan))
-        _project(self.core, len(pose), pose, twist, q, qd)
+        _project(self.core, len(pose), flat(pose), flat(twist), q, qd)
         return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
 
     def states(self, *arrays) -> list[np.ndarray]:
-        """Contiguous arrays of the device's precision; NaN slots of cables as zero, no column as one."""
-        flat = [np.ascontiguousarray(np.nan_to_num(np.atleast_2d(a)), self.device.dtype) for a in arrays]
+        """Contiguous arrays of the device's precision; no column as one. Kernels do not read the NaN slots of cables."""
+        flat = [np.ascontiguousarray(np.atleast_2d(a), self.device.dtype) for a in arrays]
         return [a if a.shape[1] else np.zeros((len(a), 1), self.device.dtype) for a in flat]
 
     def forces(self, q: np.ndarray, body_f) -> np.ndarray:
         """External forces as (N, 6 B); not read if there are none."""
         if body_f is None:
             self.core.state.external.write(np.zeros((1, self.model.n_links, 6)))
-            return np.zeros((1, 1), self.device.dtype)
-        return self.states(np.reshape(body_f, (len(q), -1)))[0]
+            return np.zeros(1, self.device.dtype)
+        return flat(self.states(np.reshape(body_f, (len(q), -1)))[0])
 
     def results(self, q: np.ndarray, width: int):
         """A buffer for one row per state, idle lanes of the last block included."""
         padded = self.device.blocks(len(q)) * self.device.lanes
-        return self.device.buffer((padded, max(width, 1)))
+        return self.device.buffer((max(padded * width, 1),))
 
     def fetch(self, buffer, q: np.ndarray, *shape) -> np.ndarray:
         """A buffer as (N, *shape)."""
-        return self.device.fetch(buffer)[: len(q), : int(np.prod(shape))].reshape(len(q), *shape)
+        n = int(np.prod(shape))
+        return self.device.fetch(buffer)[: len(q) * n].reshape(len(q), *shape)
 
     def of_tree(self, values: np.ndarray) -> np.ndarray:
         """NaN where a dof belongs to a loop joint."""
-        return np.where(self.is_tree_dof, values, np.nan)
+        return values if self.is_tree_dof.all() else np.where(self.is_tree_dof, values, np.nan)
 
     def destroy(self):
         """Free the device memory."""
         self.arena.destroy()
+
+
+def flat(states: np.ndarray) -> np.ndarray:
+    """States one after the other, at least one number."""
+    return states.ravel() if states.size else np.zeros(1, states.dtype)
 
 
 class Core:
@@ -164,25 +173,25 @@ def turns(c: ti.template(), w: ti.i32, n_states: ti.i32):
 
 @ti.func
 def take(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), values: ti.template()):
-    """Load n rows of a block of states; idle lanes repeat the last state.
+    """Load n rows of a block of states from a flat buffer; idle lanes repeat the last state.
 
     Writes: slot
     """
+    last = values.shape[0] // ti.max(n, 1) - 1
     for row in range(n):
         for lane in ti.static(range(c.lanes)):
-            state = ti.min(block * c.lanes + lane, values.shape[0] - 1)
-            put_lane(slot.part(w, row, 0), lane, values[state, row])
+            put_lane(slot.part(w, row, 0), lane, values[ti.min(block * c.lanes + lane, last) * n + row])
 
 
 @ti.func
 def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.template(), out: ti.template()):
-    """Store n rows of a block of states.
+    """Store n rows of a block of states to a flat buffer.
 
     Writes: out
     """
+    at = block * c.lanes * n
     for row in range(n):
-        for lane in ti.static(range(c.lanes)):
-            out[block * c.lanes + lane, row] = get_lane(slot.arena.at(w, slot.first + row), lane)
+        emit(out, c.lanes, at + row, n, slot.arena.at(w, slot.first + row))
 
 
 @ti.kernel

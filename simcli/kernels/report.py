@@ -35,22 +35,26 @@ def put(slot, w, first, *values):
 
 
 @ti.func
-def unload(out: ti.template(), lanes: ti.template(), slot: ti.template(), f: ti.i32, w: ti.i32, n: ti.template(),
-           poison: ti.template()):
-    """Copy n rows to out[f, world, :], a lane each, plus the poison: 0, or NaN for worlds that have ended.
+def unload(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i32, n: ti.template(), poison: ti.template()):
+    """Copy n rows of a block to a flat buffer, world by world, plus the poison: 0, or NaN for worlds that have ended.
+
+    The buffer is flat, because an index into an array of several axes costs more than the copy.
+
+    Args:
+        first: where the first world of the block begins; the next one begins n further.
 
     Writes: out
     """
     for i in range(n):
-        emit(out, lanes, f, w, i, slot.load(w, i) + poison)
+        emit(out, slot.arena.device.lanes, first + i, n, slot.load(w, i) + poison)
 
 
-def emit(out, lanes: int, f, w, i, pack):
-    """Write one pack to out[f, world, i], a lane each."""
+def emit(out, lanes: int, first, stride: int, pack):
+    """Write one pack to out[first], out[first + stride], ..., a lane each."""
     builder = impl.get_runtime().compiling_callable.ast_builder()
-    value = local(pack)
+    value, at = local(pack), local(first)
     for lane in range(lanes):
-        impl.subscript(builder, out, f, w * lanes + lane, i)._assign(get_lane(value, lane))
+        impl.subscript(builder, out, at + lane * stride)._assign(get_lane(value, lane))
 
 
 def quaternion_of(R: Mat3) -> Quat:

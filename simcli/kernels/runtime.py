@@ -276,6 +276,11 @@ class Arena:
         """Free the field."""
         self.snode.destroy()
 
+    def zero(self):
+        """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
+        lanes = self.device.lanes
+        return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
+
     def at(self, block, row):
         """The pack at a row of a block, as an assignable expression (inside kernels)."""
         builder = impl.get_runtime().compiling_callable.ast_builder()

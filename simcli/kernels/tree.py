@@ -99,8 +99,8 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     start = t.link_q.at(i)
     d = t.link_qd.at(i)
     kind = t.kind.at(i)
-    R = upright(s.origin.load(w, 0).parts[0])
-    zero = R.parts[1]
+    zero = t.arena.zero()
+    R = upright(zero)
     o = Vec3(zero, zero, zero)
     v = still(zero)
     if p >= 0:

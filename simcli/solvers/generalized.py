@@ -85,7 +85,7 @@ class GeneralizedSolver:
 
     def frame_bytes(self) -> int:
         """Bytes of one frame of all worlds."""
-        return sum(int(np.prod(b.shape)) for b in self.buffers(1).values()) * self.device.dtype.itemsize
+        return sum(b.shape[0] for b, _ in self.buffers(1).values()) * self.device.dtype.itemsize
 
     def initial(self) -> FrameBlock:
         """Frame 0: the initial state with its accelerations, efforts and reactions."""
@@ -99,14 +99,14 @@ class GeneralizedSolver:
         """Call the kernel, gather its buffers, and turn new failures into events."""
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
-        rollout(self.core, n_frames, steps, *buffers.values())
+        rollout(self.core, n_frames, steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
             self.compile_seconds = seconds
         else:
             self.frame_seconds = seconds / n_frames
-        arrays = {name: self.device.fetch(buffer)[:, : self.model.n_worlds] for name, buffer in buffers.items()}
+        arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
         before = self.n_steps
         step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
         self.n_steps = int(step_count[-1])
@@ -114,7 +114,7 @@ class GeneralizedSolver:
         return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
 
     def buffers(self, n_frames: int) -> dict:
-        """Output buffers of a call; those of channels that are off have no columns."""
+        """Flat output buffers of a call with their numbers of columns, none for channels that are off."""
         model, channels = self.model, self.plan.channels
         state, energy, reactions = ("state" in channels), ("energy" in channels), ("reactions" in channels)
         widths = {
@@ -124,22 +124,27 @@ class GeneralizedSolver:
             "joint_wrench": reactions * 6 * model.n_joints, "energy": energy * len(ENERGY), "health": len(HEALTH),
         }
         padded = self.arena.n_blocks * self.device.lanes
-        return {name: self.device.buffer((n_frames, padded, max(n, 1))) for name, n in widths.items()}
+        return {name: (self.device.buffer((n_frames * padded * n or 1,)), n) for name, n in widths.items()}
+
+    def fetch(self, buffer, n_frames: int, n: int) -> np.ndarray:
+        """A buffer on the host, (F, W, n), without the idle lanes of the last block."""
+        if n == 0:
+            return np.zeros((n_frames, self.model.n_worlds, 0), self.device.dtype)
+        return self.device.fetch(buffer).reshape(n_frames, -1, n)[:, : self.model.n_worlds]
 
     def columns(self, arrays: dict, n_frames: int) -> dict[str, np.ndarray]:
         """HDF5 path to array (F, W, ...), of the channels that are on."""
         model, columns = self.model, {}
         lead = (n_frames, model.n_worlds)
         if "state" in self.plan.channels:
-            widths = {"joint_q": model.n_q, "joint_qd": model.n_qd, "joint_qdd": model.n_qd, "joint_effort": model.n_qd}
-            columns |= {f"frames/{name}": arrays[name][..., :n] for name, n in widths.items()}
-            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, -1, 7)[:, :, : model.n_bodies]
-            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, -1, 6)[:, :, : model.n_bodies]
+            columns |= {f"frames/{name}": arrays[name] for name in ("joint_q", "joint_qd", "joint_qdd", "joint_effort")}
+            columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
+            columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
             for k, name in enumerate(model.points.name):
                 columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
         if "reactions" in self.plan.channels:
-            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, -1, 6)[:, :, : model.n_joints]
+            columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
         if "energy" in self.plan.channels:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
@@ -228,20 +233,21 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
         for f in range(n_frames):
             advance_frame(c, w, steps)
             report(c, w, steps)
+            at = (f * c.state.n_blocks + w) * c.lanes
             poison = poison_of(c, w)
             if ti.static(c.reports["state"]):
-                unload(q, c.lanes, c.state.q, f, w, c.tables.n_q, poison)
-                unload(qd, c.lanes, c.state.qd, f, w, c.tables.n_qd, poison)
-                unload(qdd, c.lanes, c.state.qdd, f, w, c.tables.n_qd, poison)
-                unload(effort, c.lanes, c.rows.effort, f, w, c.tables.n_qd, poison)
-                unload(pose, c.lanes, c.rows.body_q, f, w, 7 * c.tables.n_bodies, poison)
-                unload(twist, c.lanes, c.rows.body_qd, f, w, 6 * c.tables.n_bodies, poison)
-                unload(points, c.lanes, c.rows.points, f, w, 6 * c.tables.n_points, poison)
+                unload(q, c.state.q, at * c.tables.n_q, w, c.tables.n_q, poison)
+                unload(qd, c.state.qd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+                unload(qdd, c.state.qdd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+                unload(effort, c.rows.effort, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+                unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
+                unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
+                unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
             if ti.static(c.reports["reactions"]):
-                unload(wrench, c.lanes, c.rows.joint_wrench, f, w, 6 * c.tables.n_joints, poison)
+                unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
             if ti.static(c.reports["energy"]):
-                unload(energy, c.lanes, c.rows.energy, f, w, len(ENERGY), poison)
-            unload(health, c.lanes, c.health, f, w, len(HEALTH), 0.0)
+                unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
+            unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
 @ti.func
