@@ -439,7 +439,9 @@ def test_resolved_text_reads_back_to_the_same_scene(path, tmp_path):
     spec = resolve(load_document(path))
     kept = {key: value for key, value in spec.batch.vary.items() if not key.startswith("params.")}
     # A varied parameter needs the expressions that are gone in a resolved scene; the next test shows that it is refused.
-    spec = spec.model_copy(update={"batch": spec.batch.model_copy(update={"vary": kept})})
+    if len(kept) < len(spec.batch.vary):
+        batch = spec.batch.model_copy(update={"vary": kept})
+        spec = spec.model_copy(update={"batch": batch, "expect": ()})
     again = resolve(document(tmp_path, resolved_yaml(spec)))
     assert again == spec
     assert resolved_yaml(again) == resolved_yaml(spec)

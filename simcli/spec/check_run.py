@@ -97,7 +97,10 @@ def _exists(check: Checker, steps: tuple) -> bool:
     for root in (check.tree, check.document.root):
         if find(root, steps) is not None:
             return True
-    return value_at(check.spec, steps) is not None
+    if value_at(check.spec, steps) is not None:
+        return True
+    # A key that is not written, but that the schema knows, of something that is.
+    return value_at(check.spec, steps[:-1]) is not None and steps[-1] in known_keys(tuple(steps[:-1]))
 
 
 def check_batch(check: Checker) -> None:
@@ -145,7 +148,7 @@ def _refusal(check: Checker, steps: tuple) -> str:
         return "" if flat and node.items else "a list of other things than numbers"
     if node is None:
         value = value_at(check.spec, steps)
-        if isinstance(value, tuple) and value and all(_is_number(entry) for entry in value):
+        if value is None or (isinstance(value, tuple) and value and all(_is_number(entry) for entry in value)):
             return ""
     if isinstance(value, bool):
         return "true or false"
