@@ -165,7 +165,8 @@ def _is_number(value: object) -> bool:
 
 def _entries(check: Checker, path: str, steps: tuple, vary: VarySpec, at: list) -> None:
     """Try the extreme values: each must give a valid scene."""
-    from simcli.spec.resolve import BEFORE_EXPANSION, resolve
+    from simcli.spec.expansion import BEFORE_EXPANSION
+    from simcli.spec.resolve import resolve
 
     kind = next(name for name in type(vary).model_fields if getattr(vary, name) is not None)
     value = getattr(vary, kind)
