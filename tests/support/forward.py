@@ -1,0 +1,54 @@
+"""Scenes run by the solver in this process: frames as arrays, without a file."""
+
+from pathlib import Path
+
+import numpy as np
+
+from simcli.model import build_worlds
+from simcli.pipeline import read_scene
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
+from support.scenes import scene
+
+CHANNELS = frozenset(("state", "energy"))
+
+
+def build_scene(path: Path):
+    """Model of a scene file, all worlds."""
+    document, spec = read_scene(path)
+    return build_worlds(document, spec)
+
+
+def model_of(text: str):
+    """Model and solver options of a scene without its first line."""
+    document = scene(text)
+    spec = resolve(document)
+    return build_worlds(document, spec), spec.solver
+
+
+class Runner:
+    """Runs one model, with one integrator, at any step; compiled once per step.
+
+    Args:
+        text: scene without its first line.
+        integrator: as in the scene.
+        device: from the fixture.
+    """
+
+    def __init__(self, text: str, integrator: str, device):
+        self.model, options = model_of(text)
+        self.options, self.device = options.model_copy(update={"integrator": integrator}), device
+
+    def __call__(self, dt: float, steps_per_frame: int, n_frames: int) -> dict[str, np.ndarray]:
+        """Columns of frames 0 to n_frames by their path in the file, (F, W, ...)."""
+        plan = RunPlan(dt, steps_per_frame, n_frames, CHANNELS)
+        solver = SOLVERS["generalized"](self.model, self.options, plan, self.device)
+        blocks = [solver.initial().columns, solver.advance(n_frames).columns]
+        columns = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        solver.arena.destroy()
+        return columns
+
+
+def slope(steps, errors) -> float:
+    """Order of convergence: slope of log error over log step."""
+    return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
