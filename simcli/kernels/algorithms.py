@@ -261,7 +261,7 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
             if has_force != 0:
                 load_body_forces(c, w, block, force)
             for d in range(c.tables.n_qd):
-                c.state.diagonal.store(w, d, c.state.tau.load(w, d) * 0.0 + c.tables.armature.load(w, d))
+                c.state.diagonal.store(w, d, c.tables.arena.zero() + c.tables.armature.load(w, d))
             eliminate(c.tables, c.state, w)
             accelerate(c.tables, c.state, w)
             give(c, w, block, c.state.qdd, c.tables.n_qd, out)
@@ -289,7 +289,7 @@ def composite_matrix(c: ti.template(), w: ti.i32):
     s, t = c.state, c.tables
     n = t.n_qd
     for k in range(n * n):
-        c.matrix.store(w, k, s.origin.load(w, 0).parts[0] * 0.0)
+        c.matrix.store(w, k, t.arena.zero())
     for i in range(t.n_links):
         s.I.store(w, i, own_inertia(t, s, w, i))
     compose(t, s, w)
@@ -329,7 +329,7 @@ def body_columns(c: ti.template(), w: ti.i32):
     s, t = c.state, c.tables
     n = t.n_qd
     for k in range(t.n_bodies * n):
-        zero = s.origin.load(w, 0).parts[0] * 0.0
+        zero = t.arena.zero()
         c.columns.store(w, k, Motion.of(Vec3(zero, zero, zero), Vec3(zero, zero, zero)))
     for b in range(t.n_bodies):
         link = t.tip.at(b)

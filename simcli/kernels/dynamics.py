@@ -12,21 +12,19 @@ from simcli.kernels.tree import TreeState, com_about_origin, place, point_veloci
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Vec3
 
 
-def no_force(x) -> Force:
-    """The zero force, with packs like x."""
-    zero = x * 0.0
+def no_force(zero) -> Force:
+    """The zero force, from a zero."""
     return Force(*(zero,) * 6)
 
 
-def no_inertia(x) -> Inertia:
-    """The zero inertia, with packs like x."""
-    zero = x * 0.0
+def no_inertia(zero) -> Inertia:
+    """The zero inertia, from a zero."""
     return Inertia(*(zero,) * 21)
 
 
-def gravity_motion(t: Tables, s: TreeState, w) -> Motion:
+def gravity_motion(t: Tables, w) -> Motion:
     """The acceleration of the world that stands for gravity: -g."""
-    zero = s.o.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     g = t.gravity.load(w, 0)
     return Motion.of(Vec3(zero, zero, zero) - g, Vec3(zero, zero, zero))
 
@@ -37,17 +35,16 @@ def own_inertia(t: Tables, s: TreeState, w, i) -> Inertia:
     return Inertia.of_body(t.mass.load(w, i), com_about_origin(t, s, w, i), I_w)
 
 
-def velocity_force(t: Tables, s: TreeState, w, i) -> Force:
-    """The force about O that link i's velocity alone needs.
+def own_terms(t: Tables, s: TreeState, w, i) -> tuple[Inertia, Force]:
+    """Inertia of link i alone, and the force that its velocity alone needs, about O.
 
     (F, w x I_c w + c x F),  F = m w x v_c        the spatial v x* I v, with the terms that cancel left out
     """
-    c = com_about_origin(t, s, w, i)
-    v = s.v.load(w, i)
-    spin = v.angular
-    I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
-    push = spin.cross(point_velocity(v, c) * t.mass.load(w, i))
-    return Force.of(push, spin.cross(I_w * spin) + c.cross(push))
+    R, v, mass = s.R.load(w, i), s.v.load(w, i), t.mass.load(w, i)
+    c, spin = s.o.load(w, i) + R * t.com.load(w, i), v.angular
+    I_w = t.inertia.load(w, i).turned(R)
+    push = spin.cross(point_velocity(v, c) * mass)
+    return Inertia.of_body(mass, c, I_w), Force.of(push, spin.cross(I_w * spin) + c.cross(push))
 
 
 @ti.func
@@ -62,17 +59,18 @@ def eliminate(t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  s.{R, o, v, S, c, tau, diagonal}, s.external
     Writes: s.{U, u, inv_d}; s.{I, f} of links where the tree branches
     """
-    inertia = no_inertia(s.origin.load(w, 0).parts[0])
-    force = no_force(inertia.parts[0])
+    inertia = no_inertia(t.arena.zero())
+    force = no_force(t.arena.zero())
     for k in range(t.n_links):
         i = t.n_links - 1 - k
         p = t.parent.at(i)
         if t.continues.at(i) == 0:
-            inertia = no_inertia(inertia.parts[0])
-            force = no_force(inertia.parts[0])
+            inertia = no_inertia(t.arena.zero())
+            force = no_force(t.arena.zero())
         if t.massive.at(i) != 0:
-            inertia = inertia + own_inertia(t, s, w, i)
-            force = force + velocity_force(t, s, w, i)
+            own, push = own_terms(t, s, w, i)
+            inertia = inertia + own
+            force = force + push
         if ti.static(s.has_external):
             force = force - s.external.load(w, i)
         if ti.static(t.branches):
@@ -115,9 +113,9 @@ def accelerate(t: ti.template(), s: ti.template(), w: ti.i32):
     """
     for i in range(t.n_links):
         p = t.parent.at(i)
-        a = gravity_motion(t, s, w)
-        if p >= 0:
-            a = s.a.load(w, p)
+        a = s.a.load(w, ti.max(p, 0))
+        if p < 0:
+            a = gravity_motion(t, w)
         a = a + s.c.load(w, i)
         first = t.link_qd.at(i)
         for d in range(first, first + t.link_n_qd.at(i)):
@@ -150,15 +148,15 @@ def demand_of(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.te
     Writes: s.{a, f} of link i
     """
     p = t.parent.at(i)
-    a = gravity_motion(t, s, w)
-    if p >= 0:
-        a = s.a.load(w, p)
+    a = s.a.load(w, ti.max(p, 0))
+    if p < 0:
+        a = gravity_motion(t, w)
     a = a + c
     first = t.link_qd.at(i)
     for d in range(first, first + t.link_n_qd.at(i)):
         a = a + s.S.load(w, d) * s.qdd.load(w, d)
     s.a.store(w, i, a)
-    force = no_force(a.parts[0])
+    force = no_force(t.arena.zero())
     if t.massive.at(i) != 0:
         force = needed_force(t, w, i, R, o, v, a)
     if ti.static(s.has_external):

@@ -104,8 +104,8 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
-        tau = qd * 0.0 + fo.constant.load(w, d)
-        diagonal = qd * 0.0 + t.armature.load(w, d)
+        tau = t.arena.zero() + fo.constant.load(w, d)
+        diagonal = t.arena.zero() + t.armature.load(w, d)
         if ti.static(fo.has_damping):
             damping = fo.damping.load(w, d)
             tau = tau - qd * damping
@@ -126,7 +126,7 @@ def world_point(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, poi
 
     Reads: s.{R, o, v, origin}. A link of -1 is the world: O is its origin.
     """
-    zero = s.origin.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     x = Vec3(zero, zero, zero) + point
     world = Vec3(zero, zero, zero) + point
     rate = Vec3(zero, zero, zero)
@@ -157,7 +157,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     Reads:  fo springs and wrenches, s.{R, o, v, origin}
     Writes: s.external, fo.power
     """
-    zero = s.origin.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
     dissipated = zero
     supplied = zero
@@ -206,7 +206,7 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
     Reads:  fo.{constant, stiffness, rate_gain, target, target_rate, damping}, s.{q, qd, qdd}
     Writes: adds to fo.power
     """
-    zero = s.origin.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     dissipated = zero
     supplied = zero
     for n in range(t.n_tree_dofs):
@@ -232,7 +232,7 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
 
     Reads: fo springs, s.{R, o, v, origin}
     """
-    zero = s.origin.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     total = zero
     for k in range(fo.n_springs):
         _, p_a, _ = world_point(t, s, w, fo.spring_link.at(2 * k), fo.spring_point.load(w, 2 * k))

@@ -86,7 +86,7 @@ def anchor_motion(a: ti.template(), rows: ti.template(), w: ti.i32, j: ti.i32, s
     b = a.parent.at(j)
     if ti.static(side == 1):
         b = a.child.at(j)
-    R = upright(rows.body_q.load(w, 0))
+    R = upright(rows.body_q.arena.zero())
     zero = R.parts[1]
     x = Vec3(zero, zero, zero)
     com = Vec3(zero, zero, zero)

@@ -144,7 +144,7 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
 
     Reads:  s.{R, o, v, origin, qd}, t links
     """
-    zero = s.origin.load(w, 0).parts[0] * 0.0
+    zero = t.arena.zero()
     kinetic = zero
     potential = zero
     g = t.gravity.load(w, 0)

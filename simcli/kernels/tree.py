@@ -71,15 +71,14 @@ def turned_about_z(R: Mat3, c, s) -> Mat3:
     return Mat3(*(x for row in rows for x in row))
 
 
-def still(x) -> Motion:
-    """The zero motion, with packs like x."""
-    zero = x * 0.0
+def still(zero) -> Motion:
+    """The zero motion, from a zero."""
     return Motion(*(zero,) * 6)
 
 
-def upright(x) -> Mat3:
-    """The identity, with packs like x."""
-    zero, one = x * 0.0, x * 0.0 + 1.0
+def upright(zero) -> Mat3:
+    """The identity, from a zero."""
+    one = zero + 1.0
     return Mat3(one, zero, zero, zero, one, zero, zero, zero, one)
 
 
@@ -100,13 +99,13 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     d = t.link_qd.at(i)
     kind = t.kind.at(i)
     zero = t.arena.zero()
-    R = upright(zero)
-    o = Vec3(zero, zero, zero)
-    v = still(zero)
-    if p >= 0:
-        R = s.R.load(w, p)
-        o = s.o.load(w, p)
-        v = s.v.load(w, p)
+    R = s.R.load(w, ti.max(p, 0))
+    o = s.o.load(w, ti.max(p, 0))
+    v = s.v.load(w, ti.max(p, 0))
+    if p < 0:
+        R = upright(zero)
+        o = Vec3(zero, zero, zero)
+        v = still(zero)
     o = o + R * t.offset.load(w, i)
     R = R * t.rotation.load(w, i)
     if ti.static(t.has_helix):

@@ -229,7 +229,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
-        c.count.store(w, 0, c.count.load(w, 0) * 0.0)
+        c.count.store(w, 0, c.tables.arena.zero())
         for f in range(n_frames):
             advance_frame(c, w, steps)
             report(c, w, steps)
@@ -320,7 +320,7 @@ def watch(c: ti.template(), w: ti.i32):
     """
     count = c.count.load(w, 0) + 1.0
     c.count.store(w, 0, count)
-    square = c.state.qd.load(w, 0) * 0.0
+    square = c.tables.arena.zero()
     for n in range(c.tables.n_tree_dofs):
         rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
         square = square + rate * rate
@@ -343,7 +343,7 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
     Writes: c.health
     """
     bound = c.constants.load(w, SPEED_SQUARED)
-    zero = c.health.load(w, 0) * 0.0
+    zero = c.tables.arena.zero()
     worst = zero - 1.0
     guilty = zero
     for n in range(c.tables.n_tree_dofs):
@@ -395,9 +395,9 @@ def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     Writes: c.total_start, c.forces.power_start, c.rows.energy
     """
     kinetic, potential = mechanical_energy(c.tables, c.state, w)
-    elastic = kinetic * 0.0
-    dissipated = kinetic * 0.0
-    supplied = kinetic * 0.0
+    elastic = c.tables.arena.zero()
+    dissipated = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
     if ti.static(c.forces.n_springs > 0):
         elastic = elastic_energy(c.tables, c.forces, c.state, w)
     total = kinetic + potential + elastic

@@ -31,8 +31,8 @@ def evaluate(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
     if ti.static(c.forces.has_external):
         load_links(c.tables, c.forces, c.state, w)
     elif ti.static(c.forces.has_work):
-        c.forces.power.store(w, 0, c.state.q.load(w, 0) * 0.0)
-        c.forces.power.store(w, 1, c.state.q.load(w, 0) * 0.0)
+        c.forces.power.store(w, 0, c.tables.arena.zero())
+        c.forces.power.store(w, 1, c.tables.arena.zero())
     if ti.static(c.forces.has_efforts or c.forces.has_diagonal):
         efforts(c.tables, c.forces, c.state, w, b)
         if ti.static(c.integrator == "implicit"):
