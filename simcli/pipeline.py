@@ -318,7 +318,7 @@ def _step_all(job: Job, solver, recorder, watch: Watch, outcome: Outcome) -> Non
 
 
 def _failures(block: FrameBlock, job: Job) -> list[Failure]:
-    """Failures among the events of a block; a replayed world keeps its number in the batch."""
+    """Failures among the events of a block, as they came; a replayed world keeps its number in the batch."""
     model, first = job.model, job.request.world or 0
     return [
         Failure(
@@ -330,7 +330,7 @@ def _failures(block: FrameBlock, job: Job) -> list[Failure]:
             joint=model.joints.name[event.joint] if event.joint >= 0 else "",
             text=event.text,
         )
-        for event in block.events
+        for event in sorted(block.events, key=lambda event: (event.step, event.world))
         if event.severity >= ERROR
     ]
 

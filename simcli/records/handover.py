@@ -135,7 +135,11 @@ class HandOver:
         return pieces
 
     def _events_until(self) -> list[Event]:
-        """Events up to the last frame that was cut; all of them once closed."""
+        """Events up to the last frame that was cut, all of them once closed: by step, then world.
+
+        Blocks are as long as the clock makes them, and hold their events in any order; the file must not show that.
+        """
         ready = [event for event in self._events if self._closed or event.step <= self._cut_step]
+        ready.sort(key=lambda event: (event.step, event.world))
         self._events = [event for event in self._events if not (self._closed or event.step <= self._cut_step)]
         return ready
