@@ -77,10 +77,10 @@ class GeneralizedSolver:
         self.compile_seconds = self.frame_seconds = None
 
     def suggest_frames(self) -> int:
-        """Frames per `advance` call that keep a call short and a block of frames in memory."""
-        frames = BLOCK_BYTES // max(1, self.frame_bytes())
-        if self.frame_seconds:
-            frames = min(frames, int(CALL_SECONDS / self.frame_seconds))
+        """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
+        if self.frame_seconds is None:
+            return 1
+        frames = min(BLOCK_BYTES // max(1, self.frame_bytes()), int(CALL_SECONDS / self.frame_seconds))
         return max(1, min(frames, 4096))
 
     def frame_bytes(self) -> int:
@@ -197,7 +197,7 @@ class Core:
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0
         bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
-        self.constants = self.tables.column(np.array([[plan.dt, float(options.max_velocity) ** 2, *bounds]]))
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
         n_q, n_qd = model.n_q, model.n_qd
         if self.integrator != "semi_implicit":
             self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
