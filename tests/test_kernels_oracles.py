@@ -1,0 +1,196 @@
+"""Rigid-body algorithms against pinocchio and against each other, on forests of random trees with every joint type."""
+
+import numpy as np
+import pytest
+from support.device import live_device
+from support.forests import close_loop, plant, random_forest, reverse, vary_all
+from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism
+from support.trials import coordinate_errors, run_trial
+
+from simcli.model import rotations as rot
+from simcli.model.joints import CATALOGUE
+
+pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
+
+# What the project promises of trees of up to 30 bodies in float64, as norms over a tree relative to the oracle's.
+KINEMATICS, EFFORTS, MASS = 1e-12, 1e-12, 1e-12
+ACCELERATIONS = 1e-13  # times the condition number of the mass matrix
+# Sums of a few numbers of order one, deep in trees of some ten metres: thousand roundings.
+JACOBIAN, PROJECTION = 1e-13, 1e-12
+SIZES = (1, 2, 3, 5, 8, 13, 20, 30)
+N_STATES = 5  # one full pack of lanes and a rest
+
+
+def shared(rng):
+    """All sizes and joint types; tables that all states share."""
+    return random_forest(rng, SIZES, N_STATES)
+
+
+def varied(rng):
+    """Every number differs between worlds; joints run against the tree; a joint closes a loop; armature; odd gravity."""
+    forest = reverse(rng, random_forest(rng, (1, 4, 9, 30), N_STATES))
+    return vary_all(rng, close_loop(rng, close_loop(rng, forest), "free", name="far"))
+
+
+def lean(types, floating, branching):
+    """Mechanisms for which kernels leave parts out: no branches, no quaternions, no scalars, no dofs."""
+
+    def build(rng):
+        trees = [random_mechanism(rng, n, types, floating, branching, N_STATES) for n in (1, 6)]
+        return plant(trees, N_STATES)
+
+    return build
+
+
+FORESTS = {
+    "shared": shared,
+    "varied": varied,
+    "hinge chain": lean(("revolute",), False, False),
+    "quaternions": lean(("ball", "free"), False, True),
+    "welds": lean(("fixed",), False, True),
+}
+
+
+@pytest.fixture(scope="module", params=FORESTS)
+def trial(request):
+    """Numbers of one forest: states, results, and its trees in pinocchio."""
+    rng = np.random.default_rng(20)
+    numbers = run_trial(rng, FORESTS[request.param](rng), live_device())
+    numbers.name = request.param
+    numbers.trees = [(w, tree) for w in range(N_STATES) for tree in pinocchio_model.pinocchio_trees(numbers.model, w)]
+    numbers.moving = [(w, tree) for w, tree in numbers.trees if len(tree.dofs)]
+    return numbers
+
+
+def off(found, wanted):
+    """Norm of the difference relative to the norm of what is wanted; infinite if anything is NaN."""
+    error = np.linalg.norm(np.ravel(found) - np.ravel(wanted)) / max(np.linalg.norm(wanted), 1e-300)
+    return error if np.isfinite(error) else np.inf
+
+
+def block(matrix, tree):
+    return matrix[np.ix_(tree.dofs, tree.dofs)]
+
+
+def test_forests_hold_every_tree_joint_size_and_base():
+    rng = np.random.default_rng(20)
+    forest = shared(rng)
+    assert {part.kind for part in forest.joints} == {CATALOGUE[name].kind for name in TREE_TYPES}
+    assert len(forest.bodies) == 2 * sum(SIZES)
+    turned = varied(np.random.default_rng(20))
+    against = {part.kind for part in turned.joints if part.parent > part.child >= 0 and part.is_tree}
+    assert against == {CATALOGUE[name].kind for name in SCALAR_TYPES}
+
+
+def test_poses(trial):
+    for w, tree in trial.trees:
+        wanted, _ = tree.poses_and_twists(trial.q[w], trial.qd[w])
+        found = trial.body_q[w, tree.bodies]
+        assert off(found[:, :3], wanted[:, :3]) < KINEMATICS
+        signs = np.sign((found[:, 3:] * wanted[:, 3:]).sum(axis=1, keepdims=True))
+        assert off(found[:, 3:], signs * wanted[:, 3:]) < KINEMATICS
+
+
+def test_twists(trial):
+    for w, tree in trial.trees:
+        _, wanted = tree.poses_and_twists(trial.q[w], trial.qd[w])
+        assert off(trial.body_qd[w, tree.bodies], wanted) < KINEMATICS
+
+
+def test_inverse_dynamics(trial):
+    for w, tree in trial.moving:
+        wanted = tree.inverse_dynamics(trial.q[w], trial.qd[w], trial.qdd[w], trial.force[w])
+        assert off(trial.rnea[w, tree.dofs], wanted) < EFFORTS
+
+
+def test_inverse_dynamics_without_forces_forgets_the_forces_before(trial):
+    for w, tree in trial.moving:
+        still = np.zeros_like(trial.force[w])
+        wanted = tree.inverse_dynamics(trial.q[w], trial.qd[w], 0.0 * trial.qdd[w], still)
+        assert off(trial.bias[w, tree.dofs], wanted) < EFFORTS
+
+
+def test_mass_matrix(trial):
+    for w, tree in trial.moving:
+        assert off(block(trial.mass[w], tree), tree.mass_matrix(trial.q[w])) < MASS
+
+
+def test_mass_matrix_is_symmetric_and_empty_between_trees(trial):
+    mine = np.zeros(trial.mass.shape[1:], bool)
+    for _, tree in trial.moving:
+        mine[np.ix_(tree.dofs, tree.dofs)] = True
+    assert (trial.mass == np.swapaxes(trial.mass, 1, 2)).all()
+    assert (trial.mass[:, ~mine] == 0.0).all()
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_forward_dynamics(trial, forced):
+    for w, tree in trial.moving:
+        force = trial.force[w] if forced else 0.0 * trial.force[w]
+        found = (trial.aba if forced else trial.aba_unforced)[w, tree.dofs]
+        M = tree.mass_matrix(trial.q[w])
+        bias = tree.inverse_dynamics(trial.q[w], trial.qd[w], 0.0 * trial.qdd[w], force)
+        limit = ACCELERATIONS * np.linalg.cond(M)
+        assert off(found, np.linalg.solve(M, trial.tau[w, tree.dofs] - bias)) < limit
+        if not tree.armature.any():
+            assert off(found, tree.forward_dynamics(trial.q[w], trial.qd[w], trial.tau[w], force)) < limit
+
+
+def test_forward_dynamics_inverts_inverse_dynamics(trial):
+    """The rounding of the bias forces, which cancel in the round trip, is carried as well."""
+    for w, tree in trial.moving:
+        M, qdd = block(trial.mass[w], tree), trial.qdd[w, tree.dofs]
+        carried = np.linalg.norm(trial.rnea[w, tree.dofs] - M @ qdd) / np.linalg.norm(M @ qdd)
+        limit = ACCELERATIONS * np.linalg.cond(M) * (1.0 + carried)
+        assert off(trial.aba_of_rnea[w, tree.dofs], qdd) < limit
+
+
+def test_jacobian(trial):
+    for w, tree in trial.moving:
+        found = trial.jacobian[w][tree.bodies]
+        assert off(found[:, :, tree.dofs], tree.jacobian(trial.q[w])) < KINEMATICS
+        others = np.delete(found, tree.dofs, axis=2)
+        assert (others == 0.0).all()
+
+
+def test_jacobian_times_rates_is_the_twist(trial):
+    for w, tree in trial.moving:
+        found = trial.jacobian[w][tree.bodies][:, :, tree.dofs] @ trial.qd[w, tree.dofs]
+        assert off(found, trial.body_qd[w, tree.bodies]) < JACOBIAN
+
+
+def test_projection_inverts_forward_kinematics(trial):
+    errors = coordinate_errors(trial.model, trial.projected_q, trial.q)
+    assert all(error < PROJECTION for error in errors.values()), errors
+    tree = trial.model.joints.is_tree[trial.model.dofs.joint]
+    assert np.abs(trial.projected_qd - trial.qd)[:, tree].max(initial=0.0) < PROJECTION
+
+
+def test_loop_joints_have_no_accelerations_and_no_efforts(trial):
+    loop = ~trial.model.joints.is_tree[trial.model.dofs.joint]
+    for values in (trial.rnea, trial.aba):
+        assert np.isnan(values[:, loop]).all()
+        assert np.isfinite(values[:, ~loop]).all()
+    assert (trial.mass[:, loop] == 0.0).all()
+    assert (trial.jacobian[..., loop] == 0.0).all()
+
+
+def test_projection_of_a_free_loop_joint_is_the_relative_motion(trial):
+    """X_child = X_parent X_p q X_c^-1; velocity of the child's centre against the point of the parent there."""
+    model, joints = trial.model, trial.model.joints
+    if "far" not in joints.name:
+        return
+    j = joints.name.index("far")
+    p, c = joints.parent[j], joints.child[j]
+    for w in range(N_STATES):
+        q = trial.projected_q[w, joints.q_start[j] : joints.q_start[j + 1]]
+        qd = trial.projected_qd[w, joints.qd_start[j] : joints.qd_start[j + 1]]
+        anchor = rot.pose_compose(trial.body_q[w, p], joints.X_p[w, j])
+        child = rot.pose_compose(rot.pose_compose(anchor, q), rot.pose_inverse(joints.X_c[w, j]))
+        shift, angle = rot.pose_distance(child, trial.body_q[w, c])
+        assert max(shift, angle) < PROJECTION
+        com_p, com_c = (rot.pose_apply(trial.body_q[w, b], model.bodies.com[w, b]) for b in (p, c))
+        (v_p, w_p), (v_c, w_c) = (np.split(trial.body_qd[w, b], 2) for b in (p, c))
+        R = rot.quat_to_matrix(anchor[3:])
+        assert off(R @ qd[:3], v_c - v_p - np.cross(w_p, com_c - com_p)) < PROJECTION
+        assert off(R @ qd[3:], w_c - w_p) < PROJECTION
