@@ -82,7 +82,7 @@ def check_references(check: Checker) -> None:
     _contact(check)
     _expectations(check)
     stop = check.spec.run.stop_when
-    if stop is not None and check.joint(stop.joint, "run.stop_when.joint"):
+    if stop is not None and check.joint_or_free(stop.joint, "run.stop_when.joint"):
         joint = check.spec.joints.get(stop.joint)
         n = check.n_q(joint) if joint and stop.quantity == "joint_q" else len(joint.dof_kinds) if joint else None
         if n is not None and stop.component >= n:
@@ -203,7 +203,8 @@ def _patterns(check: Checker) -> None:
         for pattern, value in getattr(check.spec.initial, key).items():
             path = ("initial", key, pattern)
             matched = [name for name in joints if fnmatch.fnmatchcase(name, pattern)]
-            if not matched:
+            free = any(fnmatch.fnmatchcase(f"{name}_free", pattern) for name in bodies)
+            if not matched and not free:
                 hint = did_you_mean(pattern, joints, "joints")
                 check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
             for name in matched:

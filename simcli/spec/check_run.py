@@ -8,7 +8,7 @@ from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean
 from simcli.spec.keys import known_keys
 from simcli.spec.lookup import value_at
-from simcli.spec.nodes import Listing, Scalar, child, find, parse_path, plain
+from simcli.spec.nodes import Listing, Scalar, child, find, format_path, parse_path, plain
 from simcli.spec.schema_parts import VarySpec
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def _nowhere(check: Checker, text: str, path: list) -> None:
         if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
             known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
             close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
+            if str(steps[length - 1]) in known:
+                close = f"`{format_path(steps[:length])}` is not written in the scene; write it first"
             check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
             return
     check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)

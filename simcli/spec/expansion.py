@@ -4,14 +4,15 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
+from simcli.errors import SceneError
 from simcli.spec.document import Document, put
-from simcli.spec.faults import Faults
+from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
 from simcli.spec.nodes import Scalar, Table, plain
 from simcli.spec.quantities import PositiveTime
 from simcli.spec.schema import AUTHORING, SceneSpec
 from simcli.spec.scopes import Scope, place
-from simcli.spec.templates import Expander
+from simcli.spec.templates import Expander, TooLargeError
 from simcli.spec.validate import report
 
 BEFORE_EXPANSION = ("params", "defaults", "models", "instances", "replicate")
@@ -24,7 +25,10 @@ def expanded(document: Document, root: Table, faults: Faults) -> tuple[Table, Jo
     scope.declare(root.get("params"))
     scope.check_all()
     _check_authoring(root, faults)
-    tree = Expander(root, scope, faults).expand()
+    try:
+        tree = Expander(root, scope, faults).expand()
+    except TooLargeError:
+        raise SceneError(in_order(faults.found)) from None
     for steps, node, key_mark in document.late_sets:
         changed = put(tree, steps, node, key_mark, faults)
         tree = tree if changed is None else changed
@@ -69,7 +73,7 @@ def fill(data: dict, stem: str) -> None:
     dt = _seconds(solver.get("dt"), 1e-3)
     duration = _seconds(run.get("duration") if isinstance(run, dict) else None, 1.0)
     if dt and duration:
-        steps = min(max(1, round(_FRAME_INTERVAL / dt)), max(1, round(min(duration / dt, 1e12))))
+        steps = min(max(1, round(min(_FRAME_INTERVAL / dt, 1e12))), max(1, round(min(duration / dt, 1e12))))
         data["output"] = {**output, "every": steps * dt}
 
 

@@ -2,8 +2,12 @@
 
 import difflib
 from collections.abc import Iterable
+from functools import lru_cache
 
 from simcli.errors import Fault, SceneError, Where
+
+_MANY = 100  # names that difflib compares in a few milliseconds
+_LONGEST, _MOST = 200, 20_000  # of a name and of names that are compared: the cost is their product
 
 
 class Faults:
@@ -45,12 +49,22 @@ def in_order(faults: Iterable[Fault]) -> list[Fault]:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The nearest known name, "" if none is near."""
-    names = [str(item) for item in known]
+    return _nearest(str(name), tuple(map(str, known)))
+
+
+@lru_cache(maxsize=256)
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    if len(name) > _LONGEST or len(names) > _MOST:
+        return ""
     folded = {item.lower().replace("-", "_"): item for item in reversed(names)}
-    exact = folded.get(str(name).lower().replace("-", "_"))
+    exact = folded.get(name.lower().replace("-", "_"))
     if exact:
         return exact
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    if len(names) > _MANY:
+        # Only names that share an end and nearly the length; difflib on all of them would take minutes per thousand.
+        alike = (item for item in names if abs(len(item) - len(name)) <= 2)
+        names = tuple(item for item in alike if item[:2] == name[:2] or item[-2:] == name[-2:])[:_MANY]
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return close[0] if close else ""
 
 

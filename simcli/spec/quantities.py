@@ -131,7 +131,9 @@ def drivable(*units: str) -> Any:
     return Annotated[float | str, BeforeValidator(_convert_signal(units)), WithJsonSchema(schema)]
 
 
-def _fixed_list(count: int, what: str) -> Callable[[object], object]:
+def fixed_list(count: int, what: str) -> Callable[[object], object]:
+    """A check that a value is a list of so many entries."""
+
     def check(value: object) -> object:
         if not isinstance(value, list | tuple):
             raise refuse("SC203", f"{spell(value)} is not a list of {count} {what}", f"write {count} {what} in brackets")
@@ -152,7 +154,7 @@ def vector(*units: str, count: int = 3) -> Any:
     one = quantity(*units)
     schema = {"anyOf": [list_json({**_NUMBER_JSON, "x-unit": " or ".join(units)}, count, count), {"type": "string"}]}
     items = tuple[(one,) * count]
-    return Annotated[items, BeforeValidator(_fixed_list(count, "numbers")), WithJsonSchema(schema["anyOf"][0])]
+    return Annotated[items, BeforeValidator(fixed_list(count, "numbers")), WithJsonSchema(schema["anyOf"][0])]
 
 
 def drivable_vector(*units: str) -> Any:
@@ -160,7 +162,7 @@ def drivable_vector(*units: str) -> Any:
     one = drivable(*units)
 
     def check(value: object) -> object:
-        return (value,) * 3 if is_signal(value) else _fixed_list(3, "numbers")(value)
+        return (value,) * 3 if is_signal(value) else fixed_list(3, "numbers")(value)
 
     schema = {"anyOf": [list_json(_NUMBER_JSON, 3, 3), {"type": "string"}]}
     return Annotated[tuple[one, one, one], BeforeValidator(check), WithJsonSchema(schema)]

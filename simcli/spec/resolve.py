@@ -82,18 +82,16 @@ def validate(document: Document, tree: Table, faults: Faults) -> SceneSpec | Non
 
 def _without_broken(data: dict, error: ValidationError) -> tuple[dict, set[tuple[str, str]]]:
     """The data without the entries and sections that the schema refused, so that the rest can be checked."""
-    data = dict(data)
-    broken: set[tuple[str, str]] = set()
+    broken = set()
     for one in error.errors(include_url=False, include_context=False, include_input=False):
-        loc = one["loc"]
-        if not loc:
+        section, *rest = (*map(str, one["loc"]), "")
+        is_entry = section in ENTRY_SECTIONS and rest and rest[0] and isinstance(data.get(section), dict)
+        if section:
+            broken.add((section, rest[0] if is_entry else ""))
+    kept: dict = {"simcli": 1}
+    for section, value in data.items():
+        if (section, "") in broken or section == "simcli":
             continue
-        section = str(loc[0])
-        if section in ENTRY_SECTIONS and len(loc) > 1 and isinstance(data.get(section), dict):
-            data[section] = {name: value for name, value in data[section].items() if name != str(loc[1])}
-            broken.add((section, str(loc[1])))
-        else:
-            data.pop(section, None)
-            broken.add((section, ""))
-    data["simcli"] = 1
-    return data, broken
+        whole = section not in ENTRY_SECTIONS or not isinstance(value, dict)
+        kept[section] = value if whole else {k: v for k, v in value.items() if (section, k) not in broken}
+    return kept, broken

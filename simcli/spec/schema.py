@@ -4,7 +4,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from simcli.spec.quantities import REQUIRED, Part, Plain, PositiveTime, Text, Truth, count, quantity, say, vector
+from simcli.spec.quantities import (
+    REQUIRED,
+    Part,
+    Plain,
+    PositiveTime,
+    Text,
+    Truth,
+    count,
+    quantity,
+    refuse,
+    say,
+    spell,
+    vector,
+)
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_parts import (
@@ -67,10 +80,19 @@ class AffineSolver(_Iterative):
 SolverSpec = Annotated[GeneralizedSolver | MaximalSolver | NaturalSolver | AffineSolver, Field(discriminator="type")]
 
 
+def _version(value: object) -> object:
+    if type(value) is not int or value != 1:
+        raise refuse("SC206", f"{spell(value)} is no version of the format that this program reads", "write simcli: 1")
+    return value
+
+
+Version = Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})]
+
+
 class SceneSpec(Part):
     """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
 
-    simcli: Literal[1] = say(REQUIRED, "Version of the scene format", "", 1)
+    simcli: Version = say(REQUIRED, "Version of the scene format", "", 1)
     name: Text = say("", "Name; default: the stem of the file", "", "slider_crank")
     description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
     params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import (
     REQUIRED,
@@ -16,6 +16,7 @@ from simcli.spec.quantities import (
     Text,
     Truth,
     drivable_vector,
+    fixed_list,
     list_json,
     one_of,
     quantity,
@@ -129,15 +130,18 @@ def quat_from_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, float, 
 
 Inertia = quantity("kg*m^2")
 Row = vector("kg*m^2")
+Rows = Annotated[
+    tuple[Row, Row, Row],
+    BeforeValidator(fixed_list(3, "rows")),
+    WithJsonSchema(list_json(list_json({"anyOf": [{"type": "number"}, {"type": "string"}]}, 3, 3), 3, 3)),
+]
 
 
 class InertiaSpec(Part):
     """Inertia about the centre of mass, in body axes."""
 
     diag: vector("kg*m^2") | None = say(None, "Moments about the body's x, y, z axes", "kg*m^2", [1e-3, 2e-3, 2e-3])
-    full: tuple[Row, Row, Row] | None = say(None, "Symmetric matrix, three rows", "kg*m^2",
-                                            "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]",
-                                            json_schema_extra=list_json({"type": "array"}, 3, 3))  # fmt: skip
+    full: Rows | None = say(None, "Symmetric matrix, three rows", "kg*m^2", "[[2, 0, 0], [0, 2, 0], [0, 0, 1]]")
     normal: Inertia | None = say(
         None, "Planar scenes: the moment about the normal; `inertia: 0.02` for short", "kg*m^2", 0.02
     )

@@ -23,7 +23,6 @@ class Scope:
         self.outer, self.faults = outer, faults
         self.nodes: dict[str, tuple[Node, Scope]] = {}
         self.values: dict[str, float] = {}
-        self.busy: list[str] = []
 
     def declare(self, table: Node | None, home: "Scope | None" = None) -> None:
         """Take the entries of a `params` mapping; their expressions are evaluated in `home` (default: here)."""
@@ -51,7 +50,7 @@ class Scope:
         """Value of a parameter.
 
         Raises:
-            ExpressionError: an unknown name or a cycle.
+            ExpressionError: an unknown name.
         """
         if name in self.values:
             return self.values[name]
@@ -59,17 +58,41 @@ class Scope:
             if self.outer is not None:
                 return self.outer.lookup(name)
             raise ExpressionError(f"unknown parameter `{name}`", did_you_mean(name, self.names(), "parameters"), "SC222")
-        if name in self.busy:
-            loop = " -> ".join([*self.busy[self.busy.index(name) :], name])
-            raise ExpressionError(f"parameters refer to each other in a circle: {loop}", "", "SC223")
-        if len(self.busy) > 200:
-            raise ExpressionError("parameters refer to each other through more than 200 steps")
-        self.busy.append(name)
-        try:
-            self.values[name] = self._evaluate(name)
-        finally:
-            self.busy.pop()
+        self._work_out(name)
         return self.values[name]
+
+    def _work_out(self, wanted: str) -> None:
+        """Evaluate a parameter after those that it needs, with a stack of our own: chains may be long."""
+        waiting = [wanted]
+        open_names: dict[str, None] = {}
+        while waiting:
+            name = waiting[-1]
+            needs = [] if name in self.values else [other for other in self._needs(name) if other not in self.values]
+            if needs and name not in open_names:
+                open_names[name] = None
+                circle = next((other for other in needs if other in open_names), None)
+                if circle is not None:
+                    chain = list(open_names)
+                    loop = " -> ".join([*chain[chain.index(circle) :], circle][-8:])
+                    message = f"parameters refer to each other in a circle: {loop}"
+                    for one in open_names:
+                        self.values[one] = 1.0  # so that the circle is one fault
+                    place_of = place(self.nodes[circle][0].mark, f"params.{circle}")
+                    self.faults.add("SC223", message, place_of, "give one of them a number")
+                    return
+                waiting.extend(needs)
+                continue
+            waiting.pop()
+            open_names.pop(name, None)
+            if name not in self.values:
+                self.values[name] = self._evaluate(name)
+
+    def _needs(self, name: str) -> list[str]:
+        """Parameters of this scope that the expression of a parameter names."""
+        node, home = self.nodes[name]
+        if home is not self or not isinstance(node, Scalar) or not has_expression(node.value):
+            return []
+        return sorted(names_in(node.value) & self.nodes.keys())
 
     def _evaluate(self, name: str) -> float:
         node, home = self.nodes[name]
@@ -81,8 +104,6 @@ class Scope:
             if isinstance(value, str):
                 return _any_unit(value)
         except (ExpressionError, UnitError) as error:
-            if error.code == "SC223" and self.busy[0] != name:
-                raise
             self.faults.add(error.code, str(error), where, error.hint)
             return 1.0
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -20,8 +20,12 @@ from simcli.spec.scopes import Scope, evaluated, place
 from simcli.spec.validate import report
 
 MAX_COPIES = 100_000
-MAX_EXPANDED = 4_000_000  # nodes
+MAX_EXPANDED = 2_000_000  # nodes
 SECTIONS = ("bodies", "joints", "forces", "signals", "articulations")
+
+
+class TooLargeError(Exception):
+    """The expansion was given up; the fault is noted."""
 
 
 class Expander:
@@ -54,6 +58,10 @@ class Expander:
             node = self.root.get(section)
             if node is not None and not isinstance(node, Table):
                 rest[section] = node
+        if self.copies_in(self.root, {}) > MAX_COPIES:
+            where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
+            self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
+            raise TooLargeError
         self.content(self.root, "", Pose(), self.scope, [])
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
@@ -66,6 +74,20 @@ class Expander:
                 items[section] = Table(self.out[section], self.keys[section], mark)
         keys = {key: self.root.keys.get(key, self.root.mark) for key in items}
         return Table(items, keys, self.root.mark)
+
+    def copies_in(self, source: Table, known: dict[str, int]) -> int:
+        """How many copies of models a scene or template makes, as far as the counts are written as numbers."""
+        total = 0
+        for section in ("instances", "replicate"):
+            for node in _table(source.get(section)).items.values():
+                model = plain(_table(node).get("model") or _NOTHING)
+                if not isinstance(model, str) or not isinstance(self.models.get(model), Table):
+                    continue
+                if model not in known:
+                    known[model] = 0  # ends circles, which are faults of their own
+                    known[model] = self.copies_in(self.models.items[model], known)
+                total += _times(node, self.scope) * (1 + known[model])
+        return total
 
     def content(self, source: Table, prefix: str, at: Pose, scope: Scope, stack: list[str]) -> None:
         """Put the entries of a scene or template into the output, then its instances."""
@@ -126,8 +148,9 @@ class Expander:
         for tag, shift in _places(spec):
             self.nodes += 1
             if self.nodes > MAX_EXPANDED:
-                self.faults.add("SC105", f"more than {MAX_EXPANDED} values after expansion", where, "make fewer copies")
-                return
+                message = f"more than {MAX_EXPANDED} values after expansion"
+                self.faults.add("SC105", message, where, "make fewer copies")
+                raise TooLargeError
             base = compose(Pose(spec.at.xyz, spec.at.quat_xyzw), Pose(shift))
             self.content(model, f"{prefix}{name}/{tag}", compose(at, base), inner, [*stack, spec.model])
 
@@ -326,6 +349,14 @@ class _Place:
         return node.replaced(changes)
 
 
+def _times(node: Table, scope: Scope) -> int:
+    """Copies that a replica asks for; one for an instance, and where it cannot be told yet."""
+    count = _table(node).get("count")
+    values = plain(evaluated(count, Scope(scope, Faults()))) if count is not None else []
+    numbers = values if isinstance(values, list) else [values]
+    return math.prod(int(n) for n in numbers if type(n) in (int, float) and 1 <= n < 1e18)
+
+
 def _places(spec: InstanceSpec):
     """Tag and shift of every copy."""
     if not isinstance(spec, ReplicaSpec):
@@ -339,6 +370,7 @@ def _table(node: Node | None) -> Table:
     return node if isinstance(node, Table) else _EMPTY
 
 
+_NOTHING = Scalar(None, Mark("", 0, 0, 0))
 _EMPTY = Table({}, {}, Mark("", 0, 0, 0))
 
 

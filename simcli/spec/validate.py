@@ -118,7 +118,9 @@ def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
     if kind in _TYPES:
         return "SC203", f"`{_key_of(path)}` must be {_TYPES[kind]}, not {spell(value)}", ""
     if kind in ("too_short", "too_long", "string_too_short"):
-        return "SC205", f"`{_key_of(path)}` has the wrong number of entries", one["msg"]
+        bound = context.get("min_length", context.get("max_length"))
+        hint = f"at {'least' if 'short' in kind else 'most'} {bound}"
+        return "SC205", f"`{_key_of(path)}` has too {'few' if 'short' in kind else 'many'} entries", hint
     return "SC203", f"`{_key_of(path)}`: {one['msg'][0].lower()}{one['msg'][1:]}", ""
 
 

@@ -1,0 +1,115 @@
+"""Scenes that mean harm beyond the syntax: expansion, chains, sections of the wrong kind. Refused soon, or read."""
+
+import time
+
+import pytest
+
+from simcli.errors import SceneError
+from simcli.spec import load_document, resolve
+from simcli.spec.diagnostics import render_faults
+
+QUICK = 5.0  # s; generous, the machine may be busy
+BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
+CUBE = "count: [40, 40, 40], spacing: [1, 1, 1]"
+SECTIONS = [
+    "include",
+    "params",
+    "materials",
+    "world",
+    "defaults",
+    "bodies",
+    "joints",
+    "articulations",
+    "models",
+    "instances",
+    "replicate",
+    "forces",
+    "signals",
+    "events",
+    "contact",
+    "initial",
+    "solver",
+    "run",
+    "output",
+    "batch",
+    "expect",
+]
+
+
+def chain(n):
+    """Every model holds the next one twice."""
+    links = [f"  m{i}: {{instances: {{x: {{model: m{i + 1}}}, y: {{model: m{i + 1}}}}}}}" for i in range(n)]
+    return "models:\n" + "\n".join(links) + f"\n  m{n}: {{bodies: {{b: {BODY}}}}}\ninstances: {{z: {{model: m0}}}}\n"
+
+
+ONE = f"models: {{a: {{bodies: {{b: {BODY}}}}}, b: {{replicate: {{r: {{model: a, {CUBE}}}}}}}}}\n"
+CIRCLE = "models: {a: {instances: {x: {model: b}}}, b: {instances: {x: {model: a}}}}\ninstances: {x: {model: a}}"
+MANY_WORLDS = f"bodies: {{a: {BODY}}}\nbatch: {{worlds: 10000000, vary: {{bodies.a.mass: {{grid: [1, 2]}}}}}}"
+JOINTS = "".join(f"  j{i}: {{type: revolute, parent: world, child: c{i}}}\n" for i in range(500))
+HOSTILE = {
+    "huge count": (ONE + "replicate: {r: {model: a, count: 1e15, spacing: [1, 1, 1]}}", "SC105"),
+    "nested replicas": (ONE + f"replicate: {{r: {{model: b, {CUBE}}}}}", "SC105"),
+    "nested empty replicas": (ONE.replace(BODY, "{}") + f"replicate: {{r: {{model: b, {CUBE}}}}}", "SC105"),
+    "doubling models": (chain(60), "SC105"),
+    "circle of models": (CIRCLE, "SC308"),
+    "circle of parameters": ("params: {" + ", ".join(f'p{i}: "${{p{(i + 1) % 3000}}}"' for i in range(3000)) + "}", "SC223"),
+    "tiny step": (f"bodies: {{a: {BODY}}}\nsolver: {{dt: 1e-320}}\nrun: {{duration: 1e308}}", "SC418"),
+    "many worlds": (MANY_WORLDS, "SC418"),
+    "many unknown names": ("bodies:\n" + "".join(f"  b{i}: {BODY}\n" for i in range(500)) + "joints:\n" + JOINTS, "SC304"),
+    "many unknown keys": ("bodies:\n" + "".join(f"  b{i}: {{mas: 1}}\n" for i in range(500)), "SC204"),
+    "version true": ("", "SC206"),
+}
+
+
+def outcome(tmp_path, text):
+    path = tmp_path / "scene.yaml"
+    path.write_text(text)
+    start = time.perf_counter()
+    try:
+        resolve(load_document(path))
+        error = None
+    except SceneError as caught:
+        error = caught
+    assert time.perf_counter() - start < QUICK
+    return error
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_refused_soon(tmp_path, name):
+    text, code = HOSTILE[name]
+    head = "simcli: true\n" if name == "version true" else "simcli: 1\n"
+    error = outcome(tmp_path, head + text + "\n")
+    assert code in {fault.code for fault in error.faults}
+    assert render_faults(error.faults[:50], error.document)
+
+
+def test_long_chains_of_parameters_are_fine(tmp_path):
+    text = "params: {" + ", ".join(f'p{i}: "${{p{i + 1}}}"' for i in range(3000)) + ", p3000: 7}"
+    assert outcome(tmp_path, f"simcli: 1\n{text}\nbodies: {{a: {BODY}}}\n") is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "null", "x", "1", "true", "[]", "{}", "[1]", "[[1]]", "{a: }", "{a: 1}", "{a: [1]}", "{a: {b: 1}}", "$a", "${a}"],
+)
+@pytest.mark.parametrize("section", SECTIONS)
+def test_sections_of_every_kind(tmp_path, section, value):
+    text = f"simcli: 1\n{section}: {value}\n"
+    error = outcome(tmp_path, text)
+    assert error is None or render_faults(error.faults, error.document)
+
+
+@pytest.mark.parametrize("value", ["", "x", "1", "true", "[]", "{}", "[1]", "{a: 1}", "1e300", "-1", "$a", "a/b"])
+def test_every_key_with_every_kind_of_value(tmp_path, value):
+    """All keys of bodies, joints and forces at once, each with a value that few of them take."""
+    from simcli.spec.keys import known_keys
+
+    lines = ["simcli: 1", "bodies: {w: " + BODY + "}", "x: 1"]
+    for section, fixed in (("bodies", {}), ("joints", {"type": "revolute"}), ("forces", {"type": "spring"})):
+        lines = [line for line in lines if not line.startswith(section)] + [f"{section}:"]
+        for i, key in enumerate(known_keys((section, "n"))):
+            entry = ", ".join(f"{k}: {v}" for k, v in {**fixed, key: value}.items())
+            lines.append(f"  n{i}: {{{entry}}}")
+    error = outcome(tmp_path, "\n".join(lines))
+    assert error.faults
+    assert render_faults(error.faults, error.document)
