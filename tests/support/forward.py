@@ -7,6 +7,7 @@ import numpy as np
 from simcli.model import build_worlds
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.integrators import H
 from simcli.spec import resolve
 from support.scenes import scene
 
@@ -27,7 +28,7 @@ def model_of(text: str):
 
 
 class Runner:
-    """Runs one model, with one integrator, at any step; compiled once per step.
+    """Runs one model with one integrator at any step; compiles once.
 
     Args:
         text: scene without its first line.
@@ -37,16 +38,20 @@ class Runner:
 
     def __init__(self, text: str, integrator: str, device):
         self.model, options = model_of(text)
-        self.options, self.device = options.model_copy(update={"integrator": integrator}), device
+        options = options.model_copy(update={"integrator": integrator})
+        self.solver = SOLVERS["generalized"](self.model, options, RunPlan(1.0, 1, 1, CHANNELS), device)
 
     def __call__(self, dt: float, steps_per_frame: int, n_frames: int) -> dict[str, np.ndarray]:
         """Columns of frames 0 to n_frames by their path in the file, (F, W, ...)."""
-        plan = RunPlan(dt, steps_per_frame, n_frames, CHANNELS)
-        solver = SOLVERS["generalized"](self.model, self.options, plan, self.device)
+        solver, core = self.solver, self.solver.core
+        solver.plan = RunPlan(dt, steps_per_frame, n_frames, CHANNELS)
+        solver.arena.real_field[core.constants.first + H] = dt
+        core.state.q.write(np.nan_to_num(self.model.joint_q)[..., None])
+        core.state.qd.write(np.nan_to_num(self.model.joint_qd)[..., None])
+        core.clear()
+        solver.n_steps, solver.status = 0, np.zeros(self.model.n_worlds, int)
         blocks = [solver.initial().columns, solver.advance(n_frames).columns]
-        columns = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-        solver.arena.destroy()
-        return columns
+        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def slope(steps, errors) -> float:
