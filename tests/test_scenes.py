@@ -1,5 +1,6 @@
 """The gallery: every scene in scenes/ runs from the command line and meets its own expectations."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ NAMES = [scene.stem for scene in SCENES]
 MAX_LINES = 79  # a scene is read at one sight
 FEWEST = 12  # so that a gallery that is not found fails
 DECIDING = {"position", "orientation", "velocity", "angular_velocity", "q", "qd"}  # beyond the conservation of energy
+
+README = Path(package.__file__).parent.parent / "README.md"
+ROW = re.compile(r"^\| `(\w+)` \| .* \| (\S+) \|$", re.MULTILINE)
+TABLE = ROW.findall(README.read_text(encoding="utf-8"))
+SLACK = 1e3  # a bound of the README may be this much larger than what is measured, across processors; not more
 
 every_scene = pytest.mark.parametrize("scene", SCENES, ids=NAMES)
 
@@ -53,3 +59,19 @@ def test_scene_expects_motion_and_not_only_energy(scene):
     assert exact
     # A drive of the stiffest scene is dissipative by itself; its ledger is tested in test_laws_integrators.
     assert bounds or spec.solver.integrator == "implicit"
+
+
+def largest_error(talk):
+    """The largest error of the exact expectations that a run printed."""
+    return max(float(line.split()[-1]) for line in talk.splitlines() if " within " in line)
+
+
+@pytest.mark.parametrize(("name", "bound"), TABLE, ids=[name for name, _ in TABLE])
+def test_readme_tells_the_errors(name, bound, outcomes):
+    error = largest_error(outcomes[name][1])
+    assert error < float(bound)
+    assert error > float(bound) / SLACK
+
+
+def test_readme_has_its_table():
+    assert len(TABLE) >= FEWEST
