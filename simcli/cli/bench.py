@@ -104,7 +104,8 @@ class _Work:
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = 10 * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[state]", "expect=[]"]  # fmt: skip
+                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[state]",
+                "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip
         return pipeline.prepare(request)
@@ -235,6 +236,7 @@ def _table(rows: list[Row]) -> str:
         ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
         difference = "" if row.difference is None else f"{row.difference:.1e}"
         lines.append((row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
-                      f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}", ratio, difference))  # fmt: skip
+                      f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}", ratio,
+                      difference))  # fmt: skip
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
