@@ -67,7 +67,7 @@ def bench(
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
 ) -> int:
-    """Time a scene through run's own path, with writing every tenth step, beside MuJoCo or pinocchio if installed.
+    """Time a scene through run's own path, writing the joint state every tenth step, beside MuJoCo or pinocchio.
 
     Example: simcli bench --precision float32
     """
@@ -104,7 +104,7 @@ class _Work:
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = 10 * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[state]",
+                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
                 "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip

@@ -18,7 +18,8 @@ CONVENTIONS = (
     "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "
     "and the angular velocity, world frame"
 )
-CHANNELS = ("state", "energy", "reactions", "contacts", "body_qdd")
+CHANNELS = ("state", "joints", "bodies", "energy", "reactions", "contacts", "body_qdd")
+PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
 TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
 CODE_BYTES = 8
 STATUSES = ("running", "done", "stopped", "failed")
@@ -76,15 +77,15 @@ class Dataset:
 
 
 def _state() -> Iterable[Dataset]:
-    yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="state")
-    yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="state")
+    yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints")
+    yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
     yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
-                  "frame: what the step used", channel="state")  # fmt: skip
+                  "frame: what the step used", channel="joints")  # fmt: skip
     yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "joint efforts along the motion axes: drives, "
-                  "springs, damping, applied", channel="state")  # fmt: skip
-    yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="state")
+                  "springs, damping, applied", channel="joints")  # fmt: skip
+    yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
     yield Dataset("frames/body_qd", ("F", "W", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and "
-                  "angular velocity, world", channel="state")  # fmt: skip
+                  "angular velocity, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/body_qdd", ("F", "W", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass "
                   "and angular acceleration, world", channel="body_qdd")  # fmt: skip
     yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
@@ -163,8 +164,8 @@ def point_datasets(names: Sequence[str]) -> list[Dataset]:
     rows = []
     for name in names:
         base = f"frames/point/{name}"
-        rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="state"))
-        rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="state"))
+        rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="bodies"))
+        rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="bodies"))
     paths = {row.path for row in rows}
     for name in names:
         parts = f"frames/point/{name}".split("/")
@@ -221,9 +222,11 @@ def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
 
     A dataset of zero width (joint_q of a scene of fixed joints, multiplier without rows) is left out.
     """
-    wanted = {"always", *channels}
+    wanted = {"always"}
+    for channel in channels:
+        wanted |= {channel, *PARTS.get(channel, ())}
     rows = [row for row in CATALOGUE if row.channel in wanted]
-    if "state" in wanted:
+    if "bodies" in wanted:
         rows += point_datasets(axes.label["N"])
     return [row for row in rows if 0 not in axes.tail(row)]
 

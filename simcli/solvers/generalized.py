@@ -116,11 +116,12 @@ class GeneralizedSolver:
     def buffers(self, n_frames: int) -> dict:
         """Flat output buffers of a call with their numbers of columns, none for channels that are off."""
         model, channels = self.model, self.plan.channels
-        state, energy, reactions = ("state" in channels), ("energy" in channels), ("reactions" in channels)
+        joints, bodies = bool(channels & {"state", "joints"}), bool(channels & {"state", "bodies"})
+        energy, reactions = "energy" in channels, "reactions" in channels
         widths = {
-            "joint_q": state * model.n_q, "joint_qd": state * model.n_qd, "joint_qdd": state * model.n_qd,
-            "joint_effort": state * model.n_qd, "body_q": state * 7 * model.n_bodies,
-            "body_qd": state * 6 * model.n_bodies, "points": state * 6 * len(model.points.name),
+            "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
+            "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
+            "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
             "joint_wrench": reactions * 6 * model.n_joints, "energy": energy * len(ENERGY), "health": len(HEALTH),
         }
         padded = self.arena.n_blocks * self.device.lanes
@@ -136,16 +137,17 @@ class GeneralizedSolver:
         """HDF5 path to array (F, W, ...), of the channels that are on."""
         model, columns = self.model, {}
         lead = (n_frames, model.n_worlds)
-        if "state" in self.plan.channels:
+        if self.core.reports["joints"]:
             columns |= {f"frames/{name}": arrays[name] for name in ("joint_q", "joint_qd", "joint_qdd", "joint_effort")}
+        if self.core.reports["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
             for k, name in enumerate(model.points.name):
                 columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
-        if "reactions" in self.plan.channels:
+        if self.core.reports["reactions"]:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
-        if "energy" in self.plan.channels:
+        if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
         return columns
@@ -190,7 +192,8 @@ class Core:
         self.tables = Tables(model, arena)
         self.forces = Forces(model, self.tables, arena)
         self.state = TreeState(self.tables, arena, self.forces.has_external)
-        self.reports = {name: name in plan.channels for name in ("state", "energy", "reactions")}
+        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
+        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         stop = plan.stop_when
@@ -235,11 +238,12 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
             report(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
             poison = poison_of(c, w)
-            if ti.static(c.reports["state"]):
+            if ti.static(c.reports["joints"]):
                 unload(q, c.state.q, at * c.tables.n_q, w, c.tables.n_q, poison)
                 unload(qd, c.state.qd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
                 unload(qdd, c.state.qdd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
                 unload(effort, c.rows.effort, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+            if ti.static(c.reports["bodies"]):
                 unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
                 unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
                 unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
@@ -376,8 +380,9 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     Reads:  c
     Writes: c.rows
     """
-    if ti.static(c.reports["state"]):
+    if ti.static(c.reports["joints"]):
         report_efforts(c.tables, c.state, c.rows, w)
+    if ti.static(c.reports["bodies"]):
         report_bodies(c.tables, c.state, c.rows, w)
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

@@ -28,7 +28,7 @@ class RunPlan:
         dt: [s], step.
         steps_per_frame: steps between frames.
         n_frames: frames after frame 0.
-        channels: channel groups to fill, of "state", "energy", "reactions", "contacts".
+        channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions".
         stop_when: end condition of a world, or None.
     """
 

@@ -254,14 +254,16 @@ class RunSpec(Part):
     stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint_q, joint: pin, above: 3}")
 
 
-Channel = Literal["state", "energy", "contacts", "reactions"]
+Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions"]
 
 
 class OutputSpec(Part):
     """What is written."""
 
     every: PositiveTime | None = say(None, "Time between frames, a whole multiple of dt; default: about 0.01 s", "s", 0.01)
-    channels: tuple[Channel, ...] = say(("state", "energy"), "Groups of results", "", "[state, energy]")
+    channels: tuple[Channel, ...] = say(
+        ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
+    )
     select: tuple[Text, ...] | None = say(None, "Names or patterns of bodies and joints; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = say("float64", "Precision in the file", "", "float32")
 
