@@ -1,0 +1,132 @@
+"""kill -9 at random moments: the file opens, and every committed frame is the uninterrupted run's, bit for bit."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from support.many import run_many
+from support.process import environment, simcli
+from support.runs import SWING, committed, differing
+
+import simcli as package
+from simcli.errors import Exit, SimcliError
+
+KILLS = 20
+TRIES = 6
+N_FRAMES = 4000
+EARLIEST, LATEST = 0.1, 0.9  # parts of the frames that are committed at a kill
+POLL, GRACE = 0.01, 120.0  # [s] between looks at the file; until a child must have got somewhere
+RUN = ["--worlds", "3", "--vary", "joints.pin.q=linspace(1, 2)", "--set", f"run.duration={N_FRAMES / 10}", "-q",
+       "--set", "output.every=0.1"]  # fmt: skip
+
+# The command line as it is, but committing as often as its chunks allow: a run of this size commits twice otherwise.
+OFTEN = """
+import sys
+from simcli.records import writer
+writer.PATIENCE_S = 0.0
+from simcli.cli import main
+sys.argv[0] = "simcli"
+sys.exit(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scene") / "swing.yaml"
+    path.write_text(SWING)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(scene, tmp_path_factory):
+    """The uninterrupted run, by the plain command line."""
+    folder = tmp_path_factory.mktemp("whole")
+    done = simcli("run", scene, "-o", "whole.h5", *RUN, cwd=folder)
+    assert done.returncode == Exit.OK, done.stderr
+    rows = committed(folder / "whole.h5")
+    assert len(rows["frames/time"]) == N_FRAMES + 1
+    return rows
+
+
+def begin(scene, path, *more):
+    """Start the run of `whole` in a child that commits often."""
+    path.unlink(missing_ok=True)
+    words = ["run", str(scene), "-o", str(path), *RUN, *more]
+    return subprocess.Popen([sys.executable, "-c", OFTEN, *words], stderr=subprocess.PIPE, text=True, env=environment())
+
+
+def progress(path):
+    """Part of the frames that is committed, as a reader of the growing file sees it."""
+    try:
+        with package.open(path) as run:
+            return run.n_frames / (N_FRAMES + 1)
+    except (SimcliError, OSError):
+        return 0.0
+
+
+def wait_until(path, process, part):
+    """Wait until that part of the frames is committed; False if the run ended before."""
+    deadline = time.monotonic() + GRACE
+    while process.poll() is None and progress(path) < part:
+        if time.monotonic() > deadline:
+            process.kill()
+            pytest.fail(f"no progress: {process.communicate()}")
+        time.sleep(POLL)
+    return process.poll() is None
+
+
+def first_rows(whole, n):
+    """The uninterrupted run cut after n frames; it has no events."""
+    assert not len(whole["events/step"])
+    return {name: rows if name.startswith(("events/", "contacts/")) else rows[:n] for name, rows in whole.items()}
+
+
+def kill_one(scene, path, rng):
+    """Kill a run somewhere between EARLIEST and LATEST; again, if it was past that before it died."""
+    for _ in range(TRIES):
+        process = begin(scene, path)
+        if wait_until(path, process, rng.uniform(EARLIEST, LATEST)):
+            time.sleep(rng.uniform(0.0, 2 * POLL))
+        process.kill()
+        process.communicate()
+        if process.returncode == -signal.SIGKILL and EARLIEST <= progress(path) <= LATEST:
+            return path
+    return pytest.fail("the runs end before they can be killed")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kill -9")
+def test_killed_at_twenty_moments(scene, whole, tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        killed = list(pool.map(lambda k: kill_one(scene, tmp_path / f"{k}.h5", random.Random(k)), range(KILLS)))
+    for path in killed:
+        with package.open(path) as run:
+            assert run.status == "running"
+            n = run.n_frames
+            assert run.digest is not None
+            assert run.time[-1] == whole["frames/time"][n - 1]
+        assert not differing(committed(path), first_rows(whole, n))
+    assert len({progress(path) for path in killed}) > KILLS // 3, "always at the same moment"
+    results = run_many([[word, path] for path in killed for word in ("info", "check")], tmp_path)
+    assert {code for code, _ in results} == {Exit.OK}, results
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
+def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, code):
+    path = tmp_path / "a.h5"
+    process = begin(scene, path)
+    assert wait_until(path, process, EARLIEST)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=GRACE)
+    assert process.returncode == code, err
+    with package.open(path) as run:
+        assert run.status == "stopped"
+        n = run.n_frames
+    assert 0 < n < N_FRAMES
+    assert not differing(committed(path), first_rows(whole, n))
+    assert [code for code, _ in run_many([["info", path], ["check", path]], tmp_path)] == [Exit.OK, Exit.OK]
