@@ -226,7 +226,7 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
 
 
 @ti.kernel
-def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
+def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
                       qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
@@ -236,7 +236,7 @@ def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
             take(c, w, block, c.state.q, c.tables.n_q, q)
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
             take(c, w, block, c.state.qdd, c.tables.n_qd, qdd)
-            if has_force == 0:
+            if ti.static(not has_force):
                 place_and_demand(c.tables, c.state, w)
             else:
                 place_all(c.tables, c.state, w)
@@ -247,7 +247,7 @@ def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
 
 
 @ti.kernel
-def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: ti.types.ndarray(),
+def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template(), q: ti.types.ndarray(),
                       qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
@@ -258,7 +258,7 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.i32, q: 
             take(c, w, block, c.state.qd, c.tables.n_qd, qd)
             take(c, w, block, c.state.tau, c.tables.n_qd, effort)
             place_all(c.tables, c.state, w)
-            if has_force != 0:
+            if ti.static(has_force):
                 load_body_forces(c, w, block, force)
             for d in range(c.tables.n_qd):
                 c.state.diagonal.store(w, d, c.tables.arena.zero() + c.tables.armature.load(w, d))

@@ -8,7 +8,7 @@ import numpy as np
 
 from simcli.kernels.runtime import Arena
 from simcli.kernels.values import Mat3, Sym3, Vec3
-from simcli.model.tables import Model
+from simcli.model.tables import LinkKind, Model
 
 # How a link hands its articulated inertia to its parent (see dynamics.eliminate).
 CARRY, START, ADD = 0, 1, 2
@@ -29,8 +29,10 @@ class Tables:
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
         self.parent, self.kind = arena.ints(links.parent), arena.ints(links.kind)
-        self.has_helix, self.has_ball, self.has_free = (bool(np.any(links.kind == k)) for k in (1, 2, 3))
-        self.all_massive = bool(np.all(links.mass > 0))
+        self.has_helix, self.has_ball, self.has_free = (
+            bool(np.any(links.kind == kind)) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE))
+        helix = links.kind == LinkKind.HELIX
+        self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges
         self.link_q, self.link_qd, self.link_n_qd = (arena.ints(c) for c in (links.q_start, links.qd_start, links.n_qd))
         self.root, self.body, self.tip = arena.ints(links.root), arena.ints(links.body), arena.ints(links.tip)
         self.massive = arena.ints(np.any(links.mass > 0, axis=0))

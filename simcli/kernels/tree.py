@@ -108,7 +108,7 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
         v = still(zero)
     o = o + R * t.offset.load(w, i)
     R = R * t.rotation.load(w, i)
-    if ti.static(t.has_helix):
+    if ti.static(t.slides):
         if kind == HELIX:
             o = o + R.column(2) * (s.q.load(w, start) * t.advance.load(w, i))
     if ti.static(t.has_free):
@@ -121,12 +121,16 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     extra = Vec3(zero, zero, zero)
     if ti.static(t.has_helix):
         if kind == HELIX:
-            turn = t.turn.load(w, i)
+            q = s.q.load(w, start)
             axis = R.column(2)
-            column = Motion.of(o.cross(axis) * turn + axis * t.advance.load(w, i), axis * turn)
+            column = Motion.of(o.cross(axis), axis)
+            if ti.static(t.slides):
+                turn = t.turn.load(w, i)
+                column = Motion.of(o.cross(axis) * turn + axis * t.advance.load(w, i), axis * turn)
+                q = q * turn
             s.S.store(w, d, column)
             v_j = column * s.qd.load(w, d)
-            sine, cosine = sincos(s.q.load(w, start) * turn)
+            sine, cosine = sincos(q)
             R = turned_about_z(R, cosine, sine)
     if ti.static(t.has_ball):
         if kind == BALL:

@@ -61,6 +61,11 @@ class Mat3(Value):
         m = self.parts
         return Mat3(m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8])
 
+    def transposed_times(self, v: Vec3) -> Vec3:
+        """M^T v."""
+        m, (x, y, z) = self.parts, v.parts
+        return Vec3(*(m[k] * x + m[3 + k] * y + m[6 + k] * z for k in range(3)))
+
     def column(self, k: int) -> Vec3:
         """Column k."""
         return Vec3(*self.parts[k::3])
