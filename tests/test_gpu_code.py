@@ -1,0 +1,197 @@
+"""The scalar code and the memory layout of a GPU, run on the CPU and, where there is one, on a CUDA device."""
+
+import json
+import re
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.process import python, simcli
+from support.random_models import TREE_TYPES, random_mechanism
+from support.runs import MIXED, SWING
+from support.trials import run_trial
+
+from simcli.errors import DeviceError, Exit, UsageError
+from simcli.kernels.runtime import choose_arch, has_cuda_device, start_device
+from simcli.model.assemble import assemble
+from simcli.model.joints import CATALOGUE
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.integrators import STAGES
+
+AGREEMENT = 1e-10  # what the project promises between devices in float64, relative to the size of each quantity
+N_WORLDS = 5  # a full pack of lanes and a rest
+DT, STEPS_PER_FRAME, N_FRAMES = 1e-3, 10, 5
+needs_cuda = pytest.mark.skipif(not has_cuda_device(), reason="no CUDA device")
+OTHERS = ["like_gpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_cuda])]
+
+
+def started(name):
+    if name == "like_gpu":
+        return start_device("cpu", "float64", threads=1, like_gpu=True)
+    return start_device(name, "float64", threads=1)
+
+
+def forest_model():
+    """A tree of every kind of joint, other initial states in every world."""
+    rng = np.random.default_rng(5)
+    mechanism = random_mechanism(rng, 14, TREE_TYPES, floating=True, n_worlds=N_WORLDS, vary=("bodies",))
+    while {joint.kind for joint in mechanism.joints} < kinds():
+        mechanism = random_mechanism(rng, 14, TREE_TYPES, floating=True, n_worlds=N_WORLDS, vary=("bodies",))
+    return assemble(mechanism)
+
+
+def kinds():
+    return {CATALOGUE[name].kind for name in TREE_TYPES}
+
+
+def scene_model(tmp_path):
+    """A scene with every kind of force."""
+    from simcli.pipeline import Request, prepare
+
+    path = tmp_path / "mixed.yaml"
+    path.write_text(MIXED)
+    vary = ("batch.worlds=5", "batch.vary={params.k: {uniform: [20, 60]}, joints.rail.q: {uniform: [-0.2, 0.2]}}")
+    return prepare(Request(path, sets=vary)).model
+
+
+def solve(model, integrator, device):
+    """All columns of a short run."""
+    options = SimpleNamespace(integrator=integrator, max_velocity=1e6)
+    plan = RunPlan(DT, STEPS_PER_FRAME, N_FRAMES, frozenset(("state", "energy", "reactions")))
+    solver = SOLVERS["generalized"](model, options, plan, device)
+    first, rest = solver.initial(), solver.advance(N_FRAMES)
+    return {name: np.concatenate((first.columns[name], rest.columns[name])) for name in first.columns}
+
+
+def assert_agree(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        size = np.nanmax(np.abs(values), initial=1e-300)
+        assert np.array_equal(np.isnan(found[name]), np.isnan(values)), name
+        assert np.nanmax(np.abs(found[name] - values), initial=0.0) <= AGREEMENT * size, name
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("integrator", STAGES)
+def test_runs_agree_with_the_lane_code(integrator, other, tmp_path):
+    model = scene_model(tmp_path)
+    wanted = solve(model, integrator, started("cpu"))
+    assert (wanted["frames/joint_q"][0] != wanted["frames/joint_q"][-1]).any(axis=0).all()
+    device = started(other)
+    assert device.is_gpu
+    assert device.lanes == 1
+    assert_agree(solve(model, integrator, device), wanted)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_runs_of_every_kind_of_joint_agree(other):
+    model = forest_model()
+    wanted = solve(model, "semi_implicit", started("cpu"))
+    assert_agree(solve(model, "semi_implicit", started(other)), wanted)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_algorithms_agree_with_the_lane_code(other):
+    rng = np.random.default_rng(5)
+    mechanism = random_mechanism(rng, 14, TREE_TYPES, floating=True, n_worlds=N_WORLDS)
+    names = ("body_q", "body_qd", "rnea", "mass", "jacobian", "aba", "projected_q", "projected_qd")
+    both = []
+    for name in ("cpu", other):
+        trial = run_trial(np.random.default_rng(6), mechanism, started(name))
+        both.append({key: getattr(trial, key) for key in names})
+    assert_agree(both[1], both[0])
+
+
+@pytest.fixture
+def swing(tmp_path):
+    path = tmp_path / "swing.yaml"
+    path.write_text(SWING)
+    return path
+
+
+@pytest.mark.gpu
+@needs_cuda
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_cuda_runs_from_the_command_line(swing, tmp_path, precision):
+    done = simcli("run", swing, "--device", "cuda", "--precision", precision, "--worlds", 1000, "--json", cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    assert json.loads(done.stdout)["device"]["arch"] == "cuda"
+
+
+@pytest.mark.skipif(has_cuda_device(), reason="CUDA is here")
+def test_cuda_without_cuda_is_refused(swing, tmp_path):
+    done = simcli("run", swing, "--device", "cuda", "--json", cwd=tmp_path)
+    assert done.returncode == Exit.DEVICE
+    message = json.loads(done.stdout)["message"]
+    assert "`cuda` is not available" in message
+    assert "--device cpu" in message
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "outputs").exists()
+
+
+@pytest.mark.skipif(has_cuda_device(), reason="CUDA is here")
+def test_auto_without_cuda_says_that_it_took_the_cpu():
+    assert choose_arch("auto", "float64") == "cpu"
+
+
+def test_a_gpu_without_float64_is_refused_in_float64(swing, tmp_path):
+    done = simcli("run", swing, "--device", "vulkan", "--precision", "float64", "--json", cwd=tmp_path)
+    assert done.returncode == Exit.DEVICE
+    assert "vulkan" in json.loads(done.stdout)["message"]
+    assert not (tmp_path / "outputs").exists()
+
+
+@pytest.mark.parametrize("device", ["vulkan", "metal"])
+def test_float64_is_what_a_gpu_lacks(device, monkeypatch):
+    """Also where the device is there."""
+    from simcli.kernels import runtime
+
+    monkeypatch.setattr(runtime, "is_arch_supported", lambda arch: True)
+    with pytest.raises(DeviceError, match="has no float64"):
+        choose_arch(device, "float64")
+    assert choose_arch(device, "float32") == device
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UsageError, match="unknown device"):
+        choose_arch("abacus", "float64")
+    with pytest.raises(UsageError, match="unknown precision"):
+        start_device("cpu", "float16")
+
+
+def test_a_device_that_taichi_exchanges_is_refused(monkeypatch):
+    """Taichi falls back to the CPU with a log line; that must not pass for the device that was asked for."""
+    from simcli.kernels import runtime
+
+    monkeypatch.setattr(runtime, "choose_arch", lambda device, precision: "cuda")
+    if has_cuda_device():
+        pytest.skip("CUDA is here")
+    with pytest.raises(DeviceError):
+        start_device("cuda", "float64")
+
+
+ASSEMBLY = """
+from pathlib import Path
+from types import SimpleNamespace
+from simcli.kernels.runtime import start_device
+from simcli.pipeline import Request, prepare
+from simcli.solvers import SOLVERS, RunPlan
+device = start_device("cpu", PRECISION, threads=1, offline_cache=False, print_kernel_asm=True)
+model = prepare(Request(Path("swing.yaml"))).model
+options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e6)
+plan = RunPlan(1e-3, 10, 5, frozenset(("state",)))
+SOLVERS["generalized"](model, options, plan, device).initial()
+"""
+ARITHMETIC = re.compile(r"^\s*v?(?:mul|add|sub|div|fn?m(?:add|sub)\d*)([ps])([sd])\s", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("precision", "letter"), [("float64", "d"), ("float32", "s")])
+def test_the_lane_code_is_packed_arithmetic(swing, tmp_path, precision, letter):
+    """A pack that falls apart into scalars costs the whole advantage of lanes, silently."""
+    python(ASSEMBLY.replace("PRECISION", repr(precision)), cwd=tmp_path)
+    largest = max(tmp_path.rglob("*.s"), key=lambda path: path.stat().st_size)
+    count = Counter(ARITHMETIC.findall(largest.read_text()))
+    packed, scalar = count["p", letter], count["s", letter]
+    assert packed > 200, count
+    assert packed > 5 * scalar, count
