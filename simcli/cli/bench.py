@@ -62,7 +62,7 @@ def bench(
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
-    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run [s].")] = 1.0,
+    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run [s].")] = 4.0,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each engine, in turn.")] = 3,
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
@@ -105,7 +105,7 @@ class _Work:
         every = 10 * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
                 f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
-                "expect=[]"]  # fmt: skip
+                f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip
         return pipeline.prepare(request)

@@ -7,6 +7,7 @@ the last index, so that neighbouring threads read neighbouring numbers.
 """
 
 import contextlib
+import gc
 import os
 import sys
 import warnings
@@ -84,7 +85,7 @@ class Device:
         """Memory that a kernel fills and the host reads with `fetch`."""
         dtype = np.dtype(dtype or self.dtype)
         if not self.is_gpu:
-            return np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
+            return np.empty(shape, dtype)
         return ti.ndarray(ti.f64 if dtype == np.float64 else ti.f32 if dtype == np.float32 else ti.i32, shape)
 
     def fetch(self, buffer) -> np.ndarray:
@@ -175,6 +176,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+    gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     with stdout_silenced(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
