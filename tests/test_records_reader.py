@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import basic_indices
 from support.tiny_model import frames, tiny_model
 
 import simcli
-from simcli.errors import Exit, FileError
+from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.integrity import info, verify
-from simcli.records.layout import CHANNELS, axes_of, datasets
+from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
 from simcli.records.named import UnknownNameError
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
@@ -121,7 +121,7 @@ def test_the_rest_of_the_file(run):
     assert run.provenance.argv == ("run", "ü")
     assert run.scene_source == SOURCES[0][1]
     assert np.array_equal(run.model["body_mass"], MODEL.bodies.mass)
-    assert set(run.channels) == set(CHANNELS)
+    assert set(run.channels) == set(CHANNELS) - set(PARTS)
     assert {key: len(value) for key, value in run.contacts(3, 1).items()} == dict.fromkeys(
         ("shape_a", "shape_b", "point", "normal", "gap", "force"), 0)  # fmt: skip
     for part in ("40 frames", "worlds 3", "done"):
@@ -206,7 +206,7 @@ def killed_file(path):
 import os
 from support.tiny_model import frames, tiny_model
 from simcli.records import writer
-from simcli.records.layout import CHANNELS, axes_of, datasets
+from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
 from simcli.records.provenance import collect
 writer.PATIENCE_S = 0.0
 model = tiny_model(); rows = datasets(model, CHANNELS)
@@ -281,3 +281,17 @@ def test_repair_refuses_foreign_files(tmp_path):
     (tmp_path / "a.h5").write_text("hello")
     with pytest.raises(FileError, match="not an HDF5 file"):
         repair(tmp_path / "a.h5")
+
+
+def test_a_closed_file_is_called_closed(path):
+    run = simcli.open(path)
+    column, joint, time = run.body(run.bodies[0]).position, run.joint(run.joints[0]), run.time
+    run.close()
+    run.close()
+    asked = (lambda: run.status, lambda: run.model, lambda: run.channels, lambda: run.events, lambda: run.step,
+             lambda: run.energy.drift, lambda: joint.q, lambda: column[0], lambda: column.mean())  # fmt: skip
+    for ask in asked:
+        with pytest.raises(UsageError, match="is closed"):
+            ask()
+    assert len(run.time) == len(time)
+    assert "closed" in repr(run)

@@ -18,11 +18,11 @@ from simcli.records.guard import open_checked, reading
 from simcli.records.layout import CATALOGUE
 from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.provenance import Provenance, read_provenance
-from simcli.records.series import Column
+from simcli.records.series import Column, closed
 
 
 class Trajectory:
-    """A file of one run. Holds what was committed when it was opened, or at the last `refresh`.
+    """A file of one run. Holds what was committed when it was opened.
 
     Attributes:
         path: of the file.
@@ -34,7 +34,7 @@ class Trajectory:
 
     def __init__(self, path: str | os.PathLike):
         self.path = os.fspath(path)
-        self._file, self._axes = open_checked(path)
+        self._handle, self._axes = open_checked(path)
         self.n_worlds = self._axes.n_worlds
         self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
         self.n_frames = int(self._file["run/n_committed"][()])
@@ -47,7 +47,7 @@ class Trajectory:
         self.close()
 
     def __repr__(self) -> str:
-        if not self._file:
+        if not self._handle:
             return f"<closed trajectory {self.path}>"
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if self.n_frames else "no frame yet"
         return (f"<trajectory {self.path}: {self.n_frames} frames, {span}, worlds {self.n_worlds}, "
@@ -55,7 +55,13 @@ class Trajectory:
 
     def close(self) -> None:
         """Close the file. Columns of it can no longer be read."""
-        self._file.close()
+        self._handle.close()
+
+    @property
+    def _file(self) -> h5py.File:
+        if not self._handle:
+            raise closed(self.path)
+        return self._handle
 
     @property
     def status(self) -> str:

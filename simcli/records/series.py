@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from simcli.errors import UsageError
 from simcli.records.guard import reading
 
 
@@ -76,8 +77,15 @@ class Column(NDArrayOperatorsMixin):
         return getattr(self[...], name)
 
     def _read(self, lead: tuple[slice, ...]) -> np.ndarray:
+        if not self._dataset:
+            raise closed(self._source)
         with reading(f"{self._source}: /{self.name}, frames {lead[0].start} to {lead[0].stop - 1}"):
             return self._dataset[(*lead, *self._where)]
+
+
+def closed(path: str) -> UsageError:
+    """The error for a question to a file that was closed."""
+    return UsageError(f"{path}: is closed; read it before `close()`, or inside the `with` block")
 
 
 def _split(part: object, length: int) -> tuple[slice, object]:
