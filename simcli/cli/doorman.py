@@ -74,6 +74,8 @@ def _expected(error: SimcliError, as_json: bool) -> int:
 def _usage(error: Exception, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "simcli")
+    if not error.format_message() and not as_json:
+        return Exit.USAGE  # no arguments at all: the help was printed
     return _fail(f"{error.format_message()}\n  try: {command} --help", Exit.USAGE, as_json)
 
 
@@ -123,5 +125,3 @@ def _pipe_closed() -> int:
     """`simcli ... | head`: point stdout at nothing so that the interpreter's own flush is silent."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return Exit.OK
-
-

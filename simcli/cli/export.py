@@ -17,7 +17,7 @@ def export(
     world: WorldList = None,
     every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Every N-th frame.")] = 1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV file to write.", show_default="stdout")
+        Path | None, typer.Option("--output", "-o", help="CSV file to write, - for stdout.", show_default="stdout")
     ] = None,
     json: JsonFlag = False,
 ) -> int:
@@ -33,6 +33,7 @@ def export(
     with open_trajectory(file) as trajectory:
         names = split_words(channel) or default_columns(trajectory)
         channels = read_channels(trajectory, names, parse_worlds(world), every)
+    output = None if output == Path("-") else output
     if output is None and not json:
         text = io.StringIO(newline="")
         write_csv(channels, text)

@@ -37,6 +37,8 @@ def estimate_text(estimate: dict[str, Any]) -> str:
 def outcome_text(outcome, verbose: int = 0) -> str:
     """The closing words of a run."""
     head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
+    if outcome.status == "done" and outcome.failures and len(outcome.failures) == outcome.n_worlds:
+        head = "failed"
     good = outcome.status == "done" and not outcome.failures
     head = console.paint(head, "good" if good else "warn")
     lines = [
@@ -89,7 +91,8 @@ def _failures(failures: list, limit: int) -> list[str]:
     if not failures:
         return []
     rows = [(f.world, f.step, f"{f.time:g}", f.body or f.joint or "-", f.code, f.text) for f in failures[:limit]]
-    lines = [console.paint(f"  {plural(len(failures), 'world')} failed", "bad") + " and stand frozen:"]
+    lines = [console.paint(f"  {plural(len(failures), 'world')} failed", "bad")
+             + f" and {'stands' if len(failures) == 1 else 'stand'} frozen:"]  # fmt: skip
     lines.append(console.table(rows, ("world", "step", "time", "body", "code", "reason"), indent="    "))
     if len(failures) > limit:
         lines.append(f"    and {len(failures) - limit} more: simcli info on the file lists them, -v shows all")

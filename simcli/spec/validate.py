@@ -110,7 +110,7 @@ def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
         name, words = _BOUNDS[kind]
         return (
             "SC231",
-            f"`{_key_of(path)}` is {spell(value)}, but must be {words} {context[name]:g}",
+            f"`{_key_of(path)}` is {spell(value)}, but must be {words} {context[name]:.15g}",
             "change the value",
         )
     if kind == "finite_number":
