@@ -55,7 +55,7 @@ class GeneralizedSolver:
 
     def frame_bytes(self) -> int:
         """Bytes of one frame of all worlds."""
-        return sum(n for _, n in self.buffers(1).values()) * self.arena.n_blocks * self.device.lanes * self.device.dtype.itemsize
+        return sum(self.widths().values()) * self.arena.n_blocks * self.device.lanes * self.device.dtype.itemsize
 
     def initial(self) -> FrameBlock:
         """Frame 0: the initial state with its accelerations, efforts and reactions."""
@@ -83,24 +83,27 @@ class GeneralizedSolver:
         events = self.new_events(arrays["health"][-1], before)
         return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
 
+    def widths(self) -> dict[str, int]:
+        """Columns of each output buffer, none for channels that are off."""
+        model, reports = self.model, self.core.reports
+        joints, bodies = reports["joints"], reports["bodies"]
+        return {
+            "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
+            "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
+            "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
+            "joint_wrench": reports["reactions"] * 6 * model.n_joints, "energy": reports["energy"] * len(ENERGY),
+            "health": len(HEALTH),
+        }  # fmt: skip
+
     def buffers(self, n_frames: int) -> dict:
-        """Flat output buffers of a call with their numbers of columns, none for channels that are off.
+        """Flat output buffers of a call, with their numbers of columns.
 
         Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
         """
         if n_frames in self.kept:
             return self.kept[n_frames]
-        model, channels = self.model, self.plan.channels
-        joints, bodies = bool(channels & {"state", "joints"}), bool(channels & {"state", "bodies"})
-        energy, reactions = "energy" in channels, "reactions" in channels
-        widths = {
-            "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
-            "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
-            "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
-            "joint_wrench": reactions * 6 * model.n_joints, "energy": energy * len(ENERGY), "health": len(HEALTH),
-        }
-        padded = self.arena.n_blocks * self.device.lanes
-        buffers = {name: (self.device.buffer((n_frames * padded * n or 1,)), n) for name, n in widths.items()}
+        rows = n_frames * self.arena.n_blocks * self.device.lanes
+        buffers = {name: (self.device.buffer((max(rows * n, 1),)), n) for name, n in self.widths().items()}
         if self.device.is_gpu:
             self.kept = {n_frames: buffers}
         return buffers
