@@ -262,6 +262,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     from simcli.solvers import SOLVERS, RunPlan
 
     claim_output(job.output, job.request.force)
+    claim_space(job)
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model))
@@ -391,6 +392,22 @@ def claim_output(path: Path, force: bool) -> None:
         raise OutputError(f"{path}: exists and is no HDF5 file, so it will not be replaced; choose another -o")
     if not force:
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+
+
+def claim_space(job: Job) -> None:
+    """Refuse to start a run whose file will not fit, unless `force` is given.
+
+    Raises:
+        OutputError: with what is needed and what is free.
+    """
+    from simcli.analysis.estimate import estimate, free_bytes
+
+    needed = estimate(job.spec, job.model, job.schedule, job.channels)["file_bytes"]
+    free = free_bytes(job.output)
+    if needed > free and not job.request.force:
+        sizes = f"needs about {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free there"
+        way_out = "take fewer worlds or frames (output.every, output.channels), or --force to start all the same"
+        raise OutputError(f"{job.output}: {sizes}; {way_out}")
 
 
 def _provenance(job: Job, device):

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -279,3 +280,17 @@ def test_every_template_runs_to_its_expectations(command):
         assert command("new", name, "--template", name).returncode == Exit.OK
         done = command("run", f"{name}.yaml", "-q", "--json", "--duration", "1")
         assert done.returncode == Exit.OK, done.stderr + done.stdout
+
+
+def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatch):
+    from simcli import pipeline
+    from simcli.analysis import estimate
+    from simcli.errors import OutputError
+
+    scene = tmp_path / "swing.yaml"
+    scene.write_text((Path(pipeline.__file__).parent / "docs/templates/pendulum.yaml").read_text())
+    job = pipeline.prepare(pipeline.Request(scene, tmp_path / "out.h5"))
+    pipeline.claim_space(job)
+    monkeypatch.setattr(estimate, "free_bytes", lambda path: 1000)
+    with pytest.raises(OutputError, match="are free there"):
+        pipeline.claim_space(job)

@@ -1,5 +1,7 @@
 """What a run will take, before it starts: counts, size of the file, memory."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 from simcli.model.tables import Model
@@ -42,6 +44,14 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,
         "memory_bytes": PROCESS_BYTES + min(per_frame * n_frames, BACKLOG_BYTES) + STATE_COPIES * per_frame,
     }
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes that are free where a file will be made."""
+    folder = path.absolute().parent
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
 
 
 def table_bytes(model: Model) -> int:

@@ -53,7 +53,8 @@ class Verdict:
         more = f" (+{len(self.failed_worlds) - 1})" if len(self.failed_worlds) > 1 else ""
         time = f"{self.time:g}" if math.isfinite(self.time) else "-"
         got = self.reason or (f"{self.got:.10g}" if self.component is None else f"[{self.component}] {self.got:.10g}")
-        off = f"{self.difference:.3g}" if math.isfinite(self.difference) else "-"
+        is_margin = self.passed and self.difference < 0  # an inequality that holds is off by nothing
+        off = f"{self.difference:.3g}" if math.isfinite(self.difference) and not is_margin else "-"
         return mark, self.text, f"{self.world}{more}", time, self.expected, got, off
 
     def as_dict(self) -> dict:

@@ -11,7 +11,7 @@ from simcli.cli.options import JsonFlag
 from simcli.errors import Exit
 
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
-OPTIONAL = {"matplotlib": "plot", "mujoco": "import", "distributed": "cluster"}
+OPTIONAL = {"matplotlib": "plot", "mujoco": "import", "pin": "test", "distributed": "cluster"}
 OLDEST, NEWEST = (3, 11), (3, 13)
 SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
 

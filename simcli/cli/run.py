@@ -143,11 +143,12 @@ def vary_override(text: str) -> str:
 
 def _dry_run(request, as_json: bool) -> int:
     from simcli import pipeline
-    from simcli.analysis.estimate import estimate
+    from simcli.analysis.estimate import estimate, free_bytes
     from simcli.cli import summary
 
     job = pipeline.prepare(request)
-    found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output}
+    found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
+             "free_bytes": free_bytes(job.output)}  # fmt: skip
     if as_json:
         console.emit("run.estimate", found)
     else:
