@@ -226,7 +226,7 @@ def test_no_terminal_no_escape_codes(scene, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_second_signal_ends_at_once_and_the_file_opens(scene, tmp_path):
-    process = start("run", scene, "-o", "a.h5", "--set", LONG, "--worlds", "20000", cwd=tmp_path)
+    process = start("run", scene, "-o", "a.h5", "--set", LONG, "--worlds", "20000", "--force", cwd=tmp_path)
     wait_for_frames(tmp_path / "a.h5", process, count=1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
