@@ -158,6 +158,7 @@ class _Work:
             compiling = time.perf_counter() - start
         ours, theirs, peer = [], [], None
         for _ in range(self.repeat):
+            algorithms.inverse_dynamics(q, qd, qdd)  # wakes the threads, as the peer's first call does
             start = time.perf_counter()
             efforts = algorithms.inverse_dynamics(q, qd, qdd)
             ours.append(time.perf_counter() - start)
