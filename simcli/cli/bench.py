@@ -16,7 +16,6 @@ from simcli.errors import Exit, UsageError
 
 CHAINS = (2, 7, 20)  # hinges of the built-in chains
 CHAIN_STEP = 0.5  # [m] between hinges
-STATES = 1 << 16  # states of an inverse-dynamics benchmark without --worlds
 
 
 class Task(StrEnum):

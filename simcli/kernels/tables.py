@@ -34,7 +34,7 @@ class Tables:
         helix = links.kind == LinkKind.HELIX
         self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges
         self.link_q, self.link_qd, self.link_n_qd = (arena.ints(c) for c in (links.q_start, links.qd_start, links.n_qd))
-        self.root, self.body, self.tip = arena.ints(links.root), arena.ints(links.body), arena.ints(links.tip)
+        self.root, self.tip = arena.ints(links.root), arena.ints(links.tip)
         self.massive = arena.ints(np.any(links.mass > 0, axis=0))
         route, continues, gathers = handover(links.parent)
         self.route, self.continues, self.gathers = arena.ints(route), arena.ints(continues), arena.ints(gathers)
@@ -47,7 +47,6 @@ class Tables:
         self.body_offset = self.column(links.body_offset, Vec3)
         self.gravity = self.column(model.gravity[:, None, :], Vec3)
         self.armature, self.damping = self.column(dofs.armature), self.column(dofs.damping)
-        self.joint_f = self.column(model.joint_f)
         self.n_joints, self.n_points = model.n_joints, len(model.points.name)
         self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model, arena)
         self.anchor = self.column(anchor, Vec3)
