@@ -11,6 +11,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     solvers/     time stepping (Taichi)
     records/     numbers to disk and back (HDF5)
     analysis/    meaning of the result: expectations, plots, exports
+    job.py       what a run is asked for, and what it comes to
     pipeline.py  one run as a paragraph
     cli/         Typer commands; the only room that prints or exits
     docs/        reference pages, made from the code where they can be
@@ -22,15 +23,56 @@ __version__ = "0.1.0"
 
 
 def open(path, **options):
-    """Open a simcli HDF5 file as a `Trajectory`, by name: `open("out.h5").joint("elbow").q`.
+    """Open a simcli HDF5 file by name.
+
+    A run opens as a `Trajectory`, as in `open("out.h5").joint("elbow").q`; a result of `fk`, `ik`, `id`, `mass-matrix` or
+    `jacobian` as `Results`, as in `open("efforts.h5")["joint_effort"]`.
 
     Args:
-        path: an HDF5 file written by `simcli run`, finished, running or killed.
-        **options: passed to `simcli.records.reader.open_trajectory`.
+        path: an HDF5 file written by simcli; of a run also an unfinished one.
+        **options: passed to `simcli.records.result_reader.open_any`.
 
     Raises:
         FileError: the file is not ours, damaged or hostile.
     """
-    from simcli.records.reader import open_trajectory
+    from simcli.records.result_reader import open_any
 
-    return open_trajectory(path, **options)
+    return open_any(path, **options)
+
+
+def load(path, sets=()):
+    """Read a scene into numbers: its model, of all worlds of its batch, and its initial state.
+
+    Args:
+        path: scene file.
+        sets: overrides as on the command line, `["batch.worlds=64", "joints.pin.q=0.5"]`.
+
+    Returns:
+        `Model` and `State`: what `ArticulationView`, `eval_fk` and `eval_ik` work on.
+
+    Raises:
+        SceneError: the scene or an override is invalid, or its solver does not honour a part of it.
+    """
+    from simcli.model.state import State
+    from simcli.pipeline import build_model, read_scene
+
+    model = build_model(*read_scene(path, tuple(sets)), world=None)
+    return model, State.of(model)
+
+
+_LATE = {
+    "ArticulationView": "simcli.analysis.articulation_view",
+    "State": "simcli.model.state",
+    "eval_fk": "simcli.analysis.evaluate",
+    "eval_ik": "simcli.analysis.evaluate",
+    "state_at": "simcli.analysis.evaluate",
+}
+
+
+def __getattr__(name):
+    """What is imported when it is first asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATE[name]), name)

@@ -25,7 +25,8 @@ class Where:
     """A place in a scene file.
 
     Attributes:
-        file: path as the user gave it; "--set" for a command-line override.
+        file: path as the user gave it; for a value of the command line its option, as "--set" or "--dt". Then the line
+            counts the uses of the option, and the columns are those of the text after it.
         line: 1-based line, 0 if there is none.
         column: 1-based column.
         length: number of characters to underline.

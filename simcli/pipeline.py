@@ -5,200 +5,26 @@ Never found here: physics, printing, signals. Who watches a run gives a function
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcli.errors import OutputError, SceneError, UsageError
-from simcli.model.snapshot import FrameBlock, Status
+from simcli.errors import Fault, OutputError, SceneError, UsageError
+from simcli.job import Failure, Job, Outcome, Request, Schedule, Tick, Watch, keep_going
+from simcli.model.snapshot import Event, FrameBlock, Status
 
 if TYPE_CHECKING:
     from simcli.analysis.expectations import Verdict
+    from simcli.model.phases import Phase
     from simcli.model.tables import Model
     from simcli.spec import Document, SceneSpec
+    from simcli.spec.overrides import Override
 
-HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 ERROR = 2  # severity of an event that is a failure
+LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to run.
-
-    Attributes:
-        scene: path of the scene file.
-        output: path of the HDF5 file; None for outputs/NAME.h5.
-        sets: overrides of the document, as `solver.dt=1e-4`.
-        device: auto, cpu, cuda, vulkan or metal.
-        threads: CPU threads, None for all.
-        world: replay this world of the batch alone; None runs all.
-        force: replace an existing output.
-        argv: command line, recorded with the result.
-    """
-
-    scene: Path
-    output: Path | None = None
-    sets: tuple[str, ...] = ()
-    device: str = "auto"
-    threads: int | None = None
-    world: int | None = None
-    force: bool = False
-    argv: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When frames are taken.
-
-    Attributes:
-        dt: [s], step.
-        steps_per_frame: steps between two frames.
-        n_frames: frames after frame 0.
-    """
-
-    dt: float
-    steps_per_frame: int
-    n_frames: int
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of a whole run."""
-        return self.n_frames * self.steps_per_frame
-
-
-@dataclass(frozen=True)
-class Job:
-    """A request that has been read, checked and turned into numbers; nothing has touched a device yet.
-
-    Attributes:
-        request: what was asked for.
-        document: the scene's text with its marks.
-        spec: its meaning.
-        model: its numbers, W worlds (one if a world is replayed).
-        schedule: steps and frames.
-        channels: groups of /frames and their like that will be written.
-        output: path of the file to write.
-        started: [s], clock at the start of reading.
-    """
-
-    request: Request
-    document: "Document"
-    spec: "SceneSpec"
-    model: "Model"
-    schedule: Schedule
-    channels: frozenset[str]
-    output: Path
-    started: float
-
-
-@dataclass(frozen=True)
-class Tick:
-    """Where a run stands.
-
-    Attributes:
-        stage: compiling, stepping.
-        frames: frames computed, frame 0 not counted.
-        n_frames: frames in all.
-        time: [s], simulated.
-        steps: world-steps done.
-        rate: [1/s], world-steps per second of stepping and writing, 0 before the first block.
-        n_bytes: size of the file so far.
-    """
-
-    stage: str
-    frames: int
-    n_frames: int
-    time: float
-    steps: int
-    rate: float
-    n_bytes: int
-
-    @property
-    def fraction(self) -> float:
-        """Part of the frames that is done."""
-        return self.frames / self.n_frames if self.n_frames else 1.0
-
-    @property
-    def seconds_left(self) -> float:
-        """[s], NaN before there is a rate."""
-        if not self.rate or not self.frames:
-            return float("nan")
-        return self.steps / self.frames * (self.n_frames - self.frames) / self.rate
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A world that failed.
-
-    Attributes:
-        world: its number in the batch.
-        step: step count at the failure.
-        time: [s].
-        code: fault code, as SC601.
-        body: name of the body, "" if none is to blame.
-        joint: name of the joint, likewise.
-        text: reason, one line.
-    """
-
-    world: int
-    step: int
-    time: float
-    code: str
-    body: str
-    joint: str
-    text: str
-
-
-@dataclass
-class Outcome:
-    """What a run came to.
-
-    Attributes:
-        output: the HDF5 file.
-        status: done, stopped (asked to) or failed (on_failure: stop).
-        n_worlds: worlds run.
-        n_steps: steps of each world.
-        n_frames: frames written, frame 0 counted.
-        wall: [s], whole run, reading included.
-        compile: [s], compiling kernels.
-        stepping: [s], stepping and writing, compiling left out.
-        device: what it ran on.
-        failures: worlds that failed, in order.
-        n_stopped: worlds that met run.stop_when.
-        verdicts: the expectations, one by one.
-        n_bytes: size of the file.
-    """
-
-    output: Path
-    status: str = "done"
-    n_worlds: int = 0
-    n_steps: int = 0
-    n_frames: int = 0
-    wall: float = 0.0
-    compile: float = 0.0
-    stepping: float = 0.0
-    device: dict[str, Any] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
-    n_stopped: int = 0
-    verdicts: "list[Verdict]" = field(default_factory=list)
-    n_bytes: int = 0
-
-    @property
-    def rate(self) -> float:
-        """[1/s], world-steps per second of stepping and writing."""
-        return self.n_worlds * self.n_steps / self.stepping if self.stepping > 0 else 0.0
-
-
-Watch = Callable[[Tick], bool]
-
-
-def keep_going(tick: Tick) -> bool:
-    """Watch nothing, stop never."""
-    return True
-
-
-def read_scene(path: Path, sets: Sequence[str] = ()) -> "tuple[Document, SceneSpec]":
+def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Document, SceneSpec]":
     """Read a scene with overrides and give it its meaning.
 
     Raises:
@@ -211,15 +37,24 @@ def read_scene(path: Path, sets: Sequence[str] = ()) -> "tuple[Document, SceneSp
 
 
 def build_model(document: "Document", spec: "SceneSpec", world: int | None = 0) -> "Model":
-    """Turn a scene into numbers: all worlds of its batch for None, else one of them alone.
+    """Turn a scene into numbers as they are at the start: all worlds of its batch for None, else one of them alone.
 
     Raises:
-        SceneError: the scene makes no mechanism.
+        SceneError: the scene makes no mechanism, at the start or after an event.
     """
-    from simcli.model import build_worlds
+    return build_run(document, spec, world)[0].model
+
+
+def build_run(document: "Document", spec: "SceneSpec", world: int | None = 0) -> "list[Phase]":
+    """Turn a scene into numbers, the stretch before the first event and those after each; else as `build_model`.
+
+    Raises:
+        SceneError: the scene makes no mechanism, at the start or after an event.
+    """
+    from simcli.model.phases import build_phases
 
     try:
-        return build_worlds(document, spec, world)
+        return build_phases(document, spec, world)
     except SceneError as error:
         error.document = document  # for the snippets
         raise
@@ -239,10 +74,11 @@ def prepare(request: Request) -> Job:
     document, spec = read_scene(request.scene, request.sets)
     if request.world is not None and request.world >= n_worlds(spec):
         raise UsageError(f"--world {request.world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
-    model = build_model(document, spec, request.world)
+    phases = build_run(document, spec, request.world)
+    model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = request.output or default_output(spec.name, request.world)
-    return Job(request, document, spec, model, schedule_of(spec), channels, output, started)
+    return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
 
 
 def execute(job: Job, watch: Watch = keep_going) -> Outcome:
@@ -253,30 +89,49 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         watch: sees every Tick; its False stops the run at the next block, with a file that opens.
 
     Raises:
-        OutputError: the output exists, or cannot be written.
+        OutputError: the output exists, cannot be written, or was made in other circumstances.
+        FileError: the output that should go on is damaged.
         DeviceError: the device is missing.
     """
     from simcli.kernels.runtime import start_device
+    from simcli.records import checkpoint, continuation
     from simcli.records.select import selection
     from simcli.records.writer import Recorder
     from simcli.solvers import SOLVERS, RunPlan
 
-    claim_output(job.output, job.request.force)
+    goes_on = job.request.resume and job.output.exists()
+    if goes_on and continuation.is_finished(job.output, job.resolved):
+        return _finished(job)
+    if not goes_on:
+        continuation.claim_output(job.output, job.request.force)
     claim_space(job)
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
+    facts = _circumstances(job, device)
+    continues = continuation.find(job.output, facts) if goes_on else None
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model))
-    solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device)
+    solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
+    clock = time.perf_counter()
+    watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))
+    first = _begin(job, solver, continues, outcome)
     recorder = Recorder(
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
-        dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select or ()),
+        dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),
+        row_label=solver.row_label, continues=continues,
     )  # fmt: skip
-    clock = time.perf_counter()
+    if continues is None:
+        checkpoint.clear(job.output)
+    facts["uuid"] = recorder.uuid
+    keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
     with recorder:
-        _step_all(job, solver, recorder, watch, outcome)
+        _step_all(job, solver, first, recorder, keeper, watch, outcome)
         recorder.close(outcome.status)
-    outcome.compile = solver.compile_seconds
+    keeper.write(recorder.n_committed)
+    outcome.problem = keeper.problem
+    if outcome.status != "stopped":
+        checkpoint.clear(job.output)
+    outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
     outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
     outcome.n_bytes = job.output.stat().st_size
@@ -286,7 +141,53 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     return outcome
 
 
-def _step_all(job: Job, solver, recorder, watch: Watch, outcome: Outcome) -> None:
+def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
+    """Frame 0; or, of a run that goes on, its state and what is known of it."""
+    if continues is None:
+        first = solver.initial()
+        refuse_unassembled(job, first)
+        return first
+    solver.restore(continues.checkpoint.arrays, continues.checkpoint.n_steps)
+    outcome.n_frames = outcome.first_frame = continues.n_frames
+    outcome.n_steps = outcome.first_step = continues.checkpoint.n_steps
+    outcome.n_events, outcome.failures = len(continues.events), _failures(continues.events, job)
+    return None
+
+
+def _finished(job: Job) -> Outcome:
+    """The outcome of a run that had ended before; its expectations are judged again."""
+    from simcli.records.reader import open_trajectory
+
+    with open_trajectory(job.output) as run:
+        outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
+        outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
+        outcome.failures = _failures(run.events, job)
+        outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
+        outcome.n_stopped = int((run.diag.status[-1] == Status.STOPPED).sum())
+    outcome.n_bytes = job.output.stat().st_size
+    if outcome.status == "done" and job.spec.expect:
+        outcome.verdicts = _judge(job)
+    outcome.wall = time.perf_counter() - job.started
+    return outcome
+
+
+def refuse_unassembled(job: Job, first: FrameBlock) -> None:
+    """Call a scene invalid that no world can assemble, before a file is made.
+
+    Raises:
+        SceneError: at the joint that stays open.
+    """
+    open_loops = [event for event in first.events if event.code == "SC605"]
+    if open_loops and len(open_loops) == job.model.n_worlds:
+        event = open_loops[0]
+        path = f"joints.{job.model.joints.name[event.joint]}"
+        hint = "give fewer initial values, or check the lengths of the loop"
+        error = SceneError([Fault(event.code, event.text, job.document.where(path), hint)])
+        error.document = job.document
+        raise error
+
+
+def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome) -> None:
     """Advance block by block until the end, a failure that stops, or a watcher that has seen enough."""
     schedule, n_worlds = job.schedule, job.model.n_worlds
     stop_at_failure = job.spec.run.on_failure == "stop"
@@ -296,30 +197,42 @@ def _step_all(job: Job, solver, recorder, watch: Watch, outcome: Outcome) -> Non
         recorder.put(block)
         outcome.n_frames += len(block.step)
         outcome.n_steps = int(block.step[-1])
-        outcome.failures += _failures(block, job)
-        stepping = time.perf_counter() - clock - solver.compile_seconds
+        outcome.failures += _failures(block.events, job)
+        outcome.n_events += len(block.events)
+        keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
+        stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
-        rate = steps / stepping if stepping > 0 else 0.0
+        rate = (outcome.n_steps - outcome.first_step) * n_worlds / stepping if stepping > 0 else 0.0
         now = Tick("stepping", outcome.n_frames - 1, schedule.n_frames, outcome.n_steps * schedule.dt, steps, rate,
                    _size(job.output))  # fmt: skip
         return watch(now)
 
-    watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))
-    going = record(solver.initial())
+    def step_on(limit: int) -> bool:
+        left = schedule.n_frames + 1 - outcome.n_frames
+        return record(solver.advance(min(solver.suggest_frames(), recorder.frames_wanted, left, limit)))
+
+    going = first is None or record(first)
     while going and outcome.n_frames <= schedule.n_frames:
         if stop_at_failure and outcome.failures:
             outcome.status = "failed"
             return
-        left = schedule.n_frames + 1 - outcome.n_frames
-        going = record(solver.advance(min(solver.suggest_frames(), recorder.frames_wanted, left)))
+        going = step_on(keeper.frames_to_grain(outcome.n_frames) if keeper.is_due else schedule.n_frames)
     if stop_at_failure and outcome.failures:
         outcome.status = "failed"
     elif outcome.n_frames <= schedule.n_frames:
-        outcome.status = "stopped"
+        # A last checkpoint, if the next frame that ends a commit is near: there and nowhere else can a run go on.
+        seconds = (time.perf_counter() - clock) / max(outcome.n_frames - outcome.first_frame, 1)
+        if keeper.frames_to_grain(outcome.n_frames) * seconds < LAST_SECONDS:
+            while outcome.n_frames % keeper.grain and outcome.n_frames <= schedule.n_frames:
+                step_on(keeper.frames_to_grain(outcome.n_frames))
+        if outcome.n_frames % keeper.grain == 0:
+            keeper.take(outcome.counts, solver.state_arrays)
+        if outcome.n_frames <= schedule.n_frames:
+            outcome.status = "stopped"
 
 
-def _failures(block: FrameBlock, job: Job) -> list[Failure]:
-    """Failures among the events of a block, as they came; a replayed world keeps its number in the batch."""
+def _failures(events: list[Event], job: Job) -> list[Failure]:
+    """Failures among events, as they came; a replayed world keeps its number in the batch."""
     model, first = job.model, job.request.world or 0
     return [
         Failure(
@@ -331,7 +244,7 @@ def _failures(block: FrameBlock, job: Job) -> list[Failure]:
             joint=model.joints.name[event.joint] if event.joint >= 0 else "",
             text=event.text,
         )
-        for event in sorted(block.events, key=lambda event: (event.step, event.world))
+        for event in sorted(events, key=lambda event: (event.step, event.world))
         if event.severity >= ERROR
     ]
 
@@ -376,24 +289,6 @@ def default_output(name: str, world: int | None) -> Path:
     return Path("outputs") / (f"{name}.h5" if world is None else f"{name}-world{world}.h5")
 
 
-def claim_output(path: Path, force: bool) -> None:
-    """Refuse to write over anything that is not meant to be replaced.
-
-    Raises:
-        OutputError: the file exists and `force` is not given, or it is no HDF5 file at all.
-    """
-    if not path.exists():
-        return
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file with -o")
-    with path.open("rb") as file:
-        is_output = file.read(len(HDF5_MAGIC)) == HDF5_MAGIC
-    if not is_output:
-        raise OutputError(f"{path}: exists and is no HDF5 file, so it will not be replaced; choose another -o")
-    if not force:
-        raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
-
-
 def claim_space(job: Job) -> None:
     """Refuse to start a run whose file will not fit, unless `force` is given.
 
@@ -410,13 +305,22 @@ def claim_space(job: Job) -> None:
         raise OutputError(f"{job.output}: {sizes}; {way_out}")
 
 
+def _circumstances(job: Job, device) -> dict[str, Any]:
+    """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
+    from simcli.records.checkpoint import code_digest
+    from simcli.records.provenance import sha256, versions
+
+    kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
+    return {"scene": sha256(job.resolved), "world": job.request.world, "device": f"{device.arch}: {device.name}",
+            "precision": device.precision, "lanes": device.lanes, "code": code_digest(), **kept}  # fmt: skip
+
+
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
-    from simcli.spec import resolved_yaml
 
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
-        job.document.sources, resolved_yaml(job.spec), where, device.precision, job.spec.batch.seed,
+        job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
         job.request.argv or None,
     )  # fmt: skip
 

@@ -14,6 +14,12 @@ def pytest_configure(config):
 
 
 @pytest.fixture
+def all_honoured(monkeypatch):
+    """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
+    monkeypatch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+
+
+@pytest.fixture
 def device():
     """The CPU in float64 with one thread, shared by all tests of this process (see support.device)."""
     from support.device import live_device

@@ -119,6 +119,36 @@ def test_check_starts_neither_taichi_nor_hdf5(folder):
     assert python(code, cwd=folder).splitlines()[-1] == "[]"
 
 
+def test_a_command_imports_no_other_command(folder):
+    code = (
+        "import sys\n"
+        "from simcli.cli.doorman import run_command\n"
+        "run_command(['check', 'good.yaml'], debug=True, as_json=False)\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('simcli.cli.')))\n"
+    )
+    loaded = set(python(code, cwd=folder).splitlines()[-1].split())
+    assert {f"simcli.cli.{name}" for name in ("bench", "run", "plot", "doctor")} & loaded == set()
+
+
+def test_check_makes_the_validators_of_what_is_written_only(folder):
+    (folder / "spring.yaml").write_text(
+        GOOD + "forces: {s: {type: spring, a: {world: [1, 0, 0]}, b: {body: crank, at: [0, 0, 0]}, stiffness: 5}}\n"
+    )
+    code = (
+        "from simcli.spec import check_scene\n"
+        "from simcli.spec.quantities import Part\n"
+        "def parts(of):\n"
+        "    return [part for below in of.__subclasses__() for part in (below, *parts(below))]\n"
+        "for name in ('good.yaml', 'spring.yaml'):\n"
+        "    check_scene(name)\n"
+        "    print(*(part.__name__ for part in parts(Part) if part.__pydantic_complete__))\n"
+    )
+    good, spring = (set(line.split()) for line in python(code, cwd=folder).splitlines())
+    assert {"SceneSpec", "BodySpec", "JointSpec", "GeneralizedSolver"} <= good
+    assert not good & {"BoxShape", "SpringForce", "WrenchForce", "SignalSpec", "NaturalSolver", "DrivingSpec", "VarySpec"}
+    assert spring - good == {"SpringForce", "EndSpec"}
+
+
 def test_show_says_tree_layout_and_freedom(folder):
     done = simcli("show", "good.yaml", cwd=folder)
     assert done.returncode == Exit.OK, done.stderr
@@ -130,12 +160,12 @@ def test_show_says_tree_layout_and_freedom(folder):
 
 
 def test_show_names_loops_that_no_solver_can_run_yet(folder):
-    loop = GOOD + "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}\n"
+    loop = GOOD + "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}\nsolver: {type: natural}\n"
     (folder / "loop.yaml").write_text(loop)
     assert simcli("check", "loop.yaml", cwd=folder).returncode == Exit.NEGATIVE
     done = simcli("show", "loop.yaml", "--json", cwd=folder)
     assert done.returncode == Exit.OK, done.stderr
-    assert "SC501" in done.stderr
+    assert "SC502" in done.stderr
     document = json.loads(done.stdout)
     assert [entry["joint"] for entry in document["loops"]] == ["again"]
     assert document["dof"]["redundant"][0]["rows"] == 5

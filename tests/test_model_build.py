@@ -380,12 +380,17 @@ def test_only_what_differs_has_a_world_axis():
         ("bodies.a.inertia.diag[0]", "kg*m^2"),
         ("world.gravity", "m/s^2"),
         ("forces.s.stiffness", "N/m"),
+        ("forces.coil.stiffness", "N*m/rad"),
+        ("forces.coil.rest_angle", "rad"),
+        ("forces.push.value", "N"),
         ("params.L", ""),
     ],
 )
 def test_units_of_parameters(path, unit):
     slide = "  slide: {type: prismatic, parent: b, child: c, drive: {mode: effort}}\nforces:"
-    text = BATCH.replace("forces:", slide).replace("contact:", f"  c: {{{MASS}}}\ncontact:")
+    coil = "coil: {type: torsion, joint: wa, stiffness: 1}, push: {type: torque, joint: slide, value: 1}, s:"
+    text = BATCH.replace("forces: {s:", f"forces: {{{coil}").replace("forces:", slide)
+    text = text.replace("contact:", f"  c: {{{MASS}}}\ncontact:")
     spec = resolve(scene(text))
     assert param_unit(spec, path) == unit
 

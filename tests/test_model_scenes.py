@@ -107,9 +107,3 @@ initial: {{joint_q: {{"*/j": 0.5}}}}
     assert model.joints.name == ("left/j", "right/j")
     assert model.joint_q.tolist() == [[0.5, 0.5]]
     assert np.abs(model.joints.X_p[0, 1, :3] - [0, 1, 0]).max() < EXACT
-
-
-def test_planar_scenes_are_refused_by_name():
-    text = f"world: {{plane: xy}}\nbodies: {{a: {{{MASS}}}}}"
-    with pytest.raises(SceneError, match="planar"):
-        built(text)

@@ -176,8 +176,8 @@ MUTATIONS = [
     ("SC460", "    inertia: {diag: [1e-3, 2e-3, 2e-3]}\n", ""),
     ("SC463", "value: 2.0", "value: «[2.0, 1.0]»"),
     # solver
-    ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «friction»: 0.1\n"),
-    ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «mimic»: {joint: slide}\n"),
+    ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «strength_ratio»: 100\n"),
+    ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «driving»: {aim_angle: 1.0}\n"),
     ("SC501", "enabled: false,", "enabled: true,"),
     ("SC502", "type: generalized", "type: «affine»"),
 ]  # fmt: skip

@@ -6,7 +6,8 @@
     body.upper.position             position, orientation, velocity, angular_velocity of a body
     point.upper/tip.position        position, velocity of a named point
 
-Patterns take several at once: `joint.arm*.q`. The plural (`joints.pin.q`, as in the scene's paths) means the same.
+Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec.patterns`), so that
+`joint.elbow.q` finds `left/elbow` too. The plural (`joints.pin.q`, as in the scene's paths) means the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -103,12 +104,22 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
     wanted = canonical(name)
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
-    found = [known for known in available(trajectory) if fnmatchcase(known, wanted)]
+    found = [known for known in available(trajectory) if _fits(known, wanted)]
     if not found:
         near = get_close_matches(wanted, available(trajectory), n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
         raise UsageError(f"no channel `{name}` in {trajectory.path}: {guess}")
     return [_source(trajectory, known) for known in found]
+
+
+def _fits(channel: str, pattern: str) -> bool:
+    """True if a pattern means a channel: as a whole, or by group, subject and quantity."""
+    from simcli.spec.patterns import fits
+
+    if fnmatchcase(channel, pattern):
+        return True
+    (group, subject, quantity), (groups, subjects, quantities) = _split(channel), _split(pattern)
+    return bool(subjects) and fnmatchcase(group, groups) and fnmatchcase(quantity, quantities) and fits(subject, subjects)
 
 
 def canonical(name: str) -> str:

@@ -25,7 +25,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         schedule: steps and frames (`pipeline.Schedule`).
         channels: channel groups that will be written.
     """
-    axes = selection(model, spec.output.select or ())
+    axes = selection(model, spec.output.select)
     per_frame = frame_bytes(selected(axes, channels), axes, spec.output.dtype)
     n_frames = schedule.n_frames + 1
     return {

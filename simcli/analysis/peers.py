@@ -44,7 +44,8 @@ def refuse_unlike(model: Model) -> None:
         if kind not in COMMON_JOINTS or not is_tree:
             raise UsageError(f"no peer for joint `{name}` ({JointKind(kind).name.lower()}): only trees of revolute, "
                              "prismatic and fixed joints are compared")  # fmt: skip
-    if model.springs.name or model.wrenches.name or np.any(model.dofs.drive_mode) or np.any(model.joint_f):
+    acting = (model.dofs.drive_mode, model.joint_f, model.dofs.spring_stiffness)
+    if model.springs.name or model.cables.name or model.wrenches.name or any(np.any(column) for column in acting):
         raise UsageError("no peer for springs, wrenches, drives and applied torques")
     varied = [len(a) for a in (model.bodies.mass, model.joints.X_p, model.dofs.damping, model.gravity)]
     if max(varied) > 1:

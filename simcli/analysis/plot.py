@@ -5,7 +5,7 @@ from pathlib import Path
 from simcli.analysis.channels import Channel
 from simcli.errors import OutputError, UsageError
 
-INSTALL_HINT = 'plots need matplotlib: pip install "simcli[plot]"'
+INSTALL_HINT = "plots need matplotlib: pip install matplotlib"
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
 MAX_LEGEND = 12  # entries; a longer legend hides the curves

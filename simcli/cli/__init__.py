@@ -19,12 +19,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: words after the program's name, default `sys.argv[1:]`.
 
     Raises:
-        SystemExit: always.
+        SystemExit: always, unless `argv` is left out and the process ends at once.
     """
-    from simcli.cli.doorman import leave, run_command
+    from simcli.cli.doorman import leave, make_haste, run_command
 
+    if argv is None:
+        make_haste()
     words = list(sys.argv[1:] if argv is None else argv)
     # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
     debug = DEBUG_FLAG in words
     code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
-    leave(code)
+    leave(code, at_once=argv is None)

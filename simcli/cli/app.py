@@ -1,23 +1,82 @@
 """The Typer application: which commands there are, and in which order `--help` shows them."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, NamedTuple
 
 import typer
 
-from simcli.cli import bench, check, console, doctor, explain, export, info, new, plot, run, schema, show
+from simcli.cli import console
 
 SCENES = "Scenes"
 RESULTS = "Results"
+MECHANICS = "Kinematics and dynamics of states"
 TOOL = "The tool"
 
-app = typer.Typer(
-    add_completion=True,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start here:  simcli new swing --template pendulum;  simcli run swing.yaml;  simcli plot outputs/swing.h5",
+
+class Command(NamedTuple):
+    """A command and where it is written.
+
+    Attributes:
+        name: as typed, `mass-matrix`.
+        panel: where `--help` shows it.
+        place: `module:function` below simcli.cli; "" for a module and a function of the command's own name.
+    """
+
+    name: str
+    panel: str
+    place: str = ""
+
+    def function(self):
+        """The function that Typer turns into the command; imports its module."""
+        module, _, function = (self.place or f"{self.name}:{self.name}").partition(":")
+        return getattr(import_module(f"simcli.cli.{module}"), function)
+
+
+COMMANDS = (
+    Command("run", SCENES),
+    Command("check", SCENES),
+    Command("show", SCENES),
+    Command("new", SCENES),
+    Command("schema", SCENES),
+    Command("explain", SCENES),
+    Command("info", RESULTS),
+    Command("plot", RESULTS),
+    Command("export", RESULTS),
+    Command("fk", MECHANICS),
+    Command("ik", MECHANICS),
+    Command("id", MECHANICS, "inverse_dynamics:id"),
+    Command("mass-matrix", MECHANICS, "mass_matrix:mass_matrix"),
+    Command("jacobian", MECHANICS),
+    Command("docs", TOOL),
+    Command("bench", TOOL),
+    Command("doctor", TOOL),
 )
+
+
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """The application for a command line.
+
+    Args:
+        words: of the command line. If the first that is no option names a command, only that one is imported: the
+            modules of the others cost a tenth of a small command's time.
+
+    Returns:
+        an application with that command, or with all of them.
+    """
+    app = typer.Typer(
+        add_completion=True,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Start here:  simcli new swing --template pendulum;  simcli run swing.yaml;  simcli plot outputs/swing.h5",
+    )
+    app.callback()(root)
+    first = next((word for word in words if not word.startswith("-")), "")
+    for command in [command for command in COMMANDS if command.name == first] or COMMANDS:
+        app.command(command.name, rich_help_panel=command.panel)(command.function())
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -28,7 +87,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -36,19 +94,3 @@ def root(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; anywhere on the line.")] = False,
 ) -> None:
     """Batch multibody simulation: a YAML scene in, a trusted HDF5 trajectory out."""
-
-
-for _function, _panel in (
-    (run.run, SCENES),
-    (check.check, SCENES),
-    (show.show, SCENES),
-    (new.new, SCENES),
-    (schema.schema, SCENES),
-    (explain.explain, SCENES),
-    (info.info, RESULTS),
-    (plot.plot, RESULTS),
-    (export.export, RESULTS),
-    (bench.bench, TOOL),
-    (doctor.doctor, TOOL),
-):
-    app.command(rich_help_panel=_panel)(_function)

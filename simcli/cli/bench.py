@@ -11,11 +11,12 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, SetValues
+from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
 CHAINS = (2, 7, 20)  # hinges of the built-in chains
 CHAIN_STEP = 0.5  # [m] between hinges
+_PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
 class Task(StrEnum):
@@ -54,14 +55,20 @@ class Row:
 
 def bench(
     scene: Annotated[
-        Path | None, typer.Argument(help="Scene file. Default: chains of 2, 7 and 20 hinges.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="SCENE",
+            help="Scene file. Default: chains of 2, 7 and 20 hinges.",
+            callback=existing_scene,
+            show_default=False,
+        ),
     ] = None,
     task: Annotated[Task, typer.Option("--task", help="Whole runs with writing, or inverse dynamics.")] = Task.RUN,
     worlds: Annotated[int, typer.Option("--worlds", metavar="N", min=1, help="Worlds (states for rnea).")] = 1024,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
-    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run [s].")] = 4.0,
+    duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each engine, in turn.")] = 3,
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
@@ -192,7 +199,7 @@ def _try(run):
     try:
         return run()
     except ModuleNotFoundError as error:
-        return f"{error.name} is not installed: no peer (pip install simcli[test])"
+        return f"{error.name} is not installed: no peer (pip install {_PACKAGES.get(error.name, error.name)})"
     except UsageError as error:
         return str(error)
 

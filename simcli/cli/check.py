@@ -9,7 +9,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.console import plural
-from simcli.cli.options import JsonFlag
+from simcli.cli.options import JsonFlag, existing
 from simcli.errors import Exit, Fault, SceneError, UsageError, Where
 
 SCENE_SUFFIXES = (".yaml", ".yml")
@@ -47,7 +47,9 @@ class Finding:
 
 
 def check(
-    paths: Annotated[list[Path], typer.Argument(help="Scenes, folders, HDF5 outputs.", show_default=False)],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Scenes, folders, HDF5 outputs.", show_default=False)
+    ],
     format: Annotated[Format, typer.Option("--format", help="text, json or sarif.")] = Format.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: JsonFlag = False,
@@ -79,9 +81,7 @@ def _files(paths: list[Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such file or folder")
-        if not path.is_dir():
+        if not existing(path).is_dir():
             files.append(path)
             continue
         below = sorted(entry for entry in path.rglob("*") if entry.is_file() and _is_ours(entry))
@@ -120,11 +120,15 @@ def _check_scene(path: Path) -> Finding:
 
 
 def _check_output(path: Path) -> Finding:
-    from simcli.records.integrity import info, verify
+    from simcli.records.integrity import info
+    from simcli.records.result_reader import Results, is_result, verify_any
 
-    faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify(path)]
+    faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
     if faults:
         return Finding(path, faults)
+    if is_result(path):
+        with Results(path) as result:
+            return Finding(path, [], f"{plural(result.n_states, 'state')}, result of {result.kind}")
     found = info(path)
     counts = f"{plural(found['frames'], 'frame')}, {plural(found['worlds'], 'world')}"
     return Finding(path, [], f"{counts}, {found['status']}")

@@ -52,7 +52,7 @@ def emit(kind: str, document: dict[str, Any]) -> None:
 
 def data_json(document: dict[str, Any]) -> None:
     """Write a JSON document whose form others have laid down."""
-    data(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    data(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextlib.contextmanager
@@ -129,14 +129,14 @@ def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str 
     return "\n".join(lines)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Reduce numpy numbers, arrays, paths, tuples and non-finite floats to what JSON has."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bool | int | str) or value is None:

@@ -11,7 +11,8 @@ from simcli.cli.options import JsonFlag
 from simcli.errors import Exit
 
 NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
-OPTIONAL = {"matplotlib": "plot", "mujoco": "import", "pin": "test", "distributed": "cluster"}
+OPTIONAL = {"matplotlib": "plot", "mujoco": "bench and the tests", "pin": "bench and the tests",
+            "distributed": "clusters, not used by this version"}  # fmt: skip
 OLDEST, NEWEST = (3, 11), (3, 13)
 SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
 
@@ -76,11 +77,11 @@ def _extras() -> list[Line]:
     from importlib.metadata import PackageNotFoundError, version
 
     lines = []
-    for name, extra in OPTIONAL.items():
+    for name, purpose in OPTIONAL.items():
         try:
             lines.append(Line(name, "ok", version(name)))
         except PackageNotFoundError:
-            lines.append(Line(name, "missing", f'optional: pip install "simcli[{extra}]"'))
+            lines.append(Line(name, "missing", f"optional, for {purpose}: pip install {name}"))
     return lines
 
 

@@ -10,7 +10,7 @@ from simcli.errors import Exit, UsageError
 
 
 def explain(
-    code: Annotated[str | None, typer.Argument(help="Fault code, as SC204.", show_default=False)] = None,
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Fault code, as SC204.", show_default=False)] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List all codes.")] = False,
     json: JsonFlag = False,
 ) -> int:
@@ -24,9 +24,10 @@ def explain(
         return _list([page(name) for name in codes()], json)
     if code is None:
         raise UsageError("a code is missing: simcli explain SC204; all codes: simcli explain --list")
-    if code.upper() not in codes():
+    name = f"SC{code}" if code.isdigit() else code.upper()
+    if name not in codes():
         raise UsageError(f"there is no code `{code}`; all codes: simcli explain --list")
-    found = page(code)
+    found = page(name)
     if json:
         console.emit("explain", {"code": found.code, "title": found.title, "text": str(found)})
     else:

@@ -10,16 +10,38 @@ MAX_NAMES = 12  # names of a kind on a terminal; --json holds all of them
 def info(file: FilePath, json: JsonFlag = False) -> int:
     """Show what is in an output: frames, worlds, names, events, provenance.
 
-    Works on finished, running and killed runs. Example: simcli info outputs/swing.h5
+    Works on finished, running and killed runs, and on results of fk, ik, id, mass-matrix and jacobian.
+    Example: simcli info outputs/swing.h5
     """
     from simcli.records.integrity import info as read_info
+    from simcli.records.result_reader import Results, is_result
 
-    found = read_info(file)
+    if is_result(file):
+        with Results(file) as result:
+            found, text = result.info(), _result_text
+    else:
+        found, text = read_info(file), _text
     if json:
         console.emit("info", found)
     else:
-        console.data(_text(found))
+        console.data(text(found))
     return Exit.OK
+
+
+def _result_text(found: dict) -> str:
+    rows = [
+        ("file", f"{found['path']}  ({console.size_text(found['bytes'])})"),
+        ("result of", found["kind"]),
+        ("states", f"{found['states']}, from {found['source']}"),
+        ("fields", ", ".join(found["fields"])),
+        ("bodies", _names(found["bodies"])),
+        ("joints", _names(found["joints"])),
+        ("command", " ".join(found["argv"])),
+        ("device", found["device"]),
+        ("made", found["created_utc"]),
+        ("versions", ", ".join(f"{name} {version}" for name, version in found["versions"].items())),
+    ]
+    return console.table([row for row in rows if row[1] != ""], indent="")
 
 
 def _text(found: dict) -> str:

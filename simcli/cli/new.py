@@ -1,6 +1,7 @@
 """`simcli new`: a scene that runs, to start from."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ DEFAULT_TEMPLATE = "pendulum"
 
 
 def new(
-    name: Annotated[str | None, typer.Argument(help="Name of the scene; NAME.yaml is written.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the scene; NAME.yaml is written.")] = None,
     template: Annotated[str, typer.Option("--template", "-t", metavar="T", help="What to start from.")] = (
         DEFAULT_TEMPLATE
     ),
@@ -36,7 +37,7 @@ def new(
     if path.exists() and not force:
         raise OutputError(f"{path} exists: choose another name, or add --force")
     path.write_text(templates[template], encoding="utf-8")
-    console.say(f"wrote {path}\n  next: simcli run {path}")
+    console.say(f"wrote {path}\n  next: simcli run {quote(str(path))}")
     if json:
         console.emit("new", {"path": path, "template": template})
     return Exit.OK

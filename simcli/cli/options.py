@@ -1,16 +1,76 @@
 """Options that several commands share, declared once."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from simcli.errors import UsageError
+
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-ScenePath = Annotated[Path, typer.Argument(help="Scene file (YAML).", show_default=False)]
-FilePath = Annotated[Path, typer.Argument(help="Output of `simcli run` (HDF5).", show_default=False)]
+
+
+def existing(path: Path | None) -> Path | None:
+    """A path that is there, whatever is in it: one rule and one form of message for every command.
+
+    Raises:
+        UsageError: there is nothing at this path.
+    """
+    try:
+        if path is None or path.exists():
+            return path
+        names = {entry.stem: entry.name for entry in path.parent.iterdir()}
+        near = get_close_matches(path.stem, names, n=1)
+        hint = f"; did you mean `{path.with_name(names[near[0]])}`?" if near else ""
+    except (OSError, ValueError) as error:  # a name too long, a folder that is none or may not be read, a null byte
+        hint = "" if isinstance(error, FileNotFoundError) else f" ({getattr(error, 'strerror', None) or error})"
+    raise UsageError(f"{path}: no such file{hint}")
+
+
+def existing_file(path: Path | None) -> Path | None:
+    """A path that is there and no folder.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if existing(path) is not None and path.is_dir():
+        raise UsageError(f"{path}: is a folder; name a file in it")
+    return path
+
+
+def existing_scene(path: Path | None) -> Path | None:
+    """A file that is there and no output of a run; whether it is a scene is for the reader to say.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if existing_file(path) is not None and path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(HDF5_MAGIC)) == HDF5_MAGIC:
+                raise UsageError(f"{path}: is an output of a run, not a scene; see simcli info")
+    return path
+
+
+ScenePath = Annotated[
+    Path, typer.Argument(metavar="SCENE", help="Scene file (YAML).", callback=existing_scene, show_default=False)
+]
+FilePath = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Output of `simcli run` (HDF5).", callback=existing_file, show_default=False),
+]
 SetValues = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),
+]
+SelectPatterns = Annotated[
+    list[str],
+    typer.Option(
+        "--select",
+        metavar="PATTERN",
+        help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
+    ),
 ]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
@@ -37,8 +97,6 @@ def parse_worlds(text: str | None) -> list[int]:
     Raises:
         UsageError: the text is none of these.
     """
-    from simcli.errors import UsageError
-
     if text is None:
         return [0]
     worlds: list[int] = []

@@ -14,7 +14,7 @@ PLAIN_PERIOD = 10.0  # [s] between plain lines
 def line_of(tick) -> str:
     """One line of talk about a `pipeline.Tick`."""
     if not tick.steps:
-        return tick.stage
+        return f"{tick.stage} ..."
     words = [
         f"{100 * tick.fraction:5.1f} %",
         f"t = {tick.time:.6g} s",

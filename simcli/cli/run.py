@@ -1,16 +1,19 @@
 """`simcli run`: a scene to a trajectory."""
 
-import re
 import sys
 from enum import StrEnum
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SetValues
+from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
 from simcli.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from simcli.spec.overrides import Override
 
 
 class Device(StrEnum):
@@ -66,6 +69,7 @@ def run(
     duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
     dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
     solver: Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")] = None,
+    select: SelectPatterns = [],  # noqa: B006
     device: Annotated[Device, typer.Option("--device", help="Where to compute.")] = Device.AUTO,
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     threads: Annotated[
@@ -76,6 +80,17 @@ def run(
     ] = None,
     on_failure: Annotated[
         OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an unfinished output, to the bytes of an uninterrupted run.")
+    ] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin an unfinished output anew.")] = False,
+    checkpoint_every: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint-every", metavar="T", help="Wall time between checkpoints, '10 min'. Default: 1 min.",
+            show_default=False,
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
@@ -89,14 +104,17 @@ def run(
     """
     from simcli import pipeline
 
+    if resume and (restart or force):
+        raise UsageError(f"--resume and {'--restart' if restart else '--force'} contradict each other")
     options = {
-        "batch.worlds": worlds,
-        "batch.seed": seed,
-        "run.duration": duration,
-        "solver.dt": dt,
-        "solver.type": solver,
-        "solver.precision": precision,
-        "run.on_failure": on_failure,
+        "--worlds": ("batch.worlds", worlds),
+        "--seed": ("batch.seed", seed),
+        "--duration": ("run.duration", duration),
+        "--dt": ("solver.dt", dt),
+        "--solver": ("solver.type", solver),
+        "--precision": ("solver.precision", precision),
+        "--on-failure": ("run.on_failure", on_failure),
+        "--select": ("output.select", dumps(split_words(select)) if select else None),
     }
     request = pipeline.Request(
         scene=scene,
@@ -105,7 +123,9 @@ def run(
         device=device.value,
         threads=threads,
         world=world,
-        force=force,
+        force=force or restart,
+        resume=resume,
+        checkpoint_every=None if checkpoint_every is None else _seconds(checkpoint_every),
         argv=("simcli", *sys.argv[1:]),
     )
     if dry_run:
@@ -113,32 +133,46 @@ def run(
     return _run(request, quiet, verbose, json)
 
 
-def overrides(options: dict[str, object]) -> list[str]:
-    """The options that were given, as overrides of the document: they get the same checks as the scene itself."""
-    return [f"{path}={value}" for path, value in options.items() if value is not None]
+def _seconds(text: str) -> float:
+    """A wall time: `30`, `30 s`, `10 min`.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    from simcli.spec.units import UnitError, to_si
+
+    try:
+        seconds = float(text) if text.replace(".", "", 1).isdigit() else to_si(text, "s")
+    except UnitError as error:
+        raise UsageError(f"--checkpoint-every {text}: {error}; write 30, '30 s' or '10 min'") from error
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"--checkpoint-every {text}: a time is at least 0")
+    return seconds
 
 
-_DRAW = re.compile(r"\s*([a-z_]+)\s*\((.*)\)\s*\Z", re.DOTALL)
+def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
+    """The options that were given, as overrides of the document: they get the same checks as the scene itself.
+
+    Args:
+        options: option to the path that it stands for and its value, None if it was not given.
+    """
+    from simcli.spec.overrides import Override
+
+    return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
 
 
-def vary_override(text: str) -> str:
-    """Turn `K=0.1,0.2` or `K=uniform(0, 1)` into an override of `batch.vary`.
+def vary_override(text: str) -> "Override":
+    """`K=0.1,0.2` or `K=uniform(0, 1)` as an override of `batch.vary`.
 
     Raises:
         UsageError: there is no `=`, no key or no values.
     """
+    from simcli.spec.overrides import VARY, Override
+
     key, equals, values = text.partition("=")
-    key, values = key.strip(), values.strip()
-    if not equals or not key or not values:
+    if not equals or not key.strip() or not values.strip():
         raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
-    draw = _DRAW.match(values)
-    if draw:
-        spread = f"{{{draw.group(1)}: [{draw.group(2)}]}}"
-    elif values.startswith("{"):
-        spread = values
-    else:
-        spread = f"{{grid: [{values}]}}"
-    return f"batch.vary.{key}={spread}"
+    return Override(VARY, text)
 
 
 def _dry_run(request, as_json: bool) -> int:

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.errors import Exit, SceneError
+from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
+from simcli.errors import Exit, SceneError, UsageError
 
 NOT_HONOURED = {"SC501", "SC502"}  # the scene is sound, this version cannot run it
 
@@ -18,12 +18,14 @@ def show(
     tree: Annotated[bool, typer.Option("--tree", help="Bodies and joints; which joints close loops.")] = False,
     layout: Annotated[bool, typer.Option("--layout", help="What stands where in joint_q and joint_qd.")] = False,
     dof: Annotated[bool, typer.Option("--dof", help="Degrees of freedom, and rows that say nothing new.")] = False,
+    select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
 ) -> int:
     """Show the tree, the layout of the coordinates and the degrees of freedom of a scene.
 
-    Without an option: tree, layout and dof. Example: simcli show scenes/double_pendulum.yaml --dof
+    Without an option: tree, layout and dof. --select says what its patterns mean, and shows that part only.
+    Example: simcli show scenes/double_pendulum.yaml --dof
     """
     document, spec = _understand(scene, sets)
     asked = {"tree": tree, "layout": layout, "dof": dof}
@@ -31,7 +33,7 @@ def show(
         asked = dict.fromkeys(asked, True)
     parts = [name for name, wanted in asked.items() if wanted]
     if json:
-        found = _data(document, spec, parts)
+        found = _data(document, spec, parts, split_words(select))
         console.emit("show", {"resolved": spec.model_dump(mode="json"), **found} if resolved else found)
         return Exit.OK
     if resolved:
@@ -39,7 +41,7 @@ def show(
 
         console.data(resolved_yaml(spec).rstrip("\n"))
     if parts:
-        console.data("\n\n".join(_lines(document, spec, parts)))
+        console.data("\n\n".join(_lines(document, spec, parts, split_words(select))))
     return Exit.OK
 
 
@@ -58,28 +60,50 @@ def _understand(scene: Path, sets: list[str]):
         return error.document, error.spec
 
 
-def _data(document, spec, parts: list[str]) -> dict:
+def _data(document, spec, parts: list[str], patterns: list[str]) -> dict:
     from simcli.model import describe
 
     if not parts:
         return {}
     model = _model(document, spec)
     found: dict = {"scene": spec.name}
+    joints = None
+    if patterns:
+        found["selection"] = _selected(model, patterns)
+        joints = set(found["selection"]["joints"])
     if "tree" in parts:
-        found |= {"tree": describe.tree(model), "loops": describe.loops(model)}
+        found |= {"tree": describe.tree(model, joints), "loops": describe.loops(model, joints)}
     if "layout" in parts:
-        found["layout"] = describe.layout(model)
+        found["layout"] = describe.layout(model, joints)
     if "dof" in parts:
-        found["dof"] = describe.freedom(model)
+        found["dof"] = describe.freedom(model, joints)
     return found
 
 
-def _lines(document, spec, parts: list[str]) -> list[str]:
+def _lines(document, spec, parts: list[str], patterns: list[str]) -> list[str]:
     from simcli.model import describe
 
     model = _model(document, spec)
     writers = {"tree": describe.tree_lines, "layout": describe.layout_lines, "dof": describe.freedom_lines}
-    return ["\n".join(writers[name](model)) for name in parts]
+    found, joints = [], None
+    if patterns:
+        joints = set(_selected(model, patterns)["joints"])
+        found.append("\n".join(describe.selection_lines(model, patterns)))
+    return [*found, *("\n".join(writers[name](model, joints)) for name in parts)]
+
+
+def _selected(model, patterns: list[str]) -> dict[str, list[str]]:
+    """Names that the patterns mean.
+
+    Raises:
+        UsageError: one of them fits nothing.
+    """
+    from simcli.model import describe
+
+    for pattern in patterns:
+        if not any(describe.selection(model, [pattern]).values()):
+            raise UsageError(f"--select {pattern}: fits no body, no joint and no articulation")
+    return describe.selection(model, patterns)
 
 
 def _model(document, spec):

@@ -1,5 +1,6 @@
 """What a run says before it starts and after it has ended, for people and as JSON."""
 
+from shlex import quote
 from typing import Any
 
 from simcli.cli import console
@@ -50,12 +51,18 @@ def outcome_text(outcome, verbose: int = 0) -> str:
         f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
         f"  file    {outcome.output}  ({plural(outcome.n_frames, 'frame')}, {console.size_text(outcome.n_bytes)})",
     ]
+    if outcome.first_frame:
+        lines.append(f"  {plural(outcome.first_frame, 'frame')} of them from before")
+    if outcome.problem:
+        lines.append(console.paint("  warning: ", "warn") + outcome.problem)
     if outcome.n_stopped:
         lines.append(f"  {plural(outcome.n_stopped, 'world')} met run.stop_when and ended early")
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
-        lines.append(console.paint(f"  next: simcli plot {outcome.output}", "dim"))
+        lines.append(console.paint(f"  next: simcli plot {quote(str(outcome.output))}", "dim"))
+    if outcome.status == "stopped":
+        lines.append(console.paint("  next: the same command with --resume goes on", "dim"))
     return "\n".join(lines)
 
 
@@ -66,7 +73,7 @@ def problem_line(outcome, code: int) -> str:
     if code == Exit.NEGATIVE:
         failed = sum(not verdict.passed for verdict in outcome.verdicts)
         return f"{console.paint('error:', 'bad')} {failed} of {plural(len(outcome.verdicts), 'expectation')} failed"
-    return f"stopped: {outcome.output} holds {plural(outcome.n_frames, 'frame')}"
+    return f"stopped: {outcome.output} holds {plural(outcome.n_frames, 'frame')}; --resume goes on"
 
 
 def outcome_json(outcome) -> dict[str, Any]:
@@ -77,6 +84,7 @@ def outcome_json(outcome) -> dict[str, Any]:
         "worlds": outcome.n_worlds,
         "steps": outcome.n_steps,
         "frames": outcome.n_frames,
+        "frames_from_before": outcome.first_frame,
         "file_bytes": outcome.n_bytes,
         "wall_s": outcome.wall,
         "compile_s": outcome.compile,

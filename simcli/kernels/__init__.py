@@ -15,3 +15,9 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias, Jacobian
     algorithms  the host's door to them: arrays of states in, arrays out
 """
+
+import os
+
+# Before Taichi is imported by any file here: its banner goes to stdout, which is for data.
+os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
+os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped

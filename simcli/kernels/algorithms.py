@@ -15,9 +15,11 @@ from simcli.kernels.dynamics import (
     own_inertia,
     place_and_demand,
 )
+from simcli.kernels.forces import Forces, load_links
 from simcli.kernels.projection import Anchors, project_joints
-from simcli.kernels.report import FrameRows, emit, report_bodies
+from simcli.kernels.report import FrameRows, emit, put, report_bodies
 from simcli.kernels.runtime import Arena, Device, put_lane
+from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.values import Force, Motion, Vec3
@@ -33,7 +35,8 @@ class Algorithms:
     Args:
         model: host tables; of one world, or of n_states worlds.
         device: from `start_device`.
-        n_states: N; a model of one world takes any number of states in each call and does not read this.
+        n_states: N; a model of one world takes any number of states in each call and does not read this. A model of W
+            worlds takes rounds of W states one after the other if W is a whole number of packs (`round_length`).
 
     All arrays have the state as their first axis; joint layouts, units and frames are those of the file (joint_q,
     joint_qd, body_q, body_qd). Source: reference/articulations.md A1 to A6.
@@ -52,6 +55,11 @@ class Algorithms:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.has_cables = bool(np.any(model.joints.kind == JointKind.CABLE))
         self.is_tree_dof = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
+
+    @property
+    def round_length(self) -> int:
+        """States of a round of a model of W worlds: state n belongs to world n % round_length, idle lanes beyond W."""
+        return self.arena.n_blocks * self.device.lanes
 
     def forward_kinematics(self, joint_q, joint_qd) -> tuple[np.ndarray, np.ndarray]:
         """Poses and twists of bodies, (N, B, 7) and (N, B, 6)."""
@@ -84,6 +92,19 @@ class Algorithms:
         force = self.forces(q, body_f)
         _forward_dynamics(self.core, len(q), body_f is not None, flat(q), flat(qd), flat(effort), force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
+
+    def external_forces(self, joint_q, joint_qd, time) -> np.ndarray:
+        """Springs, cables and wrenches on bodies as `body_f` of `inverse_dynamics`, (N, B, 6); gravity is not in it.
+
+        Args:
+            joint_q, joint_qd: (N, NQ), (N, NV).
+            time: [s], (N, 2), of the signals that drive wrenches, and how far from there they are asked at jumps.
+        """
+        q, qd, when = self.states(joint_q, joint_qd, time)
+        n = self.model.n_bodies
+        out = self.results(q, 6 * n)
+        _external_forces(self.core, len(q), flat(q), flat(qd), flat(when), out)
+        return self.fetch(out, q, n, 6)
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
@@ -137,9 +158,36 @@ class Algorithms:
         """NaN where a dof belongs to a loop joint."""
         return values if self.is_tree_dof.all() else np.where(self.is_tree_dof, values, np.nan)
 
+    def reload(self, model: Model) -> bool:
+        """Take the numbers of another model, with the kernels that are compiled already.
+
+        Returns:
+            False, with nothing changed, if its structure or the columns that differ between its worlds are other ones.
+        """
+        if model.n_worlds != self.model.n_worlds:
+            return False
+        draft = Arena(self.device, self.arena.n_worlds)
+        core = Core(model, draft)
+        if layout(core) != layout(self.core) or not all(map(np.array_equal, draft.int_tables, self.arena.int_tables)):
+            return False
+        self.arena.refill(draft)
+        core.tables.upload(self.arena)
+        self.model = model
+        return True
+
     def destroy(self):
         """Free the device memory."""
         self.arena.destroy()
+
+
+def layout(core: "Core") -> list:
+    """What kernels are compiled for: counts, switches, and where each column stands, of all parts of a core."""
+
+    def place(value):
+        return value if isinstance(value, int | np.generic) else (type(value).__name__, getattr(value, "first", None))
+
+    parts = [core, *(part for part in vars(core).values() if hasattr(part, "__dict__") and not isinstance(part, Arena))]
+    return [{name: place(value) for name, value in vars(part).items()} for part in parts]
 
 
 def flat(states: np.ndarray) -> np.ndarray:
@@ -158,6 +206,9 @@ class Core:
         self.state = TreeState(self.tables, arena, has_external=True)
         self.rows = FrameRows(self.tables, arena, 0)
         self.anchors = Anchors(model, self.tables)
+        self.forces = Forces(model, self.tables, arena)
+        self.signals = Signals(model, self.tables, arena, (self.forces, Motions(model, self.tables)))
+        self.when = arena.slot(2)
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
@@ -223,6 +274,39 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
         push = vector_at(c.body_f, w, 6 * b)
         torque = vector_at(c.body_f, w, 6 * b + 3)
         s.external.store(w, link, Force.of(push, torque + com_about_origin(c.tables, s, w, link).cross(push)))
+
+
+@ti.kernel
+def _external_forces(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
+                     when: ti.types.ndarray(), out: ti.types.ndarray()):
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.n_slots):
+        for k in range(turns(c, w, n_states)):
+            block = w + k * c.n_slots
+            take(c, w, block, c.state.q, c.tables.n_q, q)
+            take(c, w, block, c.state.qd, c.tables.n_qd, qd)
+            take(c, w, block, c.when, 2, when)
+            place_all(c.tables, c.state, w)
+            if ti.static(c.signals.n_routes > 0):
+                drive(c.signals, w, c.when.load(w, 0), c.when.load(w, 1))
+            load_links(c.tables, c.forces, c.state, w)
+            unload_body_forces(c, w)
+            give(c, w, block, c.body_f, 6 * c.tables.n_bodies, out)
+
+
+@ti.func
+def unload_body_forces(c: ti.template(), w: ti.i32):
+    """External forces of bodies about their centres of mass, world.
+
+    Reads:  c.state.{R, o, external}
+    Writes: c.body_f
+    """
+    s = c.state
+    for b in range(c.tables.n_bodies):
+        link = c.tables.tip.at(b)
+        force = s.external.load(w, link)
+        x = com_about_origin(c.tables, s, w, link)
+        put(c.body_f, w, 6 * b, force.force, force.moment - x.cross(force.force))
 
 
 @ti.kernel

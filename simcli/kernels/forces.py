@@ -1,4 +1,4 @@
-"""Forces: joint efforts (applied, damping, drives), springs between points, wrenches on bodies; their powers.
+"""Forces: joint efforts (applied, damping, drives), springs between points, cables, wrenches on bodies; their powers.
 
 External forces act on points, so they know poses and twists only. Joint efforts act on coordinates; in the implicit forms
 their gradients go to the diagonal of the mass matrix, which costs the articulated-body algorithm nothing.
@@ -7,40 +7,62 @@ their gradients go to the diagonal of the mass matrix, which costs the articulat
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena
-from simcli.kernels.tables import Tables, body_rotations, link_points
-from simcli.kernels.tree import point_velocity
+from simcli.kernels.cables import Cables, cable_energy, load_cables
+from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.points import add_force, world_point
+from simcli.kernels.rotation_log import rotation_log
+from simcli.kernels.runtime import Arena, local
+from simcli.kernels.signals import driven_columns
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import BALL, quaternion_at, vector_at
 from simcli.kernels.values import Force, Vec3
-from simcli.model.tables import DriveMode, Model
+from simcli.model.link_frames import body_rotations, link_points
+from simcli.model.reference import dof_inertia
+from simcli.model.tables import DriveMode, JointKind, Model
 
 TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
 
 
 class Forces:
-    """Device columns of drives, springs and wrenches.
+    """Device columns of drives, springs, cables and wrenches.
 
     Attributes:
-        stiffness, rate_gain, target, target_rate, constant: a drive's law per dof,
-            effort = constant + stiffness (target - q) + rate_gain (target_rate - qd) - damping qd.
+        ball_stiffness: of the geodesic spring of a ball joint's drive; its target is a rotation vector.
+        stiffness, rate_gain, target, target_rate, driving, constant: a drive's law per dof,
+            effort = constant + driving + stiffness (target - q) + rate_gain (target_rate - qd) - damping qd.
+        torsion, torsion_rest, torsion_energy: stiffness, rest and constant energy of torsion springs per dof.
+        soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
+        by_law: per dof, 1 where a law (laws.py) gives the drive's effort instead.
         work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
-        columns = drive_law(model)
-        self.has_drives = any(np.any(columns[c]) for c in ("stiffness", "rate_gain"))
-        self.has_damping = bool(np.any(model.dofs.damping))
-        self.has_efforts = self.has_drives or self.has_damping or bool(np.any(columns["constant"]))
-        self.has_diagonal = self.has_drives or self.has_damping or bool(np.any(model.dofs.armature))
-        for name, values in columns.items():
-            setattr(self, name, tables.column(values))
+    def __init__(self, model: Model, tables: Tables, arena: Arena, by_law: np.ndarray | None = None):
+        driven = self.driven = driven_columns(model)
+        laws = [drive_law(phase) | soft_limits(phase) | torsions(phase) for phase in tables.phases]
+        used = {name: name in driven or any(np.any(law[name]) for law in laws) for name in laws[0]}
+        self.has_drives = used["stiffness"] or used["rate_gain"] or used["ball_stiffness"]
+        self.has_damping = bool(tables.ever(lambda m: m.dofs.damping != 0).any())
+        self.has_soft_limits = used["soft_stiffness"]
+        self.has_torsion = used["torsion"] or used["torsion_energy"]
+        sprung = self.has_drives or self.has_damping or self.has_soft_limits or self.has_torsion
+        self.has_efforts = sprung or used["constant"] or used["driving"]
+        has_armature = bool(tables.ever(lambda m: m.dofs.armature != 0).any())
+        self.has_diagonal = sprung or has_armature
+        self.has_ball_drives = used["ball_stiffness"]
+        self.some_by_law = by_law is not None and bool(np.any(by_law))
+        self.by_law = arena.ints(np.zeros(model.n_qd) if by_law is None else by_law)
+        for name, values in (drive_law(model) | soft_limits(model) | torsions(model)).items():
+            setattr(self, name, tables.column(values, driven=name in driven))
         self.damping = tables.damping
         self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
-        self.has_external = self.n_springs + self.n_wrenches > 0
+        self.cables = Cables(model, tables)
+        self.has_external = self.n_springs + self.n_wrenches + self.cables.n > 0
+        self.has_elastic = self.n_springs + self.cables.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         self.work, self.power, self.power_start = arena.slot(2), arena.slot(2), arena.slot(2)
+        self.springs_by_rows = False  # True: rows of the constrained system carry their tension
         self.add_springs(model, tables)
         self.add_wrenches(model, tables)
 
@@ -59,16 +81,21 @@ class Forces:
         self.wrench_link = tables.arena.ints(model.links.tip[wrenches.body])
         self.wrench_point = tables.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.wrench_force = tables.column(np.einsum("wkij,wkj->wki", turn, wrenches.force), Vec3)
-        self.wrench_torque = tables.column(np.einsum("wkij,wkj->wki", turn, wrenches.torque), Vec3)
+        self.wrench_force = tables.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
+        self.wrench_torque = tables.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
         self.wrench_follows = tables.arena.ints(wrenches.follows)
+
+
+def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
+    return np.einsum("wkij,wkj->wki", turn, vector)
 
 
 def drive_law(model: Model) -> dict[str, np.ndarray]:
     """Reduce the drive modes to one law (see `Forces`).
 
     Returns:
-        Columns (W|1, NV) stiffness, rate_gain, target, target_rate, constant.
+        Columns (W|1, NV) stiffness, ball_stiffness, rate_gain, target, target_rate, driving, constant.
 
     Source: Newton's actuator modes (reference/articulations.md A7): POSITION damps the rate itself, VELOCITY ignores the
     stiffness, EFFORT applies the target. No deviation.
@@ -77,13 +104,53 @@ def drive_law(model: Model) -> dict[str, np.ndarray]:
     has_position = np.isin(mode, (DriveMode.POSITION, DriveMode.POSITION_VELOCITY))
     has_rate = np.isin(mode, (DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
     follows_rate = np.isin(mode, (DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
+    stiffness = np.where(has_position, dofs.drive_stiffness, 0.0)
+    on_ball = model.joints.kind[dofs.joint] == JointKind.BALL
     return {
-        "stiffness": np.where(has_position, dofs.drive_stiffness, 0.0),
+        "stiffness": np.where(on_ball, 0.0, stiffness),
+        "ball_stiffness": np.where(on_ball, stiffness, 0.0),
         "rate_gain": np.where(has_rate, dofs.drive_damping, 0.0),
         "target": np.where(has_position, dofs.drive_target, 0.0),
         "target_rate": np.where(follows_rate, dofs.drive_target_velocity, 0.0),
-        "constant": model.joint_f + np.where(mode == DriveMode.EFFORT, dofs.drive_target, 0.0),
+        "driving": np.where(mode == DriveMode.EFFORT, dofs.drive_target, 0.0),
+        "constant": model.joint_f,
     }
+
+
+def torsions(model: Model) -> dict[str, np.ndarray]:
+    """Torsion springs: columns (W|1, NV) torsion, torsion_rest, torsion_energy."""
+    dofs = model.dofs
+    return {"torsion": dofs.spring_stiffness, "torsion_rest": dofs.spring_rest, "torsion_energy": dofs.spring_energy}
+
+
+def soft_limits(model: Model) -> dict[str, np.ndarray]:
+    """Limits that are springs: those with a stiffness.
+
+    Returns:
+        Columns (W|1, NV) soft_lower, soft_upper, infinite where there is none; soft_stiffness, soft_damping, 0 there. The
+        damping that a scene leaves open is critical for the inertia at the start, c = 2 sqrt(k D).
+    """
+    dofs = model.dofs
+    soft = (dofs.limit_stiffness > 0) & (np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper))
+    critical = 0.0
+    if np.any(soft & np.isnan(dofs.limit_damping)):
+        critical = 2.0 * np.sqrt(dofs.limit_stiffness * inertia_of_dofs(model))
+    damping = np.where(np.isnan(dofs.limit_damping), critical, dofs.limit_damping)
+    return {
+        "soft_lower": np.where(soft, dofs.limit_lower, -np.inf), "soft_upper": np.where(soft, dofs.limit_upper, np.inf),
+        "soft_stiffness": np.where(soft, dofs.limit_stiffness, 0.0), "soft_damping": np.where(soft, damping, 0.0),
+    }  # fmt: skip
+
+
+def inertia_of_dofs(model: Model) -> np.ndarray:
+    """Inertia that each dof of the tree meets at the start, (W|1, NV); 1 at loop joints, whose inertia is not known here."""
+    D, _ = dof_inertia(model, np.nan_to_num(model.joint_q))
+    out = np.ones((max((len(d) for d in D), default=1), model.n_qd))
+    for k in range(model.n_links):
+        first, n = model.links.qd_start[k], model.links.n_qd[k]
+        for i in range(n):
+            out[:, first + i] = D[k][:, i, i]
+    return out
 
 
 @ti.func
@@ -92,13 +159,29 @@ def coordinate_of(t: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32):
     return s.q.load(w, ti.max(t.dof_q.at(d), 0))
 
 
+def soft_limit(fo: Forces, w, d, x, v):
+    """Force of the soft limit of a dof now, and its stiffness and damping; zeros while the coordinate is between the bounds.
+
+        k (bound - x) - c v     beyond a bound
+
+    Source: reference/articulations.md A7 (the limit goes before the drive). No deviation.
+    """
+    lower, upper = fo.soft_lower.load(w, d), fo.soft_upper.load(w, d)
+    none = fo.work.arena.zero()
+    over = select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x
+    acts = (x < lower) | (x > upper)
+    stiffness = select(acts, none + fo.soft_stiffness.load(w, d), none)
+    damping = select(acts, none + fo.soft_damping.load(w, d), none)
+    return local(over * stiffness - v * damping), stiffness, damping
+
+
 @ti.func
 def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b: ti.template()):
     """Efforts at the end of a step of length b, linearised in the acceleration; b = 0: now.
 
         tau(q + b qd + b^2 qdd, qd + b qdd) = tau - (diagonal - armature) qdd
 
-    Reads:  t.armature, fo.{stiffness, rate_gain, target, target_rate, constant, damping}, s.{q, qd}
+    Reads:  t.armature, fo.{stiffness, rate_gain, target, target_rate, constant, damping, torsion}, s.{q, qd}
     Writes: s.{tau, diagonal}
     """
     for n in range(t.n_tree_dofs):
@@ -110,41 +193,58 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
             damping = fo.damping.load(w, d)
             tau = tau - qd * damping
             diagonal = diagonal + b * damping
-        if ti.static(fo.has_drives):
-            stiffness = fo.stiffness.load(w, d)
-            rate_gain = fo.rate_gain.load(w, d)
-            tau = tau + (fo.target.load(w, d) - coordinate_of(t, s, w, d) - qd * b) * stiffness
-            tau = tau + (fo.target_rate.load(w, d) - qd) * rate_gain
-            diagonal = diagonal + b * (rate_gain + b * stiffness)
+        if ti.static(fo.has_torsion):
+            torsion = fo.torsion.load(w, d)
+            tau = tau + (fo.torsion_rest.load(w, d) - coordinate_of(t, s, w, d) - qd * b) * torsion
+            diagonal = diagonal + b * b * torsion
+        rests = t.arena.zero()
+        if ti.static(fo.has_soft_limits):
+            if t.dof_q.at(d) >= 0:  # limits of ball joints are rows
+                force, stiffness, rate_gain = soft_limit(fo, w, d, coordinate_of(t, s, w, d), qd)
+                tau = tau + force - qd * b * stiffness
+                diagonal = diagonal + b * (rate_gain + b * stiffness)
+                rests = select(stiffness > 0.0, rests + 1.0, rests)
+        drives = 1
+        if ti.static(fo.some_by_law):
+            drives = 1 - fo.by_law.at(d)
+        if drives != 0:
+            if ti.static(fo.has_drives):
+                stiffness = fo.stiffness.load(w, d) * (1.0 - rests)
+                rate_gain = fo.rate_gain.load(w, d) * (1.0 - rests)
+                tau = tau + (fo.target.load(w, d) - coordinate_of(t, s, w, d) - qd * b) * stiffness
+                tau = tau + (fo.target_rate.load(w, d) - qd) * rate_gain
+                diagonal = diagonal + b * (rate_gain + b * stiffness)
+            tau = tau + (1.0 - rests) * fo.driving.load(w, d)
         s.tau.store(w, d, tau)
         s.diagonal.store(w, d, diagonal)
+    if ti.static(fo.has_ball_drives):
+        for i in range(t.n_links):
+            if t.kind.at(i) == BALL:
+                first = t.link_qd.at(i)
+                error = ball_error(t, fo, s, w, i)
+                for k in ti.static(range(3)):
+                    d = first + k
+                    stiffness = fo.ball_stiffness.load(w, d)
+                    pull = (error.parts[k] - s.qd.load(w, d) * b) * stiffness
+                    s.tau.store(w, d, s.tau.load(w, d) + pull)
+                    s.diagonal.store(w, d, s.diagonal.load(w, d) + stiffness * b * b)
 
 
 @ti.func
-def world_point(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: ti.template()):
-    """Position about the tree's O [m], position in the world [m], velocity [m/s] of a point of a link.
+def ball_error(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
+    """Rotation vector that brings the ball joint of link i to its target, log(R_t R^T), parent anchor frame.
 
-    Reads: s.{R, o, v, origin}. A link of -1 is the world: O is its origin.
+    A spring on it is the gradient of an energy, which three springs on three coordinates are not.
+
+    Source: reference/articulations.md A7. No deviation.
+
+    Reads: s.q, fo.target
     """
-    zero = t.arena.zero()
-    x = Vec3(zero, zero, zero) + point
-    world = Vec3(zero, zero, zero) + point
-    rate = Vec3(zero, zero, zero)
-    if link >= 0:
-        x = s.o.load(w, link) + s.R.load(w, link) * point
-        world = x + s.origin.load(w, t.root.at(link))
-        rate = point_velocity(s.v.load(w, link), x)
-    return x, world, rate
-
-
-@ti.func
-def add_force(s: ti.template(), w: ti.i32, link: ti.i32, x: ti.template(), force: ti.template(), torque: ti.template()):
-    """Add a force at the point x about O, and a torque, to a link; nothing if the link is the world.
-
-    Writes: s.external
-    """
-    if link >= 0:
-        s.external.store(w, link, s.external.load(w, link) + Force.of(force, torque + x.cross(force)))
+    d = t.link_qd.at(i)
+    target = exp_rotation(vector_at(fo.target, w, d))
+    q = quaternion_at(s.q, w, t.link_q.at(i))
+    error, _factor = rotation_log(target.matrix() * q.matrix().T)
+    return error
 
 
 @ti.func
@@ -154,7 +254,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
         spring: tension T = k (L - L0) + c L' along the line of its ends; a slack one never pushes.
         Powers: dissipated by dampers, input by wrenches.
 
-    Reads:  fo springs and wrenches, s.{R, o, v, origin}
+    Reads:  fo springs, cables and wrenches, s.{R, o, v, origin}
     Writes: s.external, fo.power
     """
     zero = t.arena.zero()
@@ -163,6 +263,8 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     supplied = zero
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
+    if ti.static(fo.cables.n > 0):
+        dissipated = dissipated + load_cables(t, fo.cables, s, w)
     for k in range(fo.n_springs):
         link_a = fo.spring_link.at(2 * k)
         link_b = fo.spring_link.at(2 * k + 1)
@@ -180,8 +282,9 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
             tension = select(pulls, tension, zero)
             elastic = select(stretch > 0.0, elastic, zero)
         dissipated = dissipated + (tension - elastic) * rate
-        add_force(s, w, link_a, x_a, along * tension, none)
-        add_force(s, w, link_b, x_b, -(along * tension), none)
+        if ti.static(not fo.springs_by_rows):
+            add_force(s, w, link_a, x_a, along * tension, none)
+            add_force(s, w, link_b, x_b, -(along * tension), none)
     for k in range(fo.n_wrenches):
         link = fo.wrench_link.at(k)
         x, _, v = world_point(t, s, w, link, fo.wrench_point.load(w, k))
@@ -215,22 +318,43 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
         after = before + s.qdd.load(w, d) * b
         mid = (before + after) * 0.5
         effort = zero + fo.constant.load(w, d)
-        if ti.static(fo.has_drives):
-            q = coordinate_of(t, s, w, d) + after * b
-            effort = effort + (fo.target.load(w, d) - q) * fo.stiffness.load(w, d)
-            effort = effort + (fo.target_rate.load(w, d) - after) * fo.rate_gain.load(w, d)
+        rests = zero
+        if ti.static(fo.has_soft_limits):
+            if t.dof_q.at(d) >= 0:
+                _force, stiffness, damping = soft_limit(fo, w, d, coordinate_of(t, s, w, d), before)
+                dissipated = dissipated + after * mid * damping
+                rests = select(stiffness > 0.0, rests + 1.0, rests)
+        drives = 1
+        if ti.static(fo.some_by_law):
+            drives = 1 - fo.by_law.at(d)
+        if drives != 0:
+            given = zero + fo.driving.load(w, d)
+            if ti.static(fo.has_drives):
+                q = coordinate_of(t, s, w, d) + after * b
+                given = given + (fo.target.load(w, d) - q) * fo.stiffness.load(w, d)
+                given = given + (fo.target_rate.load(w, d) - after) * fo.rate_gain.load(w, d)
+            effort = effort + given * (1.0 - rests)
         if ti.static(fo.has_damping):
             dissipated = dissipated + after * mid * fo.damping.load(w, d)
         supplied = supplied + effort * mid
+    if ti.static(fo.has_ball_drives):
+        for i in range(t.n_links):
+            if t.kind.at(i) == BALL:
+                error = ball_error(t, fo, s, w, i)
+                for k in ti.static(range(3)):
+                    d = t.link_qd.at(i) + k
+                    after = s.qd.load(w, d) + s.qdd.load(w, d) * b
+                    pull = (error.parts[k] - after * b) * fo.ball_stiffness.load(w, d)
+                    supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
     fo.power.store(w, 0, fo.power.load(w, 0) + dissipated)
     fo.power.store(w, 1, fo.power.load(w, 1) + supplied)
 
 
 @ti.func
 def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
-    """[J] stored in the springs.
+    """[J] stored in the springs, cables, torsion springs and soft limits, after `load_links`.
 
-    Reads: fo springs, s.{R, o, v, origin}
+    Reads: fo springs, cables and torsion springs, s.{q, R, o, v, origin}
     """
     zero = t.arena.zero()
     total = zero
@@ -242,6 +366,20 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
         if fo.slack.at(k) != 0:
             stretch = ti.max(stretch, zero)
         total = total + stretch * stretch * (0.5 * fo.spring_stiffness.load(w, k))
+    if ti.static(fo.cables.n > 0):
+        total = total + cable_energy(fo.cables, w)
+    if ti.static(fo.has_torsion):
+        for n in range(t.n_tree_dofs):
+            d = t.tree_dof.at(n)
+            turn = coordinate_of(t, s, w, d) - fo.torsion_rest.load(w, d)
+            total = total + turn * turn * (0.5 * fo.torsion.load(w, d)) + fo.torsion_energy.load(w, d)
+    if ti.static(fo.has_soft_limits):
+        for n in range(t.n_tree_dofs):
+            d = t.tree_dof.at(n)
+            x = coordinate_of(t, s, w, d)
+            over = ti.max(x - fo.soft_upper.load(w, d), ti.max(fo.soft_lower.load(w, d) - x, zero))
+            if t.dof_q.at(d) >= 0:
+                total = total + over * over * (0.5 * fo.soft_stiffness.load(w, d))
     return total
 
 

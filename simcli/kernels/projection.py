@@ -18,7 +18,7 @@ from simcli.kernels.values import Mat3, Vec3
 from simcli.model import rotations as rot
 from simcli.model.tables import JointKind, Model
 
-BALL, CABLE = int(JointKind.BALL), int(JointKind.CABLE)
+BALL = int(JointKind.BALL)
 POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion
 FULL_TURN = 2 * math.pi
 
@@ -27,7 +27,8 @@ class Anchors:
     """Device columns of joints that the projection reads.
 
     Attributes:
-        parent, child, kind, n_linear, n_angular, q_start, qd_start, is_pose: per joint.
+        chosen: the joints that `project_joints` visits.
+        parent, child, kind, n_linear, n_angular, q_start, qd_start, is_pose, is_scalar: per joint.
         point, frame: (J, 2) anchor position [m] and rotation in parent and child.
         axis: per dof, [1], parent anchor frame.  dual: per linear dof, gives its coordinate from a displacement.
         com: [m], per body.  pitch: [m/rad], per joint.
@@ -35,9 +36,10 @@ class Anchors:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables):
+    def __init__(self, model: Model, tables: Tables, chosen: np.ndarray | None = None):
         joints = model.joints
-        self.n_joints = model.n_joints
+        chosen = np.arange(model.n_joints) if chosen is None else chosen
+        self.n_joints, self.chosen = len(chosen), tables.arena.ints(chosen)
         self.parent, self.child, self.kind = (tables.arena.ints(x) for x in (joints.parent, joints.child, joints.kind))
         self.n_linear, self.n_angular = tables.arena.ints(joints.dof_dim[:, 0]), tables.arena.ints(joints.dof_dim[:, 1])
         self.q_start, self.qd_start = tables.arena.ints(joints.q_start), tables.arena.ints(joints.qd_start)
@@ -45,6 +47,11 @@ class Anchors:
         self.point = [tables.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
         self.frame = [tables.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
         self.axis = tables.column(model.dofs.axis, Vec3)
+        kinds = [JointKind(k) for k in joints.kind[chosen]]
+        self.has_many = bool(np.any(joints.dof_dim[chosen, 1] > 1))
+        self.has_poses, self.has_balls = any(k in POSES for k in kinds), JointKind.BALL in kinds
+        others = (*POSES, JointKind.BALL, JointKind.CABLE)
+        self.is_scalar = tables.arena.ints(~np.isin(joints.kind, others))
         self.dual = tables.column(dual_axes(model), Vec3)
         self.com = tables.column(model.bodies.com, Vec3)
         self.pitch = tables.column(joints.pitch)
@@ -129,28 +136,29 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
             angle = angle + FULL_TURN * ti.round((ahead / pitch - angle) * (1 / FULL_TURN))
         put(q, w, at, angle)
         put(qd, w, d, a0.dot(spin))
-    else:
-        a1 = zero + a.axis.load(w, d + 1)
-        third = a0.cross(a1)
-        first = angle_about(a0, a1, R * a1)
-        second = angle_about(a1, R.T * a0, a0)
-        if n == 3:
-            x, z = R.T * a0, R * third
-            first = atan2(-a1.dot(z), third.dot(z))
-            second = atan2(a0.dot(z), ti.sqrt(a0.dot(x) * a0.dot(x) + a1.dot(x) * a1.dot(x)))
-        e1 = turned(a1, a0, first)
-        e2 = a0.cross(e1)
-        if n == 3:
-            hand = third.dot(a.axis.load(w, d + 2))
-            x = R.T * a0
-            last = atan2(-a1.dot(x), a0.dot(x)) * hand
-            e2 = turned(turned(zero + a.axis.load(w, d + 2), a1, second), a0, first)
-            put(q, w, at + 2, last)
+    if ti.static(a.has_many):
+        if n > 1:
+            a1 = zero + a.axis.load(w, d + 1)
+            third = a0.cross(a1)
+            first = angle_about(a0, a1, R * a1)
+            second = angle_about(a1, R.T * a0, a0)
+            if n == 3:
+                x, z = R.T * a0, R * third
+                first = atan2(-a1.dot(z), third.dot(z))
+                second = atan2(a0.dot(z), ti.sqrt(a0.dot(x) * a0.dot(x) + a1.dot(x) * a1.dot(x)))
+            e1 = turned(a1, a0, first)
+            e2 = a0.cross(e1)
+            if n == 3:
+                hand = third.dot(a.axis.load(w, d + 2))
+                x = R.T * a0
+                last = atan2(-a1.dot(x), a0.dot(x)) * hand
+                e2 = turned(turned(zero + a.axis.load(w, d + 2), a1, second), a0, first)
+                put(q, w, at + 2, last)
+                volume = 1.0 / a0.dot(e1.cross(e2))
+                put(qd, w, d + 2, spin.dot(a0.cross(e1)) * volume)
             volume = 1.0 / a0.dot(e1.cross(e2))
-            put(qd, w, d + 2, spin.dot(a0.cross(e1)) * volume)
-        volume = 1.0 / a0.dot(e1.cross(e2))
-        put(q, w, at, first, second)
-        put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
+            put(q, w, at, first, second)
+            put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
 
 
 def pitch_is_set(pitch):
@@ -160,12 +168,13 @@ def pitch_is_set(pitch):
 
 @ti.func
 def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: ti.template(), w: ti.i32):
-    """Coordinates and rates of every joint; slots of cables are left alone.
+    """Coordinates and rates of the chosen joints; slots of cables are left alone.
 
     Reads:  rows.{body_q, body_qd}, a
     Writes: q (NQ), qd (NV)
     """
-    for j in range(a.n_joints):
+    for n in range(a.n_joints):
+        j = a.chosen.at(n)
         x_p, R_p, com_p, v_p, w_p = anchor_motion(a, rows, w, j, 0)
         x_c, R_c, com_c, v_c, w_c = anchor_motion(a, rows, w, j, 1)
         R = R_p.T * R_c
@@ -173,14 +182,16 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
         gap = R_p.T * (x_c - x_p)
         at = a.q_start.at(j)
         d = a.qd_start.at(j)
-        if a.is_pose.at(j) != 0:
-            rate = R_p.T * (v_c - v_p - w_p.cross(com_c - com_p))
-            put(q, w, at, gap, quaternion_of(R))
-            put(qd, w, d, rate, spin)
-        elif a.kind.at(j) == BALL:
-            put(q, w, at, quaternion_of(R))
-            put(qd, w, d, spin)
-        elif a.kind.at(j) != CABLE:
+        if ti.static(a.has_poses):
+            if a.is_pose.at(j) != 0:
+                rate = R_p.T * (v_c - v_p - w_p.cross(com_c - com_p))
+                put(q, w, at, gap, quaternion_of(R))
+                put(qd, w, d, rate, spin)
+        if ti.static(a.has_balls):
+            if a.kind.at(j) == BALL:
+                put(q, w, at, quaternion_of(R))
+                put(qd, w, d, spin)
+        if a.is_scalar.at(j) != 0:
             rate = R_p.T * (v_c + w_c.cross(x_c - com_c) - v_p - w_p.cross(x_c - com_p))
             for k in range(a.n_linear.at(j)):
                 dual = a.dual.load(w, d + k)
@@ -189,4 +200,3 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
             if a.n_angular.at(j) > 0:
                 ahead = gap.dot(a.axis.load(w, d))
                 project_angles(a, w, j, R, spin, ahead, q, qd)
-

@@ -14,9 +14,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-
-os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")  # the banner goes to stdout, which is for data
-os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
 import taichi as ti
 from taichi.lang import impl
 from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
@@ -190,7 +187,25 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     warnings.filterwarnings("ignore", message=".*Calling non-taichi function.*")
     is_gpu = like_gpu or arch != "cpu"
     lanes = 1 if is_gpu else CPU_LANES[precision]
-    return Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
+    device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
+    _live[:] = [(device, impl.get_runtime().prog)]
+    return device
+
+
+_live: list = []  # the device started last and Taichi's program of it: Taichi has one per process
+
+
+def live_device() -> Device | None:
+    """The device that this process has started, None if there is none or if somebody has reset Taichi since."""
+    if not _live or impl.get_runtime().prog is not _live[0][1]:
+        return None
+    return _live[0][0]
+
+
+def stop_device() -> None:
+    """Release the device of this process and write the kernels that were compiled to Taichi's cache."""
+    with stdout_silenced():
+        ti.reset()
 
 
 def device_name(arch: str) -> str:
@@ -271,8 +286,27 @@ class Arena:
         self.tree.dense(ti.i, max(self.n_ints, 1)).place(self.int_field)
         self.tree.dense(ti.i, max(self.n_reals, 1)).place(self.real_field)
         self.snode = self.tree.finalize()
-        _load_constants(self, np.concatenate([*self.int_tables, np.zeros(1, np.int32)]),
-                        np.concatenate([*self.real_tables, np.zeros(1)]).astype(self.device.dtype))
+        self.refill(self)
+
+    def refill(self, other: "Arena"):
+        """Take the shared tables of another arena, built or not, of the same layout."""
+        assert (other.n_rows, other.n_ints, other.n_reals) == (self.n_rows, self.n_ints, self.n_reals), "another layout"
+        _load_constants(self, np.concatenate([*other.int_tables, np.zeros(1, np.int32)]),
+                        np.concatenate([*other.real_tables, np.zeros(1)]).astype(self.device.dtype))
+
+    def read(self) -> np.ndarray:
+        """Host copy of everything, (W with the idle lanes, rows): all state of a run, and all columns."""
+        out = self.device.buffer((self.n_blocks * self.device.lanes, max(self.n_rows, 1)))
+        _unload_rows(self, 0, self.n_rows, out)
+        return self.device.fetch(out)
+
+    def write(self, values: np.ndarray):
+        """Set everything from a host copy of `read`; the same bits."""
+        rows = np.ascontiguousarray(values, self.device.dtype)
+        if rows.shape != (self.n_blocks * self.device.lanes, max(self.n_rows, 1)):
+            raise ValueError(f"state of shape {rows.shape} does not fit")
+        if self.n_rows:
+            _load_rows(self, 0, len(rows) - 1, rows)
 
     def destroy(self):
         """Free the field."""
@@ -365,12 +399,16 @@ class Slot:
         _unload_rows(arena, self.first, rows, out)
         return arena.device.fetch(out)[: arena.n_worlds, :rows].reshape(arena.n_worlds, self.n_items, self.width)
 
-    def write(self, values: np.ndarray):
+    def write(self, values: np.ndarray, arena: Arena | None = None):
         """Set from host values, (W or 1, n_items, width); unused lanes of the last pack repeat the last world.
 
         A repeated world cannot fail where the last one does not, so that no idle lane slows or disturbs a pack.
+
+        Args:
+            values: of all items.
+            arena: where, if not in our own: one of the same layout.
         """
-        arena, rows = self.arena, self.n_items * self.width
+        arena, rows = arena or self.arena, self.n_items * self.width
         flat = np.ascontiguousarray(np.asarray(values, arena.device.dtype).reshape(len(values), rows))
         if rows:
             _load_rows(arena, self.first, arena.n_worlds - 1, flat)

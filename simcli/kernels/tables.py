@@ -4,10 +4,13 @@ A column that all worlds share is a table of scalars; a column that the batch va
 not see the difference: `load(w, i)` gives a value whose components are scalars or packs.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from simcli.kernels.runtime import Arena
 from simcli.kernels.values import Mat3, Sym3, Vec3
+from simcli.model.link_frames import link_points
 from simcli.model.tables import LinkKind, Model
 
 # How a link hands its articulated inertia to its parent (see dynamics.eliminate).
@@ -20,12 +23,13 @@ class Tables:
     Args:
         model: host tables.
         arena: receives the columns that vary; the caller builds it, then calls `upload`.
+        phases: the models of all phases of the run, of the same structure; the model alone if there is one only.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, arena: Arena):
-        self.model, self.arena, self.pending = model, arena, []
+    def __init__(self, model: Model, arena: Arena, phases: Sequence[Model] = ()):
+        self.model, self.arena, self.pending, self.phases = model, arena, [], tuple(phases) or (model,)
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
         self.parent, self.kind = arena.ints(links.parent), arena.ints(links.kind)
@@ -53,43 +57,40 @@ class Tables:
         self.point_link = arena.ints(links.tip[model.points.body])
         self.point_position = self.column(link_points(model, model.points.body, model.points.position), Vec3)
         self.dof_q = arena.ints(dof_coordinates(model))
-        self.tree_dof = arena.ints(tree_dofs(model))
-        self.n_tree_dofs = len(tree_dofs(model))
+        self.q_of_dof = dof_coordinates(model)
+        order = tree_dofs(model)
+        self.tree_dof, self.n_tree_dofs = arena.ints(order), len(order)
+        self.unknown_of_dof = np.full(model.n_qd, -1)
+        self.unknown_of_dof[order] = np.arange(len(order))
+        self.unknown = arena.ints(self.unknown_of_dof)
 
-    def column(self, values: np.ndarray, kind=None):
-        """A device column of (W|1, items, ...) values."""
+    def column(self, values: np.ndarray, kind=None, driven: bool = False):
+        """A device column of (W|1, items, ...) values; a slot, too, if signals drive it."""
         values = np.asarray(values)
-        if len(values) == 1:
+        if len(values) == 1 and not driven:
             return self.arena.shared(values[0], kind)
         slot = self.arena.slot(values.shape[1], kind)
-        self.pending.append((slot, values.reshape(len(values), values.shape[1], slot.width)))
+        values = values.reshape(len(values), values.shape[1], slot.width)
+        slot.base = values.reshape(len(values), -1)
+        self.pending.append((slot, values))
         return slot
 
-    def upload(self):
-        """Fill the columns that vary; the arena is built."""
+    def ever(self, mask: Callable[[Model], np.ndarray]) -> np.ndarray:
+        """Where something holds in any phase and any world: what the code is compiled for must fit all of them.
+
+        Args:
+            mask: of a model, (W|1, ...) bool.
+
+        Returns:
+            (...) bool.
+        """
+        return np.any([np.any(mask(model), axis=0) for model in self.phases], axis=0)
+
+    def upload(self, arena: Arena | None = None):
+        """Fill the columns that vary, of our arena or of a built one of the same layout."""
         for slot, values in self.pending:
-            slot.write(values)
+            slot.write(values, arena)
         self.pending.clear()
-
-
-def body_rotations(model: Model, body: np.ndarray) -> np.ndarray:
-    """Body axes to link axes of the bodies' links, (W|1, K, 3, 3); the identity for the world."""
-    rotation = model.links.body_rotation[:, model.links.tip[body]]
-    return np.where((body >= 0)[:, None, None], rotation, np.eye(3))
-
-
-def link_points(model: Model, body: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Points of bodies in the frames of their links; points of the world unchanged.
-
-    Args:
-        body: (K,).
-        point: [m], (W|1, K, 3).
-
-    Returns:
-        [m], (W|1, K, 3).
-    """
-    offset = np.where((body >= 0)[:, None], model.links.body_offset[:, model.links.tip[body]], 0.0)
-    return offset + np.einsum("wkij,wkj->wki", body_rotations(model, body), point)
 
 
 def joint_anchors(model: Model, arena: Arena):

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from simcli.model.links import build_links, pile
+from simcli.model.actuation import no_inputs, no_motions, no_signals
+from simcli.model.links import build_links, pile, spread
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
-from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Model
+from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Mimics, Model
 from simcli.model.topology import depth_first
 
 
 def assemble(mechanism: Mechanism) -> Model:
-    """Lay a mechanism out as a model.
+    """Lay a mechanism out as a model. Signals and what they drive come later: they refer to the laid out dofs.
 
     Args:
         mechanism: its parts; every body is the outer body of one tree joint.
@@ -26,18 +27,24 @@ def assemble(mechanism: Mechanism) -> Model:
     seed = mechanism.world_seed
     return Model(
         n_worlds=n_worlds,
+        plane=mechanism.plane,
         bodies=_bodies(mechanism.bodies),
         joints=_joints(mechanism, q_start, qd_start),
         dofs=_dofs(joints),
         links=build_links(mechanism.bodies, joints, steps, q_start, qd_start),
+        mimics=_mimics(joints, qd_start),
         shapes=mechanism.shapes,
         points=mechanism.points,
         springs=mechanism.springs,
+        cables=mechanism.cables,
         wrenches=mechanism.wrenches,
+        signals=no_signals(),
+        inputs=no_inputs(),
+        motions=no_motions(int(qd_start[-1])),
         gravity=_frozen(np.array(mechanism.gravity, float)),
         joint_q=_row([part.zero_q() if part.q is None else part.q for part in joints]),
         joint_qd=_row([_or_zero(part.qd, part) for part in joints]),
-        joint_f=_row([_or_zero(part.effort, part) for part in joints]),
+        joint_f=_row([np.zeros((1, part.n_qd)) if part.effort is None else part.effort for part in joints]),
         param_name=mechanism.param_name,
         param_unit=mechanism.param_unit,
         param_value=_frozen(np.zeros((n_worlds, 0)) if mechanism.param_value is None else mechanism.param_value),
@@ -61,7 +68,7 @@ def _row(pieces: list[Array]) -> Array:
     if not pieces:
         return _frozen(np.zeros((1, 0)))
     n_worlds = max(len(piece) for piece in pieces)
-    return _frozen(np.concatenate([np.broadcast_to(p, (n_worlds, p.shape[1])) for p in pieces], axis=1))
+    return _frozen(np.concatenate(spread(pieces, n_worlds), axis=1))
 
 
 def _bodies(parts: list[BodyPart]) -> Bodies:
@@ -90,6 +97,7 @@ def _joints(mechanism: Mechanism, q_start: Array, qd_start: Array) -> Joints:
         dof_dim=np.array([part.entry.dof_dim(part.motion) for part in parts], np.int32).reshape(-1, 2),
         pitch=pile([part.motion.pitch for part in parts], ()),
         length=pile([part.length for part in parts], (2,)),
+        compliance=pile([part.compliance for part in parts], ()),
     )  # fmt: skip
 
 
@@ -110,7 +118,6 @@ def _axes(part: JointPart) -> Array:
 def _dofs(parts: list[JointPart]) -> Dofs:
     axes = [_axes(part) for part in parts]
     n_worlds = max((len(a) for a in axes), default=1)
-    axes = [np.broadcast_to(a, (n_worlds, *a.shape[1:])) for a in axes]
     columns = {
         name: _row([np.asarray(part.dof.get(name, np.full((1, part.n_qd), default)), float) for part in parts])
         for name, default in DOF_DEFAULTS.items()
@@ -120,7 +127,25 @@ def _dofs(parts: list[JointPart]) -> Dofs:
         label=tuple(label for part in parts for label in labels(part.name, part.n_qd)),
         q_label=tuple(label for part in parts for label in labels(part.name, part.n_q)),
         joint=np.array([j for j, part in enumerate(parts) for _ in range(part.n_qd)], np.int32),
-        axis=np.concatenate(axes, axis=1) if axes else np.zeros((1, 0, 3)),
+        axis=np.concatenate(spread(axes, n_worlds), axis=1) if axes else np.zeros((1, 0, 3)),
         drive_mode=np.array(modes, np.int32),
+        q_given=_flags([np.full(part.n_qd, part.q_given) for part in parts]),
+        qd_given=_flags([part.qd_given if part.qd_given is not None else np.zeros(part.n_qd) for part in parts]),
         **columns,
+    )
+
+
+def _flags(pieces: list[Array]) -> Array:
+    return np.concatenate([np.zeros(0), *pieces]).astype(bool)
+
+
+def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:
+    """One row per dof of every joint that follows another."""
+    geared = [(j, k) for j, part in enumerate(parts) if part.gear for k in range(part.n_qd)]
+    return Mimics(
+        name=tuple(labels(parts[j].name, parts[j].n_qd)[k] for j, k in geared),
+        follower=np.array([qd_start[j] + k for j, k in geared], np.int32),
+        leader=np.array([qd_start[parts[j].gear.leader] + k for j, k in geared], np.int32),
+        ratio=pile([parts[j].gear.ratio for j, _ in geared], ()),
+        offset=pile([parts[j].gear.offset for j, _ in geared], ()),
     )

@@ -12,6 +12,7 @@ from simcli.model.links import pile
 from simcli.model.mechanism import BodyPart
 from simcli.model.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.spec.planes import NORMAL_INDEX
 
 MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
 SIZE_OF = {
@@ -200,6 +201,10 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     if mass is None or inertia is None:
         if len(worlds.faults) > before:  # a shape that would have given it is broken
             return BodyPart(name, np.ones(1), np.zeros((1, 3)), np.eye(3)[None])
+        if body.kinematic:  # nothing asks for the mass of what moves as prescribed
+            mass = np.zeros(1) if mass is None else mass
+            com = np.zeros((1, 3)) if com is None else com
+            return BodyPart(name, mass, com, np.zeros((1, 3, 3)), kinematic=True)
         message = f"body `{name}` has neither inertia nor shapes that have a mass"
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
@@ -208,11 +213,17 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:
-    if worlds.first.bodies[name].inertia.matrix() is None:
+    """Inertia as written; of a moment about the normal of a plane the tensor of a thin plate, (I, I/2, I/2)."""
+    plane = worlds.first.world.plane
+    if worlds.first.bodies[name].inertia.matrix() is not None:
+        return worlds.numbers(lambda s: s.bodies[name].inertia.matrix(), (3, 3))
+    if plane is None:
         message = f"body `{name}` has the inertia of a planar body, about the normal only"
         worlds.fault("SC457", f"bodies.{name}.inertia", message, "write {diag: [Ixx, Iyy, Izz]}")
         return np.eye(3)[None]
-    return worlds.numbers(lambda s: s.bodies[name].inertia.matrix(), (3, 3))
+    share = np.full(3, 0.5)
+    share[NORMAL_INDEX[plane]] = 1.0
+    return worlds.numbers(lambda s: s.bodies[name].inertia.normal)[:, None, None] * np.diag(share)
 
 
 def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:

@@ -1,13 +1,18 @@
 """What `simcli show` says of a model: its tree, the layout of its coordinates, its degrees of freedom.
 
-Plain lists and dictionaries that can be written as JSON, and lines of text made from them.
+Plain lists and dictionaries that can be written as JSON, and lines of text made from them. Where a function takes
+`joints`, names of joints, it leaves the others out; None shows all.
 """
+
+from collections.abc import Container
 
 import numpy as np
 
 from simcli.model.joints import CATALOGUE, TYPE_NAME
 from simcli.model.mobility import bilateral_rows, loop_ranks
+from simcli.model.selection import choose, owners
 from simcli.model.tables import WORLD, JointKind, Model
+from simcli.spec.patterns import Pattern
 
 Q_UNITS = {"quaternion": ("1",) * 4, "pose": ("m",) * 3 + ("1",) * 4}
 POSE_LETTERS = {"quaternion": ("qx", "qy", "qz", "qw"), "pose": ("px", "py", "pz", "qx", "qy", "qz", "qw")}
@@ -18,11 +23,37 @@ def joint_type(model: Model, joint: int) -> str:
     return TYPE_NAME[JointKind(model.joints.kind[joint])]
 
 
-def tree(model: Model) -> list[dict]:
+def selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
+    """What a pattern means.
+
+    Args:
+        model: the tables.
+        pattern: over bodies, joints and articulations.
+
+    Returns:
+        Names of `articulations` that a kept body or joint belongs to, `joints` and `bodies`.
+    """
+    bodies, joints = choose(model, pattern)
+    of_body, of_joint = owners(model)
+    held = {*of_body[bodies].tolist(), *of_joint[joints].tolist()} - {-1}
+    return {"articulations": [model.joints.articulation_name[a] for a in sorted(held)],
+            "joints": [model.joints.name[j] for j in joints], "bodies": [model.bodies.name[b] for b in bodies]}  # fmt: skip
+
+
+def selection_lines(model: Model, pattern: Pattern) -> list[str]:
+    """What a pattern means, as text."""
+    lines = []
+    for what, names in selection(model, pattern).items():
+        lines += [f"{what} ({len(names)})", *(f"  {name}" for name in names)]
+    return lines
+
+
+def tree(model: Model, joints: Container[str] | None = None) -> list[dict]:
     """The spanning tree, nested.
 
     Args:
         model: the tables.
+        joints: shown with what they hang on.
 
     Returns:
         One entry per tree joint: joint, type, body, inverted (the tree runs from its child to its parent), children.
@@ -40,10 +71,16 @@ def tree(model: Model) -> list[dict]:
         inner = int(model.joints.child[j] if inverted else model.joints.parent[j])
         entries[body] = entry
         (roots if inner == WORLD else entries[inner]["children"]).append(entry)
-    return roots
+    return roots if joints is None else _pruned(roots, joints)
 
 
-def loops(model: Model) -> list[dict]:
+def _pruned(entries: list[dict], joints: Container[str]) -> list[dict]:
+    """The branches that end in some of the joints."""
+    kept = [{**entry, "children": _pruned(entry["children"], joints)} for entry in entries]
+    return [entry for entry in kept if entry["children"] or entry["joint"] in joints]
+
+
+def loops(model: Model, joints: Container[str] | None = None) -> list[dict]:
     """Joints outside the tree: joint, type, parent, child."""
     names = ("world", *model.bodies.name)
     return [
@@ -54,11 +91,11 @@ def loops(model: Model) -> list[dict]:
             "child": names[model.joints.child[j] + 1],
         }
         for j in range(model.n_joints)
-        if not model.joints.is_tree[j]
+        if not model.joints.is_tree[j] and (joints is None or model.joints.name[j] in joints)
     ]
 
 
-def tree_lines(model: Model) -> list[str]:
+def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     """The tree as indented text, then the joints that close loops."""
     lines = ["world"]
 
@@ -68,22 +105,25 @@ def tree_lines(model: Model) -> list[str]:
             lines.append(f"{'  ' * depth}{entry['joint']} ({entry['type']}) {arrow} {entry['body']}")
             add(entry["children"], depth + 1)
 
-    add(tree(model), 1)
-    closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model)]
+    add(tree(model, joints), 1)
+    closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
     return lines + (["closing loops:", *closing] if closing else [])
 
 
-def layout(model: Model) -> dict[str, list[dict]]:
+def layout(model: Model, joints: Container[str] | None = None) -> dict[str, list[dict]]:
     """What stands at each place of joint_q and joint_qd.
 
     Args:
         model: the tables.
+        joints: that are shown.
 
     Returns:
         `joint_q` and `joint_qd`: lists of index, label, joint, type, unit, initial value in world 0.
     """
     out: dict[str, list[dict]] = {"joint_q": [], "joint_qd": []}
     for j, name in enumerate(model.joints.name):
+        if joints is not None and name not in joints:
+            continue
         entry = CATALOGUE[joint_type(model, j)]
         n_linear, n_angular = (int(n) for n in model.joints.dof_dim[j])
         scalar = ("m",) * n_linear + ("rad",) * n_angular
@@ -106,10 +146,10 @@ def layout(model: Model) -> dict[str, list[dict]]:
     return out
 
 
-def layout_lines(model: Model) -> list[str]:
+def layout_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     """The layout as a table of text."""
     lines = []
-    for key, rows in layout(model).items():
+    for key, rows in layout(model, joints).items():
         width = max((len(row["label"]) for row in rows), default=0)
         lines.append(f"{key} ({len(rows)})")
         for row in rows:
@@ -119,11 +159,12 @@ def layout_lines(model: Model) -> list[str]:
     return lines
 
 
-def freedom(model: Model) -> dict:
+def freedom(model: Model, joints: Container[str] | None = None) -> dict:
     """Degrees of freedom at the initial configuration of world 0.
 
     Args:
         model: the tables.
+        joints: that are listed; the sums are those of the whole model.
 
     Returns:
         `tree_dofs`: dofs of the tree; `rows`: bilateral rows of the loop joints; `rank`: independent ones among them;
@@ -131,7 +172,7 @@ def freedom(model: Model) -> dict:
         dependent rows, how many and the loop joints that they depend on.
     """
     ranks = loop_ranks(model)
-    joints = []
+    listed = []
     tree_dofs = 0
     for j, name in enumerate(model.joints.name):
         type_name = joint_type(model, j)
@@ -139,18 +180,19 @@ def freedom(model: Model) -> dict:
         dofs = int(model.joints.dof_dim[j].sum())
         tree_dofs += dofs if in_tree else 0
         rows = len(bilateral_rows(model, j))
-        joints.append({"joint": name, "type": type_name, "dofs": dofs, "rows": rows, "in_tree": in_tree})
+        if joints is None or name in joints:
+            listed.append({"joint": name, "type": type_name, "dofs": dofs, "rows": rows, "in_tree": in_tree})
     rows = sum(one.rows for one in ranks)
     rank = sum(one.rank for one in ranks)
     short = [one for one in ranks if one.rows > one.rank]
     redundant = [{"joint": one.joint, "rows": one.rows - one.rank, "with": one.before} for one in short]
-    return {"tree_dofs": tree_dofs, "rows": rows, "rank": rank, "dof": tree_dofs - rank, "joints": joints,
+    return {"tree_dofs": tree_dofs, "rows": rows, "rank": rank, "dof": tree_dofs - rank, "joints": listed,
             "redundant": redundant}  # fmt: skip
 
 
-def freedom_lines(model: Model) -> list[str]:
+def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     """The degrees of freedom as text."""
-    data = freedom(model)
+    data = freedom(model, joints)
     lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent loop rows"]
     width = max((len(one["joint"]) for one in data["joints"]), default=0)
     for one in data["joints"]:

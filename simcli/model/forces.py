@@ -1,9 +1,13 @@
-"""Forces of a scene: springs, wrenches, efforts on joints; and the named points of bodies."""
+"""Forces of a scene: springs, wrenches, efforts on joints; and the named points of bodies.
+
+Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py).
+"""
 
 import numpy as np
 
 from simcli.model import rotations as rot
 from simcli.model.gather import Worlds
+from simcli.model.inputs import number
 from simcli.model.links import pile
 from simcli.model.mechanism import BodyPart, JointPart
 from simcli.model.reference import body_poses
@@ -87,7 +91,7 @@ def _span(model: Model, body: list[int], point: Array) -> Array:
 
 
 def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
-    """Constant wrenches.
+    """Wrenches.
 
     Args:
         worlds: the scenes.
@@ -104,7 +108,7 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
         for name, force in zip(names, forces, strict=True)
     ]
     vectors = {
-        key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k), (3,)) for name in names], (3,))
+        key: pile([_vector(worlds, name, key) for name in names], (3,))
         for key in ("force", "torque")
     }
     return Wrenches(
@@ -116,8 +120,13 @@ def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
     )
 
 
+def _vector(worlds: Worlds, name: str, key: str) -> Array:
+    """Force or torque of a wrench, (W|1, 3)."""
+    return worlds.numbers(lambda s: [number(value) for value in getattr(s.forces[name], key)], (3,))
+
+
 def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
-    """Add the constant efforts on joints.
+    """Add the efforts on joints.
 
     Args:
         worlds: the scenes.
@@ -131,5 +140,37 @@ def add_torques(worlds: Worlds, parts: list[JointPart]) -> None:
             message = f"force `{name}` has {len(force.value)} values, joint `{part.name}` has {part.n_qd} dofs"
             worlds.fault("SC463", f"forces.{name}.value", message, f"write {part.n_qd} numbers")
             continue
-        value = worlds.numbers(lambda s, n=name: s.forces[n].value, (part.n_qd,))
+        value = worlds.numbers(lambda s, n=name: [number(v) for v in s.forces[n].value], (part.n_qd,))
         part.effort = value if part.effort is None else part.effort + value
+
+
+def add_torsions(worlds: Worlds, parts: list[JointPart]) -> None:
+    """Add the torsion springs on joints; several on one dof are one spring and a constant energy.
+
+        K = sum k,   K R = sum k r,   sum k (q - r)^2 / 2 = K (q - R)^2 / 2 + (sum k r^2 - K R^2) / 2
+
+    Args:
+        worlds: the scenes; the spec has refused joints outside the tree and joints with a quaternion.
+        parts: completed in place: the columns damping, spring_stiffness, spring_rest, spring_energy.
+    """
+    by_name = {part.name: part for part in parts}
+    moments: dict[str, list[Array]] = {}
+    for name in _of_type(worlds, "torsion"):
+        part = by_name[worlds.first.forces[name].joint]
+        k, c, r = (
+            worlds.numbers(lambda s, n=name, key=key, m=part.n_qd: spread(getattr(s.forces[n], key), m), (part.n_qd,))
+            for key in ("stiffness", "damping", "rest_angle")
+        )
+        before = moments.get(part.name, [np.zeros((1, part.n_qd))] * 3)
+        moments[part.name] = [a + b for a, b in zip(before, (k, k * r, k * r * r), strict=True)]
+        part.dof["damping"] = part.dof.get("damping", 0.0) + c
+    for name, (stiffness, first, second) in moments.items():
+        acts = stiffness > 0.0
+        rest = np.where(acts, first, 0.0) / np.where(acts, stiffness, 1.0)
+        energy = np.maximum(0.5 * (second - stiffness * rest * rest), 0.0)
+        by_name[name].dof |= {"spring_stiffness": stiffness, "spring_rest": rest, "spring_energy": energy}
+
+
+def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
+    """One number for all dofs, or one for each."""
+    return values * count if len(values) == 1 else values

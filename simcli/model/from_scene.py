@@ -1,6 +1,6 @@
 """A scene to a model: one world, or all worlds of a batch with a world axis where they differ."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,20 +9,26 @@ import numpy as np
 from simcli.errors import Where
 from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
-from simcli.model.forces import add_torques, read_points, read_springs, read_wrenches
+from simcli.model.cables import read_cables
+from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
+from simcli.model.gears import read_gears
+from simcli.model.inputs import with_signals
 from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.param_units import param_unit
+from simcli.model.placing import placing_order
 from simcli.model.reference import SINGULAR, dof_inertia
+from simcli.model.signals import read_signals
 from simcli.model.start import read_start
-from simcli.model.tables import WORLD, JointKind, LinkKind, Model
+from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
 from simcli.model.topology import depth_first
 from simcli.spec import resolve, structure
 from simcli.spec.batch import world_seeds, world_values
 from simcli.spec.document import Document
+from simcli.spec.planes import AXES, NORMAL_INDEX, normal
 from simcli.spec.schema import SceneSpec
 
 CHUNK = 2048  # worlds whose scenes are in memory at once, some 20 kB each; world 0 stands before each for comparison
@@ -44,13 +50,16 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
     return _build([spec], document, Mechanism([], []))
 
 
-def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) -> Model:
+def build_worlds(
+    document: Document, spec: SceneSpec, world: int | None = None, changes: Mapping[str, object] | None = None
+) -> Model:
     """Turn a scene into a model of all its worlds.
 
     Args:
         document: the scene as written.
         spec: it resolved, without the values of any world.
         world: build this world of the batch alone; None builds all.
+        changes: dotted path to value, laid over the scene and over what the batch varies.
 
     Returns:
         The tables. Arrays that are equal in all worlds have a leading axis of length 1.
@@ -62,19 +71,19 @@ def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) 
     seeds = np.asarray(world_seeds(spec), np.uint64)
     if world is not None:
         values, seeds = values[world : world + 1], seeds[world : world + 1]
-    names = [(path, i) for path, value in values[0].items() for i in _components(value)]
-    table = [[one[path] if i is None else one[path][i] for path, i in names] for one in values]
+    names = _parameters(values)
     batch = Mechanism(
         [],
         [],
         n_worlds=len(values),
-        param_name=tuple(path if i is None else f"{path}[{i}]" for path, i in names),
+        param_name=tuple(_label(path, i) for path, i in names),
         param_unit=tuple(param_unit(spec, path) for path, _ in names),
-        param_value=np.array(table, float).reshape(len(values), len(names)),
+        param_value=_table(values, names),
         world_seed=seeds,
     )
     if not names:
-        return _build([spec], document, batch)
+        return _build([resolve(document, changes) if changes else spec], document, batch)
+    values = [{**one, **(changes or {})} for one in values]
     first = resolve(document, values[0])
     if len(values) == 1:
         return _build([first], document, batch)
@@ -88,6 +97,34 @@ def build_worlds(document: Document, spec: SceneSpec, world: int | None = None) 
                    world_seed=batch.world_seed)  # fmt: skip
 
 
+def world_table(document: Document, spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
+    """What differs between the worlds of a batch, as it stands in the model of all worlds.
+
+    Args:
+        document: the scene as written.
+        spec: it resolved, without the values of any world.
+
+    Returns:
+        Names of the varied parameters, (P,), and their values, (W, P).
+    """
+    values = world_values(document, spec)
+    names = _parameters(values)
+    return tuple(_label(path, i) for path, i in names), _table(values, names)
+
+
+def _parameters(values: list[dict[str, object]]) -> list[tuple[str, int | None]]:
+    return [(path, i) for path, value in values[0].items() for i in _components(value)]
+
+
+def _label(path: str, i: int | None) -> str:
+    return path if i is None else f"{path}[{i}]"
+
+
+def _table(values: list[dict[str, object]], names: list[tuple[str, int | None]]) -> Array:
+    rows = [[one[path] if i is None else one[path][i] for path, i in names] for one in values]
+    return np.array(rows, float).reshape(len(values), len(names))
+
+
 def _components(value: object) -> list[int | None]:
     return list(range(len(value))) if isinstance(value, list | tuple) else [None]
 
@@ -95,38 +132,36 @@ def _components(value: object) -> list[int | None]:
 def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) -> Model:
     where: Callable[[str], Where | None] = document.where if document else lambda path: Where("", 0, 0, path=path)
     worlds = Worlds(specs, where)
-    _refuse_planar(worlds)
-    shapes = ShapeReader(worlds, document.folder if document else Path())
+    folder = document.folder if document else Path()
+    shapes = ShapeReader(worlds, folder)
     bodies = read_bodies(worlds, shapes)
     reader = JointReader(worlds, bodies)
     joints = _place_all(worlds, reader)
     for part in joints:
         if part.name in worlds.first.joints:
             read_dofs(worlds, part)
-    read_start(worlds, joints)
+    read_gears(worlds, joints)
+    read_start(worlds, joints, bodies)
     add_torques(worlds, joints)
+    add_torsions(worlds, joints)
+    signals = read_signals(worlds, folder)
     worlds.raise_faults()
     mechanism = replace(
         batch,
         bodies=bodies,
         joints=joints,
+        plane=NORMAL_INDEX.get(worlds.first.world.plane, -1),
         gravity=worlds.numbers(lambda s: s.world.gravity, (3,)),
         articulation_name=_articulations(worlds, joints),
         shapes=shapes.table(),
         points=read_points(worlds),
+        cables=read_cables(worlds, joints, reader),
         wrenches=read_wrenches(worlds, bodies),
     )
-    model = assemble(mechanism)
+    model = with_signals(worlds, assemble(mechanism), signals)
     if worlds.first.solver.type == "generalized":
         _refuse_weightless(worlds, model)
     return replace(model, springs=read_springs(worlds, model))
-
-
-def _refuse_planar(worlds: Worlds) -> None:
-    if worlds.first.world.plane is not None and worlds.first.solver.type != "natural":
-        message = f"a planar scene (plane {worlds.first.world.plane}) is built for the natural solver only"
-        worlds.fault("SC457", "world.plane", message, "leave `plane` out; joints can keep the bodies in a plane")
-    worlds.raise_faults()
 
 
 def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
@@ -135,15 +170,14 @@ def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     joints = [reader.outline(name, name in tree.tree_joints) for name in worlds.first.joints]
     worlds.raise_faults()
     for name in tree.free_bodies:
-        entry = CATALOGUE["free"]
-        joints.append(JointPart(f"{name}_free", JointKind.FREE, WORLD, reader.index[name], entry.motion()))
+        joints.append(_free_joint(worlds.first.world.plane, name, reader.index[name]))
     steps = depth_first(*([getattr(part, key) for part in joints] for key in ("parent", "child", "is_tree")))
-    for step in steps:
+    for step, guide in placing_order(worlds, joints, steps):
         part = joints[step.joint]
         if part.name in worlds.first.joints:
             reader.place(part, step)
         else:
-            reader.place_free(part)
+            reader.place_free(part, guide)
     for part in joints:
         if not part.is_tree:
             reader.anchors(part)
@@ -151,6 +185,14 @@ def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     for index, body in enumerate(reader.bodies):
         body.pose = reader.poses[index]
     return joints
+
+
+def _free_joint(plane: str | None, name: str, body: int) -> JointPart:
+    """The joint of a body that no other holds: free, or in a planar scene one that moves in the plane."""
+    if plane is None:
+        return JointPart(f"{name}_free", JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
+    motion = Motion(np.array(AXES[plane]), np.array([normal(plane)]))
+    return JointPart(f"{name}_free", JointKind.PLANAR, WORLD, body, motion)
 
 
 def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:
@@ -179,7 +221,8 @@ def _refuse_weightless(worlds: Worlds, model: Model) -> None:
     """Refuse dofs along which nothing has inertia: their acceleration has no value."""
     D, scale = dof_inertia(model, model.joint_q)
     for k in range(model.n_links):
-        if not model.links.n_qd[k]:
+        first, n = model.links.qd_start[k], model.links.n_qd[k]
+        if model.motions.kind[first : first + n].all():  # prescribed, or no dof at all
             continue
         unit = np.sqrt(np.maximum(scale[k], np.finfo(float).tiny))
         weakest = np.linalg.eigvalsh(D[k] / unit[:, :, None] / unit[:, None, :])[:, 0]

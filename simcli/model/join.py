@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.model.tables import Array, Model
 
-NO_WORLD_AXIS = ("turn",)  # the only float column that all worlds share by definition
+NO_WORLD_AXIS = ("turn", "knot")  # the float columns that all worlds share by definition
 
 
 def join(pieces: list[Model], skip: int = 0) -> Model:

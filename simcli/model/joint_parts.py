@@ -14,11 +14,13 @@ import numpy as np
 from simcli.model import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
+from simcli.model.inputs import number
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.links import can_invert
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.topology import Step
+from simcli.spec.planes import axis_of
 
 SAME_POSE = 1e-9  # [m] or [rad], scene-format.md Exact meaning 4
 SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
@@ -34,6 +36,7 @@ class JointReader:
         self.worlds, self.bodies = worlds, bodies
         self.index = {"world": WORLD, **{body.name: b for b, body in enumerate(bodies)}}
         self.poses: dict[int, Array] = {WORLD: ONE_POSE}
+        self.anchored: set[str] = set()
 
     def outline(self, name: str, is_tree: bool) -> JointPart | None:
         """A joint with its bodies and axes, not yet placed.
@@ -58,13 +61,15 @@ class JointReader:
         parent, child = self.index[joint.parent], self.index[joint.child]
         part = JointPart(name, kind, parent, child, motion, is_tree=is_tree, enabled=joint.enabled)
         part.length = self._length(name, joint)
+        part.compliance = self.worlds.numbers(lambda s: s.joints[name].compliance)
         return part
 
     def _motion(self, name: str, joint) -> Motion | None:
         entry, read = CATALOGUE[joint.type], self.worlds.numbers
         given: dict[str, Array] = {"pitch": np.zeros(1)}
         if "axis" in entry.reads:
-            given["axis"] = self._unit(read(lambda s: s.joints[name].axis, (3,)), f"joints.{name}.axis")
+            axis = read(lambda s: axis_of(s.world.plane, s.joints[name]), (3,))
+            given["axis"] = self._unit(axis, f"joints.{name}.axis")
         if "axes" in entry.reads:
             for group in ("linear", "angular"):
                 n = len(getattr(joint.axes, group)) if joint.axes else 0
@@ -100,12 +105,25 @@ class JointReader:
             return np.repeat(self.worlds.numbers(lambda s: s.joints[name].length)[:, None], 2, axis=1)
         if not joint.limit or joint.limit[0] is None:
             return np.full((1, 2), np.nan)
-        return self.worlds.numbers(lambda s: [_or(v, np.nan) for v in _bounds(s.joints[name].limit[0])], (2,))
+        bounds = self.worlds.numbers(lambda s: [_or(v, np.nan) for v in _bounds(s.joints[name].limit[0])], (2,))
+        return np.where(bounds > 0.0, bounds, np.nan)  # a distance is never below zero: such a bound says nothing
 
-    def place_free(self, part: JointPart) -> None:
-        """Place a body on the free joint that was made for it: joint_q is its pose."""
-        self.poses[part.child] = self._authored(part.child)
+    def place_free(self, part: JointPart, guide: JointPart | None) -> None:
+        """Place a body on the free joint that was made for it: joint_q is its pose.
+
+        Args:
+            part: completed in place.
+            guide: a joint outside the tree whose frames give the pose; None: as authored.
+        """
+        if guide is None:
+            self.poses[part.child] = self._authored(part.child)
+        else:
+            self.anchors(guide)
+            across = rot.pose_compose(rot.pose_compose(guide.X_p, self._at_start(guide)), rot.pose_inverse(guide.X_c))
+            self.poses[part.child] = rot.pose_compose(self.poses[guide.parent], across)
         part.q = self.poses[part.child]
+        if part.kind == JointKind.PLANAR:
+            part.q = planar_coordinates(part.motion, part.q)
 
     def place(self, part: JointPart, step: Step) -> None:
         """Anchors of a tree joint, and the pose of the body that it reaches.
@@ -124,7 +142,8 @@ class JointReader:
         else:
             self.poses[step.outer] = self._authored(step.outer)
             self.anchors(part)
-        follows = joint.at is not None or self.worlds.first.bodies[self.bodies[step.outer].name].pose is None
+        unplaced = self.worlds.first.bodies[self.bodies[step.outer].name].pose is None
+        follows = joint.at is not None or (unplaced and part.kind != JointKind.DISTANCE)
         if part.entry.coordinates == "pose" and not follows:
             part.q = self.relative(part)
 
@@ -135,6 +154,9 @@ class JointReader:
             part: completed in place.
         """
         name, joint = part.name, self.worlds.first.joints[part.name]
+        if name in self.anchored:
+            return
+        self.anchored.add(name)
         if joint.uses_frames:
             for column, key in (("X_p", "parent_frame"), ("X_c", "child_frame")):
                 if getattr(joint, key) is not None:
@@ -174,13 +196,10 @@ class JointReader:
         """Pose of the outer body with the joint at its measured zero."""
         name = self.bodies[step.outer].name
         authored = self.worlds.first.bodies[name].pose is not None
-        X = ONE_POSE
-        if part.entry.coordinates == "pose" and authored:
+        if part.entry.coordinates == "pose" and (authored or part.kind == JointKind.DISTANCE):
             self.poses[step.outer] = self._authored(step.outer)
             return
-        if part.q is not None:  # the offset that X_c holds
-            X = self._measured_zero(part)
-        across = rot.pose_compose(rot.pose_compose(part.X_p, X), rot.pose_inverse(part.X_c))
+        across = rot.pose_compose(rot.pose_compose(part.X_p, self._at_start(part)), rot.pose_inverse(part.X_c))
         across = rot.pose_inverse(across) if step.inverted else across
         pose = rot.pose_compose(self.poses[step.inner], across)
         self.poses[step.outer] = pose
@@ -194,7 +213,10 @@ class JointReader:
                 hint = "with parent_frame and child_frame the pose follows from the joint: leave `pose` out"
                 self.worlds.fault("SC450", f"bodies.{name}.pose", message, hint)
 
-    def _measured_zero(self, part: JointPart) -> Array:
+    def _at_start(self, part: JointPart) -> Array:
+        """Joint transform of the authored configuration: the offset that X_c holds."""
+        if part.q is None:
+            return ONE_POSE
         q = part.q[:, 0]
         if part.kind == JointKind.PRISMATIC:
             return rot.make_pose(q[:, None] * part.motion.linear[..., 0, :], ONE_POSE[:, 3:])
@@ -206,6 +228,23 @@ class JointReader:
         X_a = rot.pose_compose(self.poses[part.parent], part.X_p)
         X_b = rot.pose_compose(self.poses[part.child], part.X_c)
         return rot.pose_compose(rot.pose_inverse(X_a), X_b)
+
+
+def planar_coordinates(motion: Motion, pose: Array) -> Array:
+    """Coordinates x, y, angle of a pose in the plane of a motion.
+
+    Args:
+        motion: of a planar joint.
+        pose: [m, 1], (W|1, 7), in the parent anchor frame, turned about the normal only.
+
+    Returns:
+        [m, m, rad], (W|1, 3), the angle in (-pi, pi].
+    """
+    normal = motion.angular[..., 0, :]
+    angle = 2.0 * np.arctan2(rot.dot(pose[:, 3:6], normal), pose[:, 6])
+    angle = np.where(angle > np.pi, angle - 2.0 * np.pi, np.where(angle <= -np.pi, angle + 2.0 * np.pi, angle))
+    along = [rot.dot(pose[:, :3], motion.linear[..., k, :]) for k in range(2)]
+    return np.stack((*along, angle), axis=-1)
 
 
 def _or(value, default: float) -> float:
@@ -223,7 +262,8 @@ def _structure(joint) -> tuple:
     drives = joint.drive and [one and one.mode for one in joint.drive]
     frames = joint.at is None, joint.parent_frame is None, joint.child_frame is None
     start = joint.q is None, joint.qd is None, joint.length is None
-    return joint.type, joint.parent, joint.child, joint.loop, joint.enabled, axes, limits, drives, frames, start
+    leader = joint.mimic and joint.mimic.joint
+    return joint.type, joint.parent, joint.child, joint.loop, joint.enabled, axes, limits, drives, frames, start, leader
 
 
 def read_dofs(worlds: Worlds, part: JointPart) -> None:
@@ -241,7 +281,9 @@ def read_dofs(worlds: Worlds, part: JointPart) -> None:
         part.dof[column] = read(lambda s, c=column: getattr(s.joints[name], c), (n,))
     if joint.velocity_limit is not None:
         part.dof["velocity_limit"] = read(lambda s: [_or(v, np.inf) for v in s.joints[name].velocity_limit], (n,))
-    if joint.limit and part.kind != JointKind.DISTANCE:
+    if joint.limit and part.kind == JointKind.DISTANCE:
+        _read_soft_distance(worlds, part)
+    elif joint.limit:
         _read_limits(worlds, part)
     if joint.drive:
         _read_drives(worlds, part)
@@ -258,6 +300,15 @@ def _read_limits(worlds: Worlds, part: JointPart) -> None:
         )
 
 
+def _read_soft_distance(worlds: Worlds, part: JointPart) -> None:
+    """Stiffness and damping of a distance joint's bounds, which stand at its first dof; the bounds are its length."""
+    for column, default in (("limit_stiffness", 0.0), ("limit_damping", np.nan)):
+        key = column.removeprefix("limit_")
+        value = worlds.numbers(lambda s, k=key, d=default: _or(getattr(s.joints[part.name].limit[0], k), d))
+        rest = np.full((len(value), part.n_qd - 1), default)
+        part.dof[column] = np.concatenate((value[:, None], rest), axis=1)
+
+
 def _read_drives(worlds: Worlds, part: JointPart) -> None:
     name, n = part.name, part.n_qd
     drives = worlds.first.joints[name].drive
@@ -266,7 +317,5 @@ def _read_drives(worlds: Worlds, part: JointPart) -> None:
                ("drive_target", "target", 0.0), ("drive_target_velocity", "target_velocity", 0.0),
                ("effort_limit", "effort_limit", np.inf))  # fmt: skip
     for column, key, default in sources:
-        part.dof[column] = worlds.numbers(
-            lambda s, k=key, d=default: [d if one is None else _or(getattr(one, k), d) for one in s.joints[name].drive],
-            (n,),
-        )
+        read = lambda one, k=key, d=default: d if one is None else number(_or(getattr(one, k), d))  # noqa: E731
+        part.dof[column] = worlds.numbers(lambda s, read=read: [read(one) for one in s.joints[name].drive], (n,))

@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.model import rotations as rot
 from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion
-from simcli.model.tables import DriveMode, JointKind, Points, Shapes, Springs, Wrenches
+from simcli.model.tables import Cables, DriveMode, JointKind, Points, Shapes, Springs, Wrenches
 
 Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])
@@ -18,6 +18,9 @@ ONE_POSE = np.array([rot.IDENTITY_POSE])
 DOF_DEFAULTS = {
     "armature": 0.0,
     "damping": 0.0,
+    "spring_stiffness": 0.0,
+    "spring_rest": 0.0,
+    "spring_energy": 0.0,
     "friction": 0.0,
     "limit_lower": -np.inf,
     "limit_upper": np.inf,
@@ -54,6 +57,21 @@ class BodyPart:
 
 
 @dataclass
+class Gear:
+    """What a joint follows: q = ratio q_leader + offset, dof by dof.
+
+    Attributes:
+        leader: joint index.
+        ratio: [1, m/rad or rad/m], (W|1,).
+        offset: [m or rad], (W|1,).
+    """
+
+    leader: int
+    ratio: Array
+    offset: Array
+
+
+@dataclass
 class JointPart:
     """One joint.
 
@@ -69,8 +87,12 @@ class JointPart:
         enabled: False for a joint that does nothing.
         articulation: index, -1 for none.
         length: [m], (W|1, 2), of distance joints.
+        compliance: [m/N, rad/(N m)], (W|1,), of its rows.
+        gear: the joint that it follows, None for none.
         q: [m, rad, 1], (W|1, n_q), initial coordinates; zero (identity) if None.
         qd: (W|1, n_qd), initial velocities; zero if None.
+        q_given: whether the scene wrote q.
+        qd_given: (n_qd,) bool, whether the scene wrote qd; nothing if None.
         effort: [N, N m], (W|1, n_qd), constant applied effort; zero if None.
         dof: columns of `Dofs` by name, (W|1, n_qd); DOF_DEFAULTS where left out.
         drive_mode: (n_qd,) DriveMode.
@@ -87,8 +109,12 @@ class JointPart:
     enabled: bool = True
     articulation: int = -1
     length: Array = field(default_factory=lambda: np.full((1, 2), np.nan))
+    compliance: Array = field(default_factory=lambda: np.zeros(1))
+    gear: Gear | None = None
     q: Array | None = None
     qd: Array | None = None
+    q_given: bool = False
+    qd_given: Array | None = None
     effort: Array | None = None
     dof: dict[str, Array] = field(default_factory=dict)
     drive_mode: tuple[DriveMode, ...] | None = None
@@ -135,6 +161,12 @@ def no_springs() -> Springs:
     return Springs((), np.zeros((0, 2), np.int32), np.zeros((1, 0, 2, 3)), *values, np.zeros(0, bool))
 
 
+def no_cables() -> Cables:
+    """A table without cables."""
+    values = [np.zeros((1, 0)) for _ in range(6)]
+    return Cables((), np.zeros(0, np.int32), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *values)
+
+
 def no_wrenches() -> Wrenches:
     """A table without wrenches."""
     vectors = [np.zeros((1, 0, 3)) for _ in range(3)]
@@ -149,11 +181,13 @@ class Mechanism:
         bodies: in file order.
         joints: in file order, then the free joints of bodies that no tree joint reaches.
         n_worlds: W.
+        plane: index of the normal of a planar scene, -1 in space.
         gravity: [m/s^2], (W|1, 3), world.
         articulation_name: names of the articulations.
         shapes: table.
         points: table.
         springs: table.
+        cables: table.
         wrenches: table.
         param_name: varied parameters.
         param_unit: their units.
@@ -169,8 +203,10 @@ class Mechanism:
     shapes: Shapes = field(default_factory=no_shapes)
     points: Points = field(default_factory=no_points)
     springs: Springs = field(default_factory=no_springs)
+    cables: Cables = field(default_factory=no_cables)
     wrenches: Wrenches = field(default_factory=no_wrenches)
     param_name: tuple[str, ...] = ()
     param_unit: tuple[str, ...] = ()
     param_value: Array | None = None
     world_seed: Array | None = None
+    plane: int = -1

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model import rotations as rot
+from simcli.model.constraints import keeps
 from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion, Row, distance_row
 from simcli.model.reference import body_poses
 from simcli.model.rows import motion_columns, row_gradient
@@ -59,12 +60,16 @@ def type_and_motion(model: Model, j: int) -> tuple[JointType, Motion]:
 
 
 def bilateral_rows(model: Model, j: int) -> list[Row]:
-    """Bilateral rows of a joint in world 0; a distance joint has one if its two bounds agree."""
+    """Bilateral rows of a joint in world 0; a distance joint has one if its two bounds agree.
+
+    In a planar scene those that motion in the plane could violate.
+    """
     entry, motion = type_and_motion(model, j)
     shortest, longest = model.joints.length[0, j]
     if entry.kind == JointKind.DISTANCE and shortest == longest:
         return [distance_row(float(longest))]
-    return entry.rows(motion)
+    rows = entry.rows(motion)
+    return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
 
 
 def carry(start: Array, end: Array) -> Array:

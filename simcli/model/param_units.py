@@ -8,6 +8,7 @@ from simcli.spec import dofs
 from simcli.spec.nodes import parse_path
 from simcli.spec.quantities import Part
 from simcli.spec.schema import SceneSpec
+from simcli.spec.signal_uses import uses
 
 # Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
 JOINT_ROLES = {
@@ -28,6 +29,8 @@ JOINT_ROLES = {
     "position": "position",
     "velocity": "velocity",
 }
+DRIVING = ("constant", "amplitude", "offset", "before", "after", "from", "to", "value")  # of what a signal drives
+FORCE_ROLES = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
 _BRACKET = re.compile(r"\[([^\]]*)\](?:\.|$)")  # `say` puts the unit in brackets behind the description
 
 
@@ -46,9 +49,22 @@ def param_unit(spec: SceneSpec, path: str) -> str:
     if names[:1] == ["joints"] and len(names) > 2 and names[1] in spec.joints and names[-1] in JOINT_ROLES:
         effort = names[-2:] == ["drive", "target"] and _is_effort(spec.joints[names[1]])
         return _joint_unit(spec, names[1], "effort" if effort else JOINT_ROLES[names[-1]], steps[-1])
+    if names[:1] == ["signals"] and names[-1] in DRIVING:
+        return _signal_unit(spec, names[1])
     if names[:1] == ["initial"] and len(names) == 3 and names[2] in spec.joints:
         return _joint_unit(spec, names[2], "position" if names[1] == "joint_q" else "velocity", steps[-1])
+    if names[:1] == ["forces"] and len(names) > 2 and names[1] in spec.forces:
+        force = spec.forces[names[1]]
+        if force.type in ("torque", "torsion") and names[2] in FORCE_ROLES and force.joint in spec.joints:
+            return _joint_unit(spec, force.joint, FORCE_ROLES[names[2]], steps[-1])
+        return _schema_unit(steps[2:], type(force))
     return _schema_unit(steps)
+
+
+def _signal_unit(spec: SceneSpec, name: str) -> str:
+    """Unit of what a signal drives; "" if that differs, or if it drives nothing."""
+    units = {use.unit for use in uses(spec) if use.signal == name}
+    return units.pop() if len(units) == 1 else ""
 
 
 def _is_effort(joint) -> bool:
@@ -65,8 +81,8 @@ def _joint_unit(spec: SceneSpec, name: str, role: str, last: str | int) -> str:
     return units[0] if len(set(units)) == 1 else ""
 
 
-def _schema_unit(steps: tuple[str | int, ...]) -> str:
-    kinds, unit = [SceneSpec], ""
+def _schema_unit(steps: tuple[str | int, ...], start: type[Part] = SceneSpec) -> str:
+    kinds, unit = [start], ""
     for step in steps:
         below: list[Any] = []
         for kind in [part for whole in kinds for part in _alternatives(whole)]:

@@ -59,6 +59,64 @@ def body_poses(model: Model, joint_q: Array) -> tuple[Array, Array]:
     return rot.multiply(R, B), o + rot.turn(R, b)
 
 
+def link_twists(links: Links, joint_q: Array, joint_qd: Array, R: Array, o: Array) -> tuple[Array, Array]:
+    """Velocities of the links' origins and their angular velocities.
+
+        w = w_p + Q w_j      v = v_p + w_p x (o - o_p) + Q v_j      Q = R_p C
+        HELIX  w_j = turn qd e_z, v_j = advance qd e_z      BALL  w_j = qd
+        FREE   w_j = qd[3:6], and qd[0:3] is the velocity of the centre of mass c: v = v_c - w x (c - o)
+
+    Args:
+        links: the table.
+        joint_q: [m, rad, 1], (W|1, NQ).
+        joint_qd: [m/s, rad/s], (W|1, NV).
+        R: [1], (L, W|1, 3, 3), from `link_poses`.
+        o: [m], (L, W|1, 3), likewise.
+
+    Returns:
+        v [m/s] and w [rad/s], (L, W|1, 3), world.
+
+    Source: reference/articulations.md A4, from origin to origin. No deviation.
+    """
+    lead = max(len(joint_q), len(joint_qd), *(len(a) for a in R[:1]))
+    zero = np.zeros((lead, 3))
+    v, w = [], []
+    for k in range(len(links.parent)):
+        p = links.parent[k]
+        v_p, w_p, o_p, R_p = (zero, zero, zero, np.eye(3)[None]) if p == WORLD else (v[p], w[p], o[p], R[p])
+        Q, rate = rot.multiply(R_p, links.rotation[:, k]), joint_qd[:, links.qd_start[k] :]
+        spin, slip, carried = zero, zero, v_p + rot.cross(w_p, o[k] - o_p)
+        if links.kind[k] == LinkKind.HELIX:
+            spin = links.turn[k] * rate[:, :1] * Q[..., 2]
+            slip = (links.advance[:, k, None] * rate[:, :1]) * Q[..., 2]
+        elif links.kind[k] == LinkKind.BALL:
+            spin = rot.turn(Q, rate[:, :3])
+        elif links.kind[k] == LinkKind.FREE:
+            spin = rot.turn(Q, rate[:, 3:6])
+            slip = rot.turn(Q, rate[:, :3]) - rot.cross(spin, rot.turn(R[k], links.com[:, k]))
+        v.append(carried + slip + zero)
+        w.append(w_p + spin + zero)
+    return np.array(v).reshape(-1, lead, 3), np.array(w).reshape(-1, lead, 3)
+
+
+def body_twists(model: Model, joint_q: Array, joint_qd: Array) -> tuple[Array, Array]:
+    """Forward kinematics of the velocities.
+
+    Args:
+        model: the tables.
+        joint_q: [m, rad, 1], (W|1, NQ).
+        joint_qd: [m/s, rad/s], (W|1, NV).
+
+    Returns:
+        Velocity of the centre of mass [m/s] and angular velocity [rad/s], (B, W|1, 3), world.
+    """
+    links, tip = model.links, model.links.tip
+    R, o = link_poses(links, joint_q)
+    v, w = link_twists(links, joint_q, joint_qd, R, o)
+    lever = rot.turn(R[tip], np.moveaxis(links.com[:, tip], 0, 1))
+    return v[tip] + rot.cross(w[tip], lever), w[tip]
+
+
 def motion_subspace(links: Links, k: int) -> Array:
     """Motion axes of a link in its own frame, at its own origin, (velocity, angular velocity).
 

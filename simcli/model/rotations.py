@@ -260,6 +260,8 @@ def make_pose(position: Array, quat: Array) -> Array:
         [m, 1], (..., 7).
     """
     position, quat = np.asarray(position, dtype=float), np.asarray(quat, dtype=float)
+    if position.shape[:-1] == quat.shape[:-1]:
+        return np.concatenate((position, quat), axis=-1)
     lead = np.broadcast_shapes(position.shape[:-1], quat.shape[:-1])
     return np.concatenate((np.broadcast_to(position, (*lead, 3)), np.broadcast_to(quat, (*lead, 4))), axis=-1)
 

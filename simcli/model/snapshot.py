@@ -14,21 +14,22 @@ class Status(IntEnum):
     TOO_FAST = 2  # a velocity beyond the divergence bound
     SINGULAR = 3  # an articulated inertia is not positive
     STOPPED = 4  # run.stop_when was met: an end, not a failure
+    UNASSEMBLED = 5  # the loops cannot be closed, or not at the velocities that were written
 
     @property
     def is_failure(self) -> bool:
         """True for the codes that make a run fail."""
-        return self in (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR)
+        return self in (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR, Status.UNASSEMBLED)
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to one world.
+    """Something that happened.
 
     Attributes:
         step: step count at the event.
         time: [s].
-        world: world index.
+        world: world index, -1 for all worlds.
         code: rule code, as "SC601".
         severity: 0 info, 1 warning, 2 error.
         body: body index, -1 if none.

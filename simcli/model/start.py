@@ -1,19 +1,21 @@
 """The initial state: coordinates and velocities of joints, of free bodies, and by pattern."""
 
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 
 import numpy as np
 
 from simcli.model import rotations as rot
 from simcli.model.gather import Worlds
-from simcli.model.mechanism import DOF_DEFAULTS, JointPart
-from simcli.model.tables import WORLD, Array
+from simcli.model.gears import follow
+from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
+from simcli.model.tables import WORLD, Array, JointKind
+from simcli.spec.patterns import matching
 
+AT_REST = (0.0, 0.0, 0.0)
 NORMALISED = 4e-16  # [1] a quaternion this near to length one is left as it is, so that reading twice changes nothing
 
 
-def read_start(worlds: Worlds, parts: list[JointPart]) -> None:
+def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -> None:
     """Initial joint_q and joint_qd.
 
     Later sources beat earlier ones: the authored configuration, `velocity` of free bodies, q and qd of the joint,
@@ -22,78 +24,105 @@ def read_start(worlds: Worlds, parts: list[JointPart]) -> None:
     Args:
         worlds: the scenes.
         parts: completed in place; their anchors are known.
+        bodies: placed.
     """
-    children = list(worlds.first.bodies)
     for part in parts:
-        _free_velocity(worlds, part, children[part.child])
         joint = worlds.first.joints.get(part.name)
-        if joint is None:
-            continue
-        if joint.q is not None:
-            part.q = worlds.numbers(lambda s, n=part.name: s.joints[n].q, (part.n_q,))
-        if joint.qd is not None:
-            part.qd = worlds.numbers(lambda s, n=part.name: s.joints[n].qd, (part.n_qd,))
+        if joint is not None and joint.q is not None:
+            q = worlds.numbers(lambda s, n=part.name: s.joints[n].q, (part.n_q,))
+            _write(worlds, part, "q", q, f"joints.{part.name}.q")
     _by_pattern(worlds, parts, "joint_q")
+    for part in parts:
+        _free_velocity(worlds, part, bodies[part.child])
+        joint = worlds.first.joints.get(part.name)
+        if joint is not None and joint.qd is not None:
+            qd = worlds.numbers(lambda s, n=part.name: s.joints[n].qd, (part.n_qd,))
+            _write(worlds, part, "qd", qd, f"joints.{part.name}.qd")
     _by_pattern(worlds, parts, "joint_qd")
     for part in parts:
         _normalise(worlds, part)
+    follow(worlds, parts)
 
 
-def _free_velocity(worlds: Worlds, part: JointPart, child: str) -> None:
+def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str) -> None:
+    """Set q or qd of a joint as the scene wrote it; outside the tree only the neutral value may be written."""
+    if not part.is_tree:
+        neutral = np.nan_to_num(part.zero_q()) if target == "q" else np.zeros(part.n_qd)
+        if np.any(value != neutral):
+            message = f"the {target} of a loop joint follows from the others, so that of `{part.name}` cannot be given"
+            worlds.fault("SC466", path, message, f"leave it out, or give the {target} of a joint of the tree")
+    elif target == "q":
+        part.q, part.q_given = value, True
+    else:
+        part.qd, part.qd_given = value, np.ones(part.n_qd, bool)
+
+
+def _free_velocity(worlds: Worlds, part: JointPart, child: BodyPart) -> None:
     """Velocity of a free body, turned into the anchor frame of its joint."""
-    if worlds.first.bodies[child].velocity is None or not part.is_tree:
+    velocity = worlds.first.bodies[child.name].velocity
+    if velocity is None or not part.is_tree:
         return
-    if part.entry.coordinates != "pose" or part.parent != WORLD:
-        message = f"`velocity` of body `{child}`, which joint `{part.name}` holds"
+    in_plane = part.kind == JointKind.PLANAR and part.name not in worlds.first.joints
+    if part.parent != WORLD or not (part.entry.coordinates == "pose" or in_plane):
+        message = f"`velocity` of body `{child.name}`, which joint `{part.name}` holds"
         hint = f"write qd in joints.{part.name}"
-        worlds.fault("SC459", f"bodies.{child}.velocity", message, hint)
+        worlds.fault("SC459", f"bodies.{child.name}.velocity", message, hint)
         return
-    velocity = worlds.numbers(
-        lambda s: (*s.bodies[child].velocity.linear, *s.bodies[child].velocity.angular), (6,)
-    )  # fmt: skip
     back = rot.quat_inverse(part.X_p[..., 3:])
-    halves = [rot.quat_rotate(back, velocity[:, 3 * i : 3 * i + 3]) for i in range(2)]
-    part.qd = np.concatenate(halves, axis=1)
+    linear, angular = (
+        rot.quat_rotate(back, worlds.numbers(lambda s, k=key: getattr(s.bodies[child.name].velocity, k) or AT_REST, (3,)))
+        for key in ("linear", "angular")
+    )
+    given = np.repeat([velocity.linear is not None, velocity.angular is not None], 3)
+    if in_plane:
+        _planar_velocity(part, child, linear, angular)
+        part.qd_given = given[1:4]
+        return
+    lead = max(len(linear), len(angular))
+    part.qd = np.concatenate([np.broadcast_to(half, (lead, 3)) for half in (linear, angular)], axis=1)
+    part.qd_given = given
 
 
-def matches(name: str, pattern: str) -> bool:
-    """True if a pattern fits a name or its last component.
-
-    Args:
-        name: as `left/elbow`.
-        pattern: with the wildcards of file names.
-    """
-    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
+def _planar_velocity(part: JointPart, child: BodyPart, linear: Array, angular: Array) -> None:
+    """Rates of the coordinates of a body in a plane, which are those of its origin, from the velocity of its centre."""
+    normal = part.motion.angular[..., 0, :]
+    turn = rot.quat_from_axis_angle(normal, part.q[:, 2])
+    linear = linear - rot.cross(angular, rot.quat_rotate(turn, child.com))
+    along = [rot.dot(linear, part.motion.linear[..., k, :]) for k in range(2)]
+    part.qd = np.stack(np.broadcast_arrays(*along, rot.dot(angular, normal)), axis=-1)
 
 
 def _by_pattern(worlds: Worlds, parts: list[JointPart], key: str) -> None:
     get: Callable = lambda s: getattr(s.initial, key)  # noqa: E731
     target, count = ("q", "n_q") if key == "joint_q" else ("qd", "n_qd")
     worlds.common(lambda s: [(k, v if isinstance(v, str) else len(v)) for k, v in get(s).items()], f"initial.{key}")
+    names = [part.name for part in parts]
+    listed = {title: [names.index(n) for n in group] for title, group in (worlds.first.articulations or {}).items()}
     for pattern, value in get(worlds.first).items():
         path = f"initial.{key}.{pattern}"
-        chosen = [part for part in parts if matches(part.name, pattern)]
+        chosen = [parts[place] for place in matching(names, pattern, listed)]
         if not chosen:
             worlds.fault("SC454", path, f"`{pattern}` fits no joint", "see `simcli show` for the names of the joints")
         for part in chosen:
             n = getattr(part, count)
             if value == "center":
-                _centre(worlds, part, path)
+                _write(worlds, part, "q", _centre(worlds, part, path), path)
             elif len(value) != n:
                 message = f"`{pattern}` has {len(value)} numbers, but {key} of joint `{part.name}` has {n}"
                 worlds.fault("SC463", path, message, f"write {n} numbers")
             else:
-                setattr(part, target, worlds.numbers(lambda s, p=pattern: get(s)[p], (n,)))
+                _write(worlds, part, target, worlds.numbers(lambda s, p=pattern: get(s)[p], (n,)), path)
 
 
-def _centre(worlds: Worlds, part: JointPart, path: str) -> None:
+def _centre(worlds: Worlds, part: JointPart, path: str) -> Array:
+    """Middle of a joint's limits, (W|1, n_q)."""
     names = ("limit_lower", "limit_upper")
     bounds = [part.dof.get(name, np.full((1, part.n_qd), DOF_DEFAULTS[name])) for name in names]
     if not all(np.isfinite(b).all() for b in bounds) or part.n_q != part.n_qd:
         message = f"joint `{part.name}` has no middle: it lacks a lower or an upper limit"
         worlds.fault("SC458", path, message, "give it both limits, or write a number")
-        return
-    part.q = 0.5 * (bounds[0] + bounds[1])
+        return part.zero_q()
+    return 0.5 * (bounds[0] + bounds[1])
 
 
 def _normalise(worlds: Worlds, part: JointPart) -> None:

@@ -5,12 +5,12 @@ angular; the world frame has no suffix. A physical table carries a leading world
 or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
+from simcli.model.actuation import Inputs, Motions, Signals
+from simcli.model.table_base import Array, Table
 
-Array = np.ndarray
 WORLD = -1  # body index of the world
 
 
@@ -64,16 +64,6 @@ class ShapeKind(IntEnum):
     HEIGHTFIELD = 8
 
 
-class Table:
-    """Base of the tables: freezes its arrays."""
-
-    def __post_init__(self):
-        for column in fields(self):
-            value = getattr(self, column.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-
-
 @dataclass(frozen=True)
 class Bodies(Table):
     """Rigid bodies, in file order.
@@ -114,7 +104,9 @@ class Joints(Table):
         qd_start: (J + 1,) offsets into joint_qd.
         dof_dim: (J, 2) numbers of linear and angular dofs.
         pitch: [m/rad], (W|1, J), of screws, else 0.
-        length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; negative or NaN disables a side.
+        length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
+            bound has its stiffness and damping in dofs.limit_stiffness and dofs.limit_damping at the joint's first dof.
+        compliance: [m/N, rad/(N m)], (W|1, J), of the joint's rows, 0 is rigid.
     """
 
     name: tuple[str, ...]
@@ -132,13 +124,15 @@ class Joints(Table):
     dof_dim: Array
     pitch: Array
     length: Array
+    compliance: Array
 
 
 @dataclass(frozen=True)
 class Dofs(Table):
     """Properties per velocity coordinate, indexed as joint_qd (linear before angular within a joint).
 
-    Units are those of a linear dof [m, N] or of an angular one [rad, N m].
+    Units are those of a linear dof [m, N] or of an angular one [rad, N m]. Limits and targets of a ball joint, one per
+    dof, are components of the rotation vector of its quaternion, parent anchor frame.
 
     Attributes:
         label: (NV,) as `pin`, or `ball:0` for joints of several dofs.
@@ -146,7 +140,10 @@ class Dofs(Table):
         joint: (NV,) joint index.
         axis: [1], (W|1, NV, 3), unit, parent anchor frame.
         armature: [kg, kg m^2], (W|1, NV).
-        damping: [N s/m, N m s/rad], (W|1, NV), viscous.
+        damping: [N s/m, N m s/rad], (W|1, NV), viscous, that of torsion springs included.
+        spring_stiffness: [N/m, N m/rad], (W|1, NV), of torsion springs, together.
+        spring_rest: [m, rad], (W|1, NV), coordinate where these give no effort.
+        spring_energy: [J], (W|1, NV), that several springs of different rests store there.
         friction: [N, N m], (W|1, NV), dry friction.
         limit_lower: (W|1, NV), -inf if there is none.
         limit_upper: (W|1, NV), +inf if there is none.
@@ -159,6 +156,8 @@ class Dofs(Table):
         drive_target: (W|1, NV), position target, or effort in EFFORT mode.
         drive_target_velocity: (W|1, NV).
         effort_limit: (W|1, NV), +inf if there is none.
+        q_given: (NV,) bool, True where the scene wrote the initial coordinate (all dofs of a quaternion joint alike).
+        qd_given: (NV,) bool, True where the scene wrote the initial velocity, 0 included.
     """
 
     label: tuple[str, ...]
@@ -167,6 +166,9 @@ class Dofs(Table):
     axis: Array
     armature: Array
     damping: Array
+    spring_stiffness: Array
+    spring_rest: Array
+    spring_energy: Array
     friction: Array
     limit_lower: Array
     limit_upper: Array
@@ -179,6 +181,8 @@ class Dofs(Table):
     drive_target: Array
     drive_target_velocity: Array
     effort_limit: Array
+    q_given: Array
+    qd_given: Array
 
 
 @dataclass(frozen=True)
@@ -234,6 +238,25 @@ class Links(Table):
     body_rotation: Array
     body_offset: Array
     tip: Array
+
+
+@dataclass(frozen=True)
+class Mimics(Table):
+    """Gears, dof by dof: q[follower] = ratio q[leader] + offset. Both are scalar dofs of tree joints; no cycles.
+
+    Attributes:
+        name: (M,) label of the following dof.
+        follower: (M,) index into joint_qd.
+        leader: (M,) index into joint_qd; it may follow another one.
+        ratio: [1, m/rad or rad/m], (W|1, M).
+        offset: [m or rad], (W|1, M).
+    """
+
+    name: tuple[str, ...]
+    follower: Array
+    leader: Array
+    ratio: Array
+    offset: Array
 
 
 @dataclass(frozen=True)
@@ -301,8 +324,33 @@ class Springs(Table):
 
 
 @dataclass(frozen=True)
+class Cables(Table):
+    """Elastic links between the anchors of joints of type cable (kernels.cables states the law).
+
+    Attributes:
+        name: (C,) of the joints.
+        joint: (C,) joint index.
+        tangent: [1], (W|1, C, 3), unit, parent anchor frame; the twist is about it.
+        rest: [m, 1], (W|1, C, 7), pose of the child anchor in the parent anchor at the authored configuration.
+        stretch: [N/m], (W|1, C), of the distance of the anchors; bend, twist: [N m/rad], (W|1, C).
+        stretch_damping: [N s/m], (W|1, C); bend_damping, twist_damping: [N m s/rad], (W|1, C).
+    """
+
+    name: tuple[str, ...]
+    joint: Array
+    tangent: Array
+    rest: Array
+    stretch: Array
+    bend: Array
+    twist: Array
+    stretch_damping: Array
+    bend_damping: Array
+    twist_damping: Array
+
+
+@dataclass(frozen=True)
 class Wrenches(Table):
-    """Constant wrenches on bodies.
+    """Wrenches on bodies. Components that signals drive are 0 here.
 
     Attributes:
         name: (K,).
@@ -327,6 +375,7 @@ class Model:
 
     Attributes:
         n_worlds: W.
+        plane: index of the axis that is normal to the plane of a planar scene, -1 in space.
         gravity: [m/s^2], (W|1, 3), world.
         joint_q: (W|1, NQ), initial joint coordinates in Newton's layout; cable slots NaN.
         joint_qd: (W|1, NV), initial joint velocities.
@@ -339,10 +388,15 @@ class Model:
     joints: Joints
     dofs: Dofs
     links: Links
+    mimics: Mimics
     shapes: Shapes
     points: Points
     springs: Springs
+    cables: Cables
     wrenches: Wrenches
+    signals: Signals
+    inputs: Inputs
+    motions: Motions
     gravity: Array
     joint_q: Array
     joint_qd: Array
@@ -351,6 +405,7 @@ class Model:
     param_unit: tuple[str, ...]
     param_value: Array
     world_seed: Array
+    plane: int = -1
 
     @property
     def n_bodies(self) -> int:

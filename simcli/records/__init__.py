@@ -11,12 +11,17 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     provenance  where a file comes from
     handover    the bounded queue between stepping and writing
     writer      Recorder: the thread that writes
+    checkpoint  the state of a run beside its file
+    continuation  may a file be written, and where does an unfinished one go on
     digest      what "the same bytes" means
     lock        one writer per file
     guard       the door for files that are not ours
     series      lazily sliced columns
     named       joints, bodies, points and quantities of a trajectory by name
     reader      Trajectory
+    results     the files of fk, ik, id, mass-matrix and jacobian, and their writer
+    result_reader  Results, and `open_any` for either kind of file
+    stored_model  the model of a run, out of its file
     integrity   verify and info
     superblock  the mark that a killed writer leaves
     repair      a file whose writer was killed

@@ -40,16 +40,27 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 def create_file(
     filename: str, model: Model, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
-    provenance: Provenance, title: str,
+    provenance: Provenance, title: str, uuid: str = "",
 ) -> h5py.File:  # fmt: skip
     """Make the file with everything in it, zero frames long, and switch it to SWMR mode.
+
+    Args:
+        filename: of the file.
+        model: what is simulated.
+        axes: sizes and labels.
+        rows: datasets that grow.
+        float_type: "float64" or "float32".
+        grain: frames of a commit.
+        provenance: where the file comes from.
+        title: of the file.
+        uuid: its name, a new one if left out.
 
     Raises:
         OSError: it cannot be written.
     """
     file = h5py.File(filename, "w", libver="latest", alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT)
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
-    file.attrs["uuid"] = str(uuid4())
+    file.attrs["uuid"] = uuid or str(uuid4())
     file.attrs["title"] = title
     file.attrs["conventions"] = CONVENTIONS
     write_provenance(file.create_group("provenance"), provenance)

@@ -43,12 +43,12 @@ def open_checked(path: str | os.PathLike) -> tuple[h5py.File, Axes]:
         FileError: it is missing, damaged, hostile or not made by simcli.
     """
     path = Path(path)
-    _check_path(path)
-    file = _open(path)
+    check_path(path)
+    file = open_plainly(path)
     try:
         with reading(path):
             _check_format(file, path)
-            _check_objects(file, path)
+            check_objects(file, path)
             axes = _axes(file)
             _check_layout(file, axes, path)
     except FileError:
@@ -68,7 +68,7 @@ def reading(path: str | os.PathLike) -> Iterator[None]:
         raise FileError(f"{path}: is damaged: {_brief(error)}; `simcli check` lists the damage") from error
 
 
-def _check_path(path: Path) -> None:
+def check_path(path: Path) -> None:
     """Refuse by its outside what cannot be an HDF5 file."""
     try:
         if not path.exists():
@@ -87,7 +87,7 @@ def _check_path(path: Path) -> None:
         raise FileError(f"{path}: is not an HDF5 file; give an output of `simcli run`")
 
 
-def _open(path: Path) -> h5py.File:
+def open_plainly(path: Path) -> h5py.File:
     """Open plainly; a marked file as a reader of a growing file if its writer lives, else without its mark."""
     block = read_superblock(path)
     try:
@@ -107,6 +107,8 @@ def _open(path: Path) -> h5py.File:
 
 def _check_format(file: h5py.File, path: Path) -> None:
     version = file.attrs.get("simcli_format")
+    if version is None and "simcli_result" in file.attrs:
+        raise FileError(f"{path}: is a result of `simcli {file.attrs.get('kind')}`, not a run")
     if version is None:
         raise FileError(f"{path}: is an HDF5 file, but not one of simcli (it lacks the attribute simcli_format)")
     if np.shape(version) != (2,) or int(version[0]) > FORMAT[0] or int(version[0]) < 1:
@@ -114,7 +116,7 @@ def _check_format(file: h5py.File, path: Path) -> None:
                         f"{list(FORMAT)}; update simcli")  # fmt: skip
 
 
-def _check_objects(file: h5py.File, path: Path) -> None:
+def check_objects(file: h5py.File, path: Path) -> None:
     """Walk over all links without following any that lead out of the file."""
     waiting, seen, n = [("", file)], set(), 0
     while waiting:

@@ -135,11 +135,12 @@ class HandOver:
         return pieces
 
     def _events_until(self) -> list[Event]:
-        """Events up to the last frame that was cut, all of them once closed: by step, then world.
+        """Events up to the last frame that was cut, all of them once closed: by step, then world, those of all last.
 
-        Blocks are as long as the clock makes them, and hold their events in any order; the file must not show that.
+        Blocks are as long as the clock makes them, and hold their events in any order; the file must not show that. What
+        happens to all worlds at a step (world -1) comes with the block after that step, or with a later commit.
         """
         ready = [event for event in self._events if self._closed or event.step <= self._cut_step]
-        ready.sort(key=lambda event: (event.step, event.world))
+        ready.sort(key=lambda event: (event.step, event.world < 0, event.world))
         self._events = [event for event in self._events if not (self._closed or event.step <= self._cut_step)]
         return ready

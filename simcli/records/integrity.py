@@ -64,8 +64,8 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
     rows, counters = held(run), run.counters()
     digest, whole = Digest(row.path for row in rows), True
     for row in rows:
-        n = _length(run, row, counters)
-        for first, last in _portions(run._file[row.path], n):
+        n = committed_length(row, run.n_frames, run.n_worlds, counters)
+        for first, last in portions(run._file[row.path], n):
             try:
                 digest.add(row.path, np.ascontiguousarray(run._file[row.path][first:last]))
             except (OSError, RuntimeError):
@@ -75,17 +75,17 @@ def _row_problems(run: Trajectory) -> Iterator[str]:
         yield "/run/digest: the committed rows are not the ones that were written"
 
 
-def _length(run: Trajectory, row: Dataset, counters: dict) -> int:
-    """Committed rows of a dataset."""
+def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict) -> int:
+    """Rows of a dataset that belong to so many frames; `counters` as of `Trajectory.counters`."""
     if row.by_frame:
-        return run.n_frames
+        return n_frames
     if row.axes[0] == "offset":
-        return run.n_frames * run.n_worlds + 1 if run.digest else 0
+        return n_frames * n_worlds + 1 if counters["digest"] else 0
     return counters["events" if row.axes[0] == "E" else "contacts"]
 
 
-def _portions(dataset: h5py.Dataset, n: int) -> Iterator[tuple[int, int]]:
-    """Whole chunks, about 32 MiB at a time."""
+def portions(dataset: h5py.Dataset, n: int) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about 32 MiB at a time."""
     row = max(int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize, 1)
     chunk = dataset.chunks[0] if dataset.chunks else 1
     length = max(READ_BYTES // (row * chunk), 1) * chunk
@@ -157,5 +157,9 @@ def _event_summary(run: Trajectory) -> dict:
     return {
         "count": len(events),
         "codes": {code: codes.count(code) for code in dict.fromkeys(codes)},
-        "first": [f"t = {event.time:g} s, world {event.world}: {event.code}: {event.text}" for event in events[:5]],
+        "first": [f"t = {event.time:g} s, {_who(event.world)}: {event.code}: {event.text}" for event in events[:5]],
     }
+
+
+def _who(world: int) -> str:
+    return f"world {world}" if world >= 0 else "all worlds"

@@ -1,8 +1,9 @@
 """The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
 
 Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
-rows, S shapes, K springs, A applied wrenches, N named points, P parameters, C contacts, E events; and the components
-`pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says under which name.
+rows, S shapes, K springs, A applied wrenches, N named points, M geared dofs, L cables, P parameters, C contacts, E events;
+and the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says
+under which name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +119,8 @@ def _diag() -> Iterable[Dataset]:
     yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint row")
     yield row("penetration", "m", "deepest overlap of two shapes")
     yield row("contacts", "1", "number of contacts", "i4")
-    yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped",
+    yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
+              "5 not assembled",
               "i4", optional=False)  # fmt: skip
 
 
@@ -141,7 +143,7 @@ def _events() -> Iterable[Dataset]:
 
     yield row("step", "i8", "1", "step count at the event")
     yield row("time", "f8", "s", "time")
-    yield row("world", "i8", "1", "world index")
+    yield row("world", "i8", "1", "world index, -1 for all worlds")
     yield row("code", f"S{CODE_BYTES}", "", "rule code, see `simcli explain`")
     yield row("severity", "i4", "1", "0 info, 1 warning, 2 error")
     yield row("body", "i4", "1", "body index in the scene, -1 if none")
@@ -182,7 +184,7 @@ class Axes:
 
     Attributes:
         n_worlds: W.
-        label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, P and the components).
+        label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, M, L, P and the components).
         index: axis name to the rows of the model that the file keeps, for axes cut by `output.select`.
     """
 
@@ -211,6 +213,8 @@ def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
         "K": model.springs.name,
         "A": model.wrenches.name,
         "N": model.points.name,
+        "M": model.mimics.name,
+        "L": model.cables.name,
         "P": model.param_name,
         **COMPONENTS,
     }

@@ -24,7 +24,8 @@ class ModelColumn:
         axes: axis names.
         unit: of the values.
         read: takes it from a model.
-        refers: "B" or "J" if the values are indices along that axis, else "".
+        refers: "B", "J" or "NV" if the values are indices along that axis, else "".
+        path: where it stands in a model, as `bodies.mass`; "" for what is put together for the file.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ModelColumn:
     unit: str
     read: Callable[[Model], np.ndarray]
     refers: str = ""
+    path: str = ""
 
 
 def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str = "") -> ModelColumn:
@@ -42,8 +44,8 @@ def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str =
         return np.asarray(getattr(getattr(model, table) if table else model, column))
 
     prefix = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point",
-              "springs": "spring", "wrenches": "wrench"}.get(table, "")  # fmt: skip
-    return ModelColumn(name or f"{prefix}_{column}", tuple(axes.split()), unit, read, refers)
+              "mimics": "mimic", "cables": "cable", "springs": "spring", "wrenches": "wrench"}.get(table, "")  # fmt: skip
+    return ModelColumn(name or f"{prefix}_{column}", tuple(axes.split()), unit, read, refers, path)
 
 
 def _ragged(name: str) -> Callable[[Model], np.ndarray]:
@@ -85,10 +87,14 @@ COLUMNS = (
     _column("joints.dof_dim", "J dof_kind"),
     _column("joints.pitch", "W|1 J", "m/rad"),
     _column("joints.length", "W|1 J bound", "m"),
+    _column("joints.compliance", "W|1 J", "m/N, rad/(N m)"),
     _column("dofs.axis", "W|1 NV xyz", "1", name="joint_axis"),
     _column("dofs.joint", "NV", refers="J"),
     _column("dofs.armature", "W|1 NV", "kg, kg m^2"),
     _column("dofs.damping", "W|1 NV", "N s/m, N m s/rad"),
+    _column("dofs.spring_stiffness", "W|1 NV", "N/m, N m/rad"),
+    _column("dofs.spring_rest", "W|1 NV", "m, rad"),
+    _column("dofs.spring_energy", "W|1 NV", "J"),
     _column("dofs.friction", "W|1 NV", "N, N m"),
     _column("dofs.limit_lower", "W|1 NV", "m, rad"),
     _column("dofs.limit_upper", "W|1 NV", "m, rad"),
@@ -104,6 +110,10 @@ COLUMNS = (
     _column("joint_q", "W|1 NQ", "mixed", name="initial_joint_q"),
     _column("joint_qd", "W|1 NV", "mixed", name="initial_joint_qd"),
     _column("joint_f", "W|1 NV", "N, N m", name="applied_joint_effort"),
+    _column("mimics.follower", "M", refers="NV"),
+    _column("mimics.leader", "M", refers="NV"),
+    _column("mimics.ratio", "W|1 M", "1, m/rad, rad/m"),
+    _column("mimics.offset", "W|1 M", "m, rad"),
     _column("shapes.kind", "S", name="shape_type"),
     _column("shapes.body", "S", refers="B"),
     _column("shapes.size", "W|1 S xyz", "m"),
@@ -121,6 +131,15 @@ COLUMNS = (
     _column("springs.damping", "W|1 K", "N s/m"),
     _column("springs.rest_length", "W|1 K", "m"),
     _column("springs.slack", "K"),
+    _column("cables.joint", "L", refers="J"),
+    _column("cables.tangent", "W|1 L xyz", "1"),
+    _column("cables.rest", "W|1 L pose", "m, 1"),
+    _column("cables.stretch", "W|1 L", "N/m"),
+    _column("cables.bend", "W|1 L", "N m/rad"),
+    _column("cables.twist", "W|1 L", "N m/rad"),
+    _column("cables.stretch_damping", "W|1 L", "N s/m"),
+    _column("cables.bend_damping", "W|1 L", "N m s/rad"),
+    _column("cables.twist_damping", "W|1 L", "N m s/rad"),
     _column("wrenches.body", "A", refers="B"),
     _column("wrenches.point", "W|1 A xyz", "m"),
     _column("wrenches.force", "W|1 A xyz", "N"),
@@ -130,7 +149,8 @@ COLUMNS = (
 
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
-               "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name"}  # fmt: skip
+               "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
+               "M": "mimic_name", "L": "cable_name"}  # fmt: skip
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),

@@ -1,41 +1,47 @@
 """`output.select`: which bodies and joints a file keeps."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
 from simcli.errors import OutputError
+from simcli.model.selection import choose
 from simcli.model.tables import Model
 from simcli.records.layout import Axes, axes_of
 
 
-def selection(model: Model, patterns: Sequence[str], row_label: Sequence[str] = ()) -> Axes:
-    """Axes of a file that keeps the bodies and joints whose names match one of the patterns (`*`, `?`, `[..]`).
+def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -> Axes:
+    """Axes of a file that keeps some bodies and joints.
 
-    The coordinates follow the joints, shapes and named points the bodies. Without patterns everything is kept.
+    The coordinates follow the joints, shapes and named points the bodies.
+
+    Args:
+        model: the tables.
+        select: None for everything; patterns over bodies, joints and articulations (`spec.patterns`); or what has the
+            fields `include`, `exclude`, `types`, `exclude_types`, as `output.select` of a scene.
+        row_label: labels of the constraint rows.
 
     Raises:
-        OutputError: a pattern matches nothing.
+        OutputError: a pattern that includes fits nothing, or nothing is left.
     """
     whole = axes_of(model, row_label)
-    if not patterns:
+    if select is None:
         return whole
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in (*model.bodies.name, *model.joints.name)):
-            raise OutputError(f"output.select: `{pattern}` matches no body and no joint")
-    index = {axis: _matching(whole.label[axis], patterns) for axis in "BJ"}
+    fields = ("include", "exclude", "types", "exclude_types")
+    chosen = {"include": select} if isinstance(select, Sequence) else {name: getattr(select, name) for name in fields}
+    for pattern in chosen["include"] or ():
+        if not any(map(len, choose(model, pattern))):
+            raise OutputError(f"output.select: `{pattern}` matches no body, no joint and no articulation")
+    index = dict(zip("BJ", choose(model, **chosen), strict=True))
+    if not len(index["B"]) + len(index["J"]):
+        raise OutputError("output.select keeps no body and no joint")
     index["NQ"] = _members(model.joints.q_start, index["J"])
     index["NV"] = _members(model.joints.qd_start, index["J"])
     index["N"] = np.flatnonzero(np.isin(model.points.body, index["B"]))
     label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
              for axis, names in whole.label.items()}  # fmt: skip
     return Axes(model.n_worlds, label, index)
-
-
-def _matching(names: Sequence[str], patterns: Sequence[str]) -> np.ndarray:
-    return np.array([i for i, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in patterns)],
-                    np.int64)  # fmt: skip
 
 
 def _members(start: np.ndarray, joints: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from uuid import uuid4
 
 import h5py
 import numpy as np
@@ -21,9 +22,11 @@ from simcli.errors import Exit, OutputError
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.records.chunks import fill_rows, frame_bytes, frames_per_commit
+from simcli.records.continuation import Continuation
 from simcli.records.create import BARE_SCALES, DIGEST_SLOTS, create_file
 from simcli.records.digest import Digest
 from simcli.records.handover import Batch, HandOver
+from simcli.records.integrity import committed_length, portions
 from simcli.records.layout import (
     CATALOGUE,
     CODE_BYTES,
@@ -36,6 +39,7 @@ from simcli.records.layout import (
 )
 from simcli.records.lock import WriterLock
 from simcli.records.provenance import Provenance
+from simcli.records.reader import open_trajectory
 
 COMMIT_BYTES = 32 * 1024 * 1024  # a kernel holds the interpreter for ~10 ms per call that the writer makes
 BACKLOG_BYTES = 256 * 1024 * 1024  # of blocks that wait
@@ -113,6 +117,10 @@ class Recorder:
         title: of the file.
         axes: what `output.select` leaves (`select.selection`); default all.
         row_label: names of the constraint rows.
+        continues: an unfinished run in the file, whose first frames stay; they are copied before it is replaced.
+
+    Attributes:
+        uuid: name of the file.
 
     Raises:
         OutputError: the file cannot be made, or another process writes it.
@@ -121,6 +129,7 @@ class Recorder:
     def __init__(
         self, path: str | os.PathLike, model: Model, provenance: Provenance, channels: Iterable[str], n_frames: int,
         dtype: str = "float64", title: str = "", axes: Axes | None = None, row_label: Iterable[str] = (),
+        continues: Continuation | None = None,
     ):  # fmt: skip
         self.path = Path(path)
         self.axes = axes or axes_of(model, tuple(row_label))
@@ -129,15 +138,15 @@ class Recorder:
         self._layout = {row.path: row for row in rows}
         self.frames_per_commit = frames_per_commit(rows, self.axes, dtype, n_frames)
         self._frame_bytes = frame_bytes(rows, self.axes, dtype)
-        self._put = 0
-        self._started = time.monotonic()
+        self._put = continues.n_frames if continues else 0
+        self._started = time.monotonic() - (continues.wall if continues else 0.0)
         self._status = "running"
         self._closed = False
-        self._lock = self._locked()
-        self._file = self._created(model, rows, dtype, provenance, title)
-        self._growing = [_Growing(self._file, row, self.axes, dtype) for row in rows]
         self._digest = Digest(row.path for row in rows)
         self._n_committed, self._n_events, self._slot = 0, 0, 0
+        self._lock = self._locked()
+        self.uuid = continues.uuid if continues else str(uuid4())
+        self._file = self._created(model, rows, dtype, provenance, title, continues)
         self._handover = HandOver(
             self.frames_per_commit, COMMIT_BYTES, max(BACKLOG_BYTES, 4 * self.frames_per_commit * self._frame_bytes),
             PATIENCE_S,
@@ -208,18 +217,43 @@ class Recorder:
             raise OutputError(f"{self.path}: is a folder; name a file")
         return WriterLock(self.path)
 
-    def _created(self, model: Model, rows: list[Dataset], dtype: str, provenance: Provenance, title: str) -> h5py.File:
+    def _created(
+        self, model: Model, rows: list[Dataset], dtype: str, provenance: Provenance, title: str,
+        continues: Continuation | None,
+    ) -> h5py.File:  # fmt: skip
         """Make the file under another name and rename it: at its own name it is always readable."""
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         try:
-            file = create_file(str(draft), model, self.axes, rows, dtype, self.frames_per_commit, provenance, title)
+            self._file = create_file(str(draft), model, self.axes, rows, dtype, self.frames_per_commit, provenance, title,
+                                     self.uuid)  # fmt: skip
+            self._growing = [_Growing(self._file, row, self.axes, dtype) for row in rows]
+            if continues:
+                self._take_over(continues)
             os.replace(draft, self.path)
-            return file
+            return self._file
         except (OSError, RuntimeError) as error:
             _mark_broken()
             draft.unlink(missing_ok=True)
             self._lock.release()
             raise OutputError(f"{self.path}: cannot be made: {_reason(error)}") from error
+
+    def _take_over(self, continues: Continuation) -> None:
+        """Copy the frames that stay, as one commit."""
+        if continues.n_frames % self.frames_per_commit:
+            raise OSError(f"its {continues.n_frames} frames are no multiple of {self.frames_per_commit}")
+        counters = {"events": len(continues.events), "contacts": 0, "digest": True}
+        with open_trajectory(continues.path) as old:
+            for growing in self._growing:
+                dataset = old._file[growing.path]
+                n = committed_length(growing.row, continues.n_frames, self.axes.n_worlds, counters)
+                for first, last in portions(dataset, n):
+                    rows = np.ascontiguousarray(dataset[first:last])
+                    growing.append(rows)
+                    self._digest.add(growing.path, rows)
+        self._n_events = len(continues.events)
+        self._extend_scales()
+        self._file.flush()
+        self._count(continues.n_frames)
 
     def _check(self, block: FrameBlock) -> None:
         known = {row.path for row in CATALOGUE} | self._layout.keys()

@@ -4,6 +4,8 @@ The host's side: buffers in, frames and events out. The device's side is rollout
 """
 
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import taichi as ti
@@ -11,11 +13,20 @@ import taichi as ti
 from simcli.kernels.runtime import Arena, Device
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
+from simcli.solvers.constrained import DIAGNOSTICS
+from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.rollout import ENERGY, HEALTH, Core, rollout
 
 CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
+# Residuals [m, or 1 of directions] that count as closed: far above what assembly reaches, far below what is seen.
+ASSEMBLED = {"float64": 1e-9, "float32": 1e-4}
 BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
+if TYPE_CHECKING:
+    from simcli.model.phases import Phase
+
+MANY_STEPS = 1 << 62  # more than any run has
+ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604"}
 
 
@@ -27,24 +38,36 @@ class GeneralizedSolver:
         options: the `solver` section of a scene: integrator, max_velocity.
         plan: steps, frames, channels.
         device: from `start_device`.
+        phases: what events change during the run, by rising step.
 
     Attributes:
         status: (W,), Status of each world.
+        row_label: names of the constraint rows.
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, model: Model, options, plan: RunPlan, device: Device):
-        self.model, self.plan, self.device = model, plan, device
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
+        self.model, self.plan, self.device, self.options = model, plan, device, options
+        self.phases = list(phases)
+        self.models = (model, *(phase.model for phase in phases))
         self.arena = Arena(device, model.n_worlds)
-        self.core = Core(model, options, plan, self.arena)
+        self.core = self.lay_out(model, self.arena)
+        self.row_label = self.core.row_label
         self.arena.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
         self.core.clear()
         self.n_steps, self.kept = 0, {}
+        slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
+        closes = ~model.joints.is_tree[model.dofs.joint]  # accelerations of loop joints are not computed
+        self.placeholders = {**slots, "joint_qdd": slots["joint_qd"] | closes, "joint_effort": slots["joint_qd"]}
         self.status = np.zeros(model.n_worlds, int)
         self.compile_seconds = self.frame_seconds = None
+
+    def lay_out(self, model: Model, arena: Arena) -> Core:
+        """The tables of a phase in an arena, and the room for the state."""
+        return Core(model, self.options, self.plan, arena, self.models)
 
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
@@ -58,18 +81,98 @@ class GeneralizedSolver:
         return sum(self.widths().values()) * self.arena.n_blocks * self.device.lanes * self.device.dtype.itemsize
 
     def initial(self) -> FrameBlock:
-        """Frame 0: the initial state with its accelerations, efforts and reactions."""
-        return self.run(1, 0)
+        """Frame 0: the assembled state with its accelerations, efforts and reactions; worlds that fail in it end here."""
+        block = self.run(1, 0)
+        if self.core.assembles:
+            self.end_unassembled(block)
+        return block
+
+    def end_unassembled(self, block: FrameBlock) -> None:
+        """End the worlds whose rows are not met after assembly: NaN in the block, an event each, frozen on the device."""
+        rows, names = self.core.bound.system.rows, self.model.joints.name
+        lacks = (np.abs(np.nan_to_num(slot.read()[..., 0])) for slot in (rows.residual, rows.rate))
+        position, velocity = (lack * self.core.acting for lack in lacks)
+        speed = 1.0 + np.abs(np.nan_to_num(self.core.state.qd.read()[..., 0])).max(axis=1, initial=0.0)
+        bound = ASSEMBLED[self.device.precision]
+        ends = np.flatnonzero((position.max(axis=1) > bound) | (velocity.max(axis=1) > bound * speed))
+        if not len(ends):
+            return
+        health = self.core.health.read()
+        for world in ends.tolist():
+            health[world, 0, 0] = self.status[world] = Status.UNASSEMBLED
+            moves = position[world].max() <= bound
+            lack = velocity[world] if moves else position[world]
+            joint = int(self.core.row_joint[lack.argmax()])
+            how = "its rows move at" if moves else "it stays open by"
+            text = f"joint `{names[joint]}` cannot be closed: {how} {lack.max():.3g}"
+            body = int(self.model.joints.child[joint])
+            block.events.append(Event(0, 0.0, world, "SC605", 2, body, joint, float(lack.max()), text))
+        self.core.health.write(health)
+        for name, column in block.columns.items():
+            if name == "diag/status":
+                column[:, ends] = Status.UNASSEMBLED
+            elif np.issubdtype(column.dtype, np.floating):
+                column[:, ends] = np.nan
 
     def advance(self, n_frames: int) -> FrameBlock:
-        """The next n_frames frames."""
-        return self.run(n_frames, self.plan.steps_per_frame)
+        """The next frames: n_frames of them, or fewer if an event comes before."""
+        steps = self.plan.steps_per_frame
+        events = self.switch()
+        while (part := self.steps_to_switch()) < steps:  # in the midst of the next frame
+            events += self.call(1, part)[1] + self.switch()
+            steps -= part
+        whole = steps == self.plan.steps_per_frame
+        block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps)
+        block.events[:0] = events
+        return block
+
+    def steps_to_switch(self) -> int:
+        """Steps until the next event, more than a run has if there is none."""
+        return self.phases[0].step - self.n_steps if self.phases else MANY_STEPS
+
+    def switch(self) -> list[Event]:
+        """Take the tables of the phases that begin now."""
+        events = []
+        while self.phases and self.phases[0].step <= self.n_steps:
+            phase = self.phases.pop(0)
+            arena = Arena(self.device, self.model.n_worlds)
+            core = self.lay_out(phase.model, arena)
+            leave_phase(self.core)
+            self.arena.refill(arena)
+            core.tables.upload(self.arena)
+            enter_phase(self.core)
+            when = self.n_steps * self.plan.dt
+            events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
+        return events
+
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """All that the frames to come depend on, besides the model and the number of steps."""
+        return {"arena": self.arena.read(), "status": self.status}
+
+    def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
+        """Go on from `state_arrays` of another run, which had made n_steps steps.
+
+        Raises:
+            KeyError, ValueError: they are those of another mechanism.
+        """
+        self.n_steps = n_steps - 1
+        self.switch()  # what begins at n_steps is still to come
+        self.arena.write(arrays["arena"])
+        self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
+        self.n_steps = n_steps
 
     def run(self, n_frames: int, steps: int) -> FrameBlock:
+        """Frames of so many steps."""
+        before = self.n_steps
+        arrays, events = self.call(n_frames, steps)
+        step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
+
+    def call(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
         """Call the kernel, gather its buffers, and turn new failures into events."""
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
-        rollout(self.core, n_frames, steps, *(buffer for buffer, _ in buffers.values()))
+        rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
@@ -77,11 +180,8 @@ class GeneralizedSolver:
         else:
             self.frame_seconds = seconds / n_frames
         arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
-        before = self.n_steps
-        step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
-        self.n_steps = int(step_count[-1])
-        events = self.new_events(arrays["health"][-1], before)
-        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
+        before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
+        return arrays, self.new_events(arrays["health"][-1], before)
 
     def widths(self) -> dict[str, int]:
         """Columns of each output buffer, none for channels that are off."""
@@ -91,8 +191,9 @@ class GeneralizedSolver:
             "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
             "joint_effort": joints * model.n_qd, "body_q": bodies * 7 * model.n_bodies,
             "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
-            "joint_wrench": reports["reactions"] * 6 * model.n_joints, "energy": reports["energy"] * len(ENERGY),
-            "health": len(HEALTH),
+            "joint_wrench": reports["reactions"] * 6 * model.n_joints,
+            "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
+            "diag": self.core.constrained * len(DIAGNOSTICS), "health": len(HEALTH),
         }  # fmt: skip
 
     def buffers(self, n_frames: int) -> dict:
@@ -119,7 +220,9 @@ class GeneralizedSolver:
         model, columns = self.model, {}
         lead = (n_frames, model.n_worlds)
         if self.core.reports["joints"]:
-            columns |= {f"frames/{name}": arrays[name] for name in ("joint_q", "joint_qd", "joint_qdd", "joint_effort")}
+            for name, blank in self.placeholders.items():
+                values = np.where(blank, np.nan, arrays[name]) if blank.any() else arrays[name]
+                columns[f"frames/{name}"] = values.astype(arrays[name].dtype, copy=False)
         if self.core.reports["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
@@ -128,6 +231,10 @@ class GeneralizedSolver:
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
         if self.core.reports["reactions"]:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
+            columns["frames/multiplier"] = arrays["multiplier"]
+        if self.core.constrained:
+            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(DIAGNOSTICS)}
+            columns["diag/iterations"] = np.nan_to_num(columns["diag/iterations"], nan=-1).astype(np.int32)
         if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)

@@ -13,10 +13,11 @@ import taichi as ti
 
 from simcli.kernels.dynamics import accelerate, eliminate
 from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
-from simcli.kernels.tree import coordinate_rates, normalize_coordinates, retract
+from simcli.kernels.tree import FREE, retract, store_vector, vector_at
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
+IMPLICIT_NODES = (0.0, 1.0)
 RK4_NODES, RK4_WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 H = 0  # row of the step in the solver's constants
 
@@ -61,37 +62,75 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
 
 @ti.func
 def use_rk4(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
-    """The classical Runge-Kutta method on joint_q (quaternions as four numbers) and joint_qd.
+    """The classical Runge-Kutta method; rotations go by the exponential map.
 
-    Source: Kutta (1901). Deviation: quaternions are normalised at the end of the step and by every reader.
+        q_i = q_0 (+) h a_i k_(i-1),   k_i = dexp^-1(h a_i k_(i-1)) w_i,   q_1 = q_0 (+) h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6
+
+    A spin about a fixed axis, however fast, is exact: the error is that of the change of w in the outer frame.
+
+    Source: Kutta (1901) for coordinates and velocities; Munthe-Kaas (1999) for rotations. No deviation.
 
     Reads:  c.state.{q, qd, qdd}
-    Writes: c.state.{q, qd}, c.{q_base, qd_base, q_sum, qd_sum, q_rate}, c.forces.work
+    Writes: c.state.{q, qd}, c.{q_base, qd_base, slope, slope_sum, qd_sum}, c.forces.work
     """
     s = c.state
     if stage == 0:
         copy(c.q_base, s.q, c.tables.n_q, w)
         copy(c.qd_base, s.qd, c.tables.n_qd, w)
-        copy(c.q_sum, s.q, c.tables.n_q, w)
-        copy(c.qd_sum, s.qd, c.tables.n_qd, w)
-    coordinate_rates(c.tables, s, c.q_rate, w)
     weight = h * c.weights.load(w, stage)
     next_node = h * c.nodes.load(w, stage + 1)
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, 0.0)
         accumulate_work(c.forces, w, weight)
-    for i in range(c.tables.n_q):
-        rate = c.q_rate.load(w, i)
-        c.q_sum.store(w, i, c.q_sum.load(w, i) + rate * weight)
-        s.q.store(w, i, c.q_base.load(w, i) + rate * next_node)
-    for d in range(c.tables.n_qd):
+    take_slopes(c.tables, s, c.slope, w, h * c.nodes.load(w, stage))
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        slope = c.slope.load(w, d)
         rate = s.qdd.load(w, d)
-        c.qd_sum.store(w, d, c.qd_sum.load(w, d) + rate * weight)
-        s.qd.store(w, d, c.qd_base.load(w, d) + rate * next_node)
+        base = c.qd_base.load(w, d)
+        if stage == 0:
+            c.slope_sum.store(w, d, slope * weight)
+            c.qd_sum.store(w, d, base + rate * weight)
+        else:
+            c.slope_sum.store(w, d, c.slope_sum.load(w, d) + slope * weight)
+            c.qd_sum.store(w, d, c.qd_sum.load(w, d) + rate * weight)
+        if stage == 3:
+            s.qd.store(w, d, c.qd_sum.load(w, d))
+            c.slope.store(w, d, c.slope_sum.load(w, d))
+        else:
+            s.qd.store(w, d, base + rate * next_node)
+    span = next_node
     if stage == 3:
-        copy(s.q, c.q_sum, c.tables.n_q, w)
-        copy(s.qd, c.qd_sum, c.tables.n_qd, w)
-        normalize_coordinates(c.tables, s, w)
+        span = next_node * 0.0 + 1.0
+    retract(c.tables, c.q_base, s.q, c.slope, w, span)
+
+
+@ti.func
+def take_slopes(t: ti.template(), s: ti.template(), slope: ti.template(), w: ti.i32, span: ti.template()):
+    """Rates of coordinates that a retraction from the start of the step needs, from the slopes of the stage before.
+
+        rotations: dexp^-1(u) w = w - u x w / 2 + u x (u x w) / 12,   u = span times the slope before
+
+    Reads:  s.qd, slope (NV)
+    Writes: slope
+    """
+    for i in range(t.n_links):
+        d = t.link_qd.at(i)
+        kind = t.kind.at(i)
+        n = t.link_n_qd.at(i)
+        if n > 1:
+            at = d
+            if kind == FREE:
+                at = d + 3
+            u = vector_at(slope, w, at) * span
+            spin = vector_at(s.qd, w, at)
+            turned = u.cross(spin)
+            spin = spin - turned * 0.5 + u.cross(turned) * (1.0 / 12.0)
+            if kind == FREE:
+                store_vector(slope, w, d, vector_at(s.qd, w, d))
+            store_vector(slope, w, at, spin)
+        elif n == 1:
+            slope.store(w, d, s.qd.load(w, d))
 
 
 @ti.func
@@ -147,6 +186,8 @@ def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
         added = (s.diagonal.load(w, d) - c.tables.armature.load(w, d)) * c.k1_qd.load(w, d)
         if ti.static(c.forces.has_drives):
             added = added + c.forces.stiffness.load(w, d) * b * c.k1_q.load(w, d)
+        if ti.static(c.forces.has_torsion):
+            added = added + c.forces.torsion.load(w, d) * b * c.k1_q.load(w, d)
         s.tau.store(w, d, s.tau.load(w, d) + added * 2.0)
 
 

@@ -4,15 +4,19 @@ Each block runs all its steps before the next block starts, so its state stays i
 stages: place the links, evaluate their accelerations, use them, watch for worlds that end; a frame ends with a report.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import Forces, effort_power, elastic_energy, load_links
+from simcli.kernels.forces import Forces
+from simcli.kernels.loops import Loops, follow_turns, unwrap_turns
+from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
     FrameRows,
-    mechanical_energy,
     put,
     report_bodies,
     report_efforts,
@@ -21,12 +25,25 @@ from simcli.kernels.report import (
     unload,
 )
 from simcli.kernels.runtime import Arena, any_lane
+from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
+from simcli.model.constraints import constraints_of, drives_by_law
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
+from simcli.solvers.clock import constrained_time, follow_signals, time_of
+from simcli.solvers.constrained import (
+    ASSEMBLY_FREE,
+    ASSEMBLY_HELD,
+    DIAGNOSTICS,
+    MAX_CORRECTIONS,
+    Constrained,
+    place_constrained,
+)
+from simcli.solvers.constrained_report import add_efforts, report_rows
 from simcli.solvers.integrators import (
     GAMMA,
+    IMPLICIT_NODES,
     RK4_NODES,
     RK4_WEIGHTS,
     STAGES,
@@ -36,7 +53,9 @@ from simcli.solvers.integrators import (
     use_rk4,
     use_semi_implicit,
 )
+from simcli.solvers.ledger import energies, find_power, open_account
 from simcli.solvers.plan import RunPlan
+from simcli.solvers.repeat import open_again
 
 SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
 NOT_FINITE, TOO_FAST, STOPPED = int(Status.NOT_FINITE), int(Status.TOO_FAST), int(Status.STOPPED)
@@ -45,16 +64,34 @@ HEALTH = ("status", "steps into the call", "dof")
 
 
 class Core:
-    """What the kernel reads: tables, state, forces, and the constants of the integrator."""
+    """What the kernel reads: tables, state, forces, and the constants of the integrator.
+
+    Args:
+        model: host tables of a phase.
+        options: as of the solver.
+        plan: of the run.
+        arena: receives everything.
+        phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
+
+    Attributes:
+        keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
+        closes_every_step: whether signals drive what does that work.
+    """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena):
-        self.integrator = options.integrator
+    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
+        self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
-        self.tables = Tables(model, arena)
-        self.forces = Forces(model, self.tables, arena)
+        self.tables = Tables(model, arena, phases)
+        by_rows = self.integrator == "implicit" and len(model.springs.name) > 0
+        constraints = constraints_of(model, self.tables.phases, springs=by_rows)
+        moves = bool(np.any(model.motions.kind))
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
+        self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
+        self.motions = Motions(model, self.tables)
+        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
@@ -66,13 +103,31 @@ class Core:
         bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
         n_q, n_qd = model.n_q, model.n_qd
+        self.forces.springs_by_rows = by_rows
+        self.projects = self.assembles = self.has_compliance = False
+        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
+        if self.constrained:
+            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.stages)
+            self.loops = Loops(model, self.tables, arena)
+            self.projects = self.loops.n > 0 and self.reports["joints"]
+            rows = constraints.rows
+            self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
+            self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
+            self.row_joint, self.assembles = rows.joint, bool(rows.is_hard.any())
+            self.forces.has_work |= constraints.laws.n > 0 or moves
+        efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
+        self.keeps_account = self.integrator != "rk4" and (
+            self.forces.has_external or (efforts_too and self.forces.has_work))
+        driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
+        self.closes_every_step = self.keeps_account and bool(driven)
         if self.integrator != "semi_implicit":
             self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
         if self.integrator == "rk4":
-            self.q_sum, self.qd_sum, self.q_rate = arena.slot(n_q), arena.slot(n_qd), arena.slot(n_q)
+            self.slope, self.slope_sum, self.qd_sum = arena.slot(n_qd), arena.slot(n_qd), arena.slot(n_qd)
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
             self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
         if self.integrator == "implicit":
+            self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
             self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
 
     def clear(self):
@@ -81,15 +136,20 @@ class Core:
                      self.state.tau, self.state.diagonal, self.state.qdd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
-            self.q_rate.write(np.zeros((1, self.q_rate.n_items, 1)))
+            self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        if self.constrained:
+            self.bound.clear()
+            self.loops.clear()
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
-            qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(), twist: ti.types.ndarray(),
-            points: ti.types.ndarray(), wrench: ti.types.ndarray(), energy: ti.types.ndarray(),
+def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q: ti.types.ndarray(),
+            qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(),
+            twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
+            multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray()):
-    """Advance every block by n_frames frames of `steps` steps; steps = 0 reports the initial state.
+    """Advance every block by n_frames frames of `steps` steps, the first of which is step number `first` (from 0 on);
+    steps = 0 reports the initial state.
 
     Reads:  c
     Writes: c.state, c.forces.work, the buffers
@@ -98,7 +158,10 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.tables.arena.zero())
         for f in range(n_frames):
-            advance_frame(c, w, steps)
+            if ti.static(c.constrained):
+                advance_constrained(c, w, first + ti.cast(f, ti.i64) * steps, steps)
+            else:
+                advance_frame(c, w, first + ti.cast(f, ti.i64) * steps, steps)
             report(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
             poison = poison_of(c, w)
@@ -115,12 +178,16 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, q: ti.types.ndarr
                 unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
             if ti.static(c.reports["energy"]):
                 unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
+            if ti.static(c.constrained):
+                if ti.static(c.reports["reactions"]):
+                    unload(multiplier, c.bound.system.force, at * c.n_rows, w, c.n_rows, poison)
+                unload(diag, c.bound.diag, at * len(DIAGNOSTICS), w, len(DIAGNOSTICS), poison)
             unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
 @ti.func
-def advance_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The steps of one frame, ending with the poses of the frame. Steps = 0 evaluates and stays.
+def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """The steps of one frame from step number `first` on, ending with the poses of the frame. Steps = 0 evaluates and stays.
 
     A first-order integrator ends with the accelerations and reactions of its last step; the others evaluate once more
     at the end, and show those of the instant.
@@ -139,6 +206,9 @@ def advance_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         if e < n_evaluations:
             h = c.constants.load(w, H)
             stage = e % c.stages
+            if ti.static(c.signals.n > 0):
+                t, side = time_of(c, w, first, e, steps)
+                follow_signals(c, w, t, side, stage)
             if ti.static(c.integrator == "rk4"):
                 evaluate(c, w, stage, 0.0)
             elif ti.static(c.integrator == "implicit"):
@@ -160,6 +230,43 @@ def advance_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
 
 
 @ti.func
+def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """`advance_frame` of a model with rows or laws: rounds of phases, see solvers/constrained.py.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
+    """
+    for i in range(steps + 2):
+        n_phases = c.bound.n_evaluations + MAX_CORRECTIONS
+        if i == 0:
+            n_phases = 0
+            if ti.static(c.assembles):
+                if steps == 0:
+                    n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
+        if i == steps + 1:
+            n_phases = 1
+        over = 0
+        for p in range(n_phases):
+            if over < 2:
+                held = 0
+                if i == 0:
+                    held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
+                    if over == 1 or p == n_phases - 1:
+                        held = 2
+                t, side = constrained_time(c, w, first, i, p, steps)
+                met = place_constrained(c, w, t, side, i, p, steps, held)
+                if i > 0:
+                    over = 2 * met
+                elif held == 2:
+                    over = 2
+                else:
+                    over = met
+        if i > 0 and i <= steps:
+            if ti.static(c.loops.n_turns > 0):
+                follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+            watch(c, w)
+
+
 def report_reactions(c: ti.template(), w: ti.i32):
     """Joint wrenches of the evaluation that was just made.
 
@@ -169,6 +276,8 @@ def report_reactions(c: ti.template(), w: ti.i32):
     demand(c.tables, c.state, w)
     collect(c.tables, c.state, c.state.u, w)
     report_wrenches(c.tables, c.state, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
 
 
 def poison_of(c: Core, w):
@@ -244,10 +353,18 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     Reads:  c
     Writes: c.rows
     """
+    if ti.static(c.constrained):
+        report_rows(c, w)
     if ti.static(c.reports["joints"]):
         report_efforts(c.tables, c.state, c.rows, w)
-    if ti.static(c.reports["bodies"]):
+        if ti.static(c.constrained):
+            add_efforts(c, w)
+    if ti.static(c.reports["bodies"] or c.projects):
         report_bodies(c.tables, c.state, c.rows, w)
+    if ti.static(c.projects):
+        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
+        unwrap_turns(c.loops, c.state.q, w)
+    if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):
         report_energy(c, w, steps)
@@ -257,35 +374,25 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
 def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. drift = total - total(0) + dissipated - input.
 
-    Work is the sum of h P at the beginnings of steps plus h (P_now - P_start) / 2, which is the trapezoidal rule; the
-    fourth-order integrator sums its own stages, and joint efforts of the first-order one are exact already.
-
     Reads:  c.state, c.forces
     Writes: c.total_start, c.forces.power_start, c.rows.energy
     """
-    kinetic, potential = mechanical_energy(c.tables, c.state, w)
-    elastic = c.tables.arena.zero()
-    dissipated = c.tables.arena.zero()
-    supplied = c.tables.arena.zero()
-    if ti.static(c.forces.n_springs > 0):
-        elastic = elastic_energy(c.tables, c.forces, c.state, w)
+    if ti.static(c.keeps_account):
+        if steps == 0:
+            open_account(c, w)
+        else:
+            find_power(c, w)
+            if ti.static(c.constrained):
+                open_again(c, w)
+    kinetic, potential, elastic = energies(c, w)
     total = kinetic + potential + elastic
     if steps == 0:
         c.total_start.store(w, 0, total)
-    if ti.static(c.forces.has_work):
-        dissipated = c.forces.work.load(w, 0)
-        supplied = c.forces.work.load(w, 1)
-        if ti.static(c.integrator != "rk4"):
-            if ti.static(c.forces.has_external):
-                load_links(c.tables, c.forces, c.state, w)
-            if ti.static(c.integrator == "implicit"):
-                effort_power(c.tables, c.forces, c.state, w, 0.0)
-            if steps == 0:
-                for k in ti.static(range(2)):
-                    c.forces.power_start.store(w, k, c.forces.power.load(w, k))
-            if ti.static(c.forces.has_external or c.integrator == "implicit"):
-                half = c.constants.load(w, H) * 0.5
-                dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
-                supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
+    dissipated = c.forces.work.load(w, 0)
+    supplied = c.forces.work.load(w, 1)
+    if ti.static(c.keeps_account):
+        half = c.constants.load(w, H) * 0.5
+        dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
+        supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
     drift = total - c.total_start.load(w, 0) + dissipated - supplied
     put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)

@@ -5,7 +5,8 @@ import math
 from simcli.spec import dofs, structure
 from simcli.spec.checker import Checker
 from simcli.spec.frames import dot
-from simcli.spec.nodes import Listing, Scalar, Table, child, find
+from simcli.spec.nodes import Listing, Scalar, Table, child, find, plain
+from simcli.spec.planes import NORMAL_INDEX
 from simcli.spec.schema_body import ORIENTATIONS, BodySpec, InertiaSpec, norm
 from simcli.spec.schema_joint import JointSpec
 
@@ -100,7 +101,7 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
     low, middle, high = principal(matrix)
     if low < -VANISHING * size or math.isnan(low):
         check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
-    elif low + middle < high * (1 - TRIANGLE):
+    elif check.spec.world.plane is None and low + middle < high * (1 - TRIANGLE):  # in a plane one moment counts
         message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
 
@@ -142,18 +143,29 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
         if key in written and joint.type not in types:
             hint = f"`{key}` goes with {', '.join(sorted(types))[:70]}"
             check.fault("SC409", f"a `{joint.type}` joint takes no `{key}`", f"{path}.{key}", hint, on_key=True)
+    acting = (*dofs.ACTING, "compliance") if joint.type == "cable" else dofs.ACTING
+    for key in acting if joint.type in dofs.NO_DOFS else ():
+        if key in written and _says_something(plain(written[key])):
+            hint = "use its own stiffness and damping" if joint.type == "cable" else "it has no coordinate"
+            check.fault("SC409", f"a `{joint.type}` joint takes no `{key}`", f"{path}.{key}", hint, on_key=True)
     if joint.at is not None and joint.type in dofs.FRAMES_ONLY:
         hint = "use parent_frame and child_frame"
         check.fault("SC409", f"a `{joint.type}` joint takes no `at`", f"{path}.at", hint, on_key=True)
     if joint.limit is not None and joint.type in dofs.NO_LIMITS:
-        check.fault("SC409", f"a `{joint.type}` joint takes no `limit`", f"{path}.limit", "", on_key=True)
-    if joint.type in dofs.AXIS and norm(joint.axis) < _SMALLEST_AXIS:
+        hint = "it has no coordinate to bound"
+        check.fault("SC409", f"a `{joint.type}` joint takes no `limit`", f"{path}.limit", hint, on_key=True)
+    if joint.type in dofs.AXIS and joint.axis is not None and norm(joint.axis) < _SMALLEST_AXIS:
         check.fault("SC456", f"the axis of joint `{name}` is zero", f"{path}.axis", "give it a direction, as [0, 0, 1]")
     _axes(check, name, joint)
     _limits(check, name, joint)
     _needs(check, name, joint)
     if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < _SMALLEST_AXIS:
         check.fault("SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]")
+
+
+def _says_something(value: object) -> bool:
+    """False for nothing, for zeros, and for lists of these."""
+    return any(map(_says_something, value)) if isinstance(value, list) else bool(value)
 
 
 def _axes(check: Checker, name: str, joint: JointSpec) -> None:
@@ -216,6 +228,8 @@ def _distance(joint: JointSpec) -> tuple[str, str]:
 def _cable(joint: JointSpec) -> tuple[str, str]:
     by_stiffness = any(getattr(joint, key) is not None for key in ("stretch", "bend", "twist"))
     by_material = [key for key in ("youngs", "poisson", "radius") if getattr(joint, key) is not None]
+    if by_stiffness and joint.length is not None:
+        return "has stiffnesses and a length", "the length belongs to youngs, poisson, radius; remove it"
     if by_stiffness and by_material:
         return "has stiffnesses and a material", "keep stretch, bend, twist or youngs, poisson, radius, length"
     if not by_stiffness and (len(by_material) < 3 or joint.length is None):
@@ -250,7 +264,7 @@ def check_structure(check: Checker) -> structure.Tree | None:
             f"articulations.{group}[{index}]",
             f"write `loop: true` in `{second}`, or list it elsewhere",
         )
-    if any(section in ("bodies", "joints") for section, _ in check.broken):
+    if check.document.lost or any(section in ("bodies", "joints") for section, _ in check.broken):
         return None
     known = {structure.WORLD, *spec.bodies}
     if any(joint.parent not in known or joint.child not in spec.bodies for joint in spec.joints.values()):
@@ -286,16 +300,26 @@ def _spinning_points(check: Checker, tree: structure.Tree) -> None:
     of_child = {joint.child: joint for name, joint in spec.joints.items() if name in set(tree.tree_joints)}
     for name in leaves:
         body = spec.bodies[name]
-        matrix = body.inertia.matrix() if body.inertia else None
         joint = of_child.get(name)
         kind = "free" if name in tree.free_bodies else joint.type if joint else ""
-        if matrix is None or body.kinematic or kind not in ("free", "ball", "distance"):
+        if body.inertia is None or body.kinematic or kind not in ("free", "ball", "distance"):
             continue
-        low, _, high = principal(matrix)
+        low, high = _spread_of(check, body.inertia)
         if high <= 0.0 or (kind == "free" and 0 <= low <= VANISHING * high):
             message = f"body `{name}` can spin, but has no inertia against it"
             hint = "give it inertia, or a joint that does not let it spin"
             check.fault("SC423", message, f"bodies.{name}.inertia", hint)
+
+
+def _spread_of(check: Checker, inertia: InertiaSpec) -> tuple[float, float]:
+    """Smallest and largest moment against which a body can spin: in a plane only that about the normal."""
+    matrix = inertia.matrix()
+    if check.spec.world.plane is not None:
+        n = NORMAL_INDEX[check.spec.world.plane]
+        moment = inertia.normal if matrix is None else matrix[n][n]
+        return moment, moment
+    low, _, high = principal(matrix) if matrix else (1.0, 1.0, 1.0)
+    return low, high
 
 
 def check_quaternions(check: Checker) -> None:

@@ -1,6 +1,5 @@
 """Names and references: every name that a scene uses must exist."""
 
-import fnmatch
 import math
 import re
 from collections.abc import Iterable
@@ -9,7 +8,9 @@ from simcli.spec.checker import Checker
 from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
 from simcli.spec.nodes import Scalar, Table, walk
+from simcli.spec.patterns import matching, wanted
 from simcli.spec.quantities import is_signal
+from simcli.spec.schema_joint import JointSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
@@ -120,16 +121,18 @@ def _forces(check: Checker) -> None:
         elif force.type == "wrench":
             check.body(force.body, f"{path}.body")
         elif check.joint(force.joint, f"{path}.joint"):
-            joint = check.spec.joints.get(force.joint)
-            n = len(joint.dof_kinds) if joint else len(force.value)
-            if len(force.value) != n:
-                hint = f"write {n} number(s)"
-                check.fault(
-                    "SC463",
-                    f"`value` has {len(force.value)} entries, joint `{force.joint}` has {n} dofs",
-                    f"{path}.value",
-                    hint,
-                )
+            _per_dof(check, path, force)
+
+
+def _per_dof(check: Checker, path: str, force) -> None:
+    """One number per dof of the joint; of a torsion spring also one for all."""
+    joint = check.spec.joints.get(force.joint)
+    spread = force.type == "torsion"
+    for key in ("stiffness", "damping", "rest_angle") if spread else ("value",):
+        given, n = len(getattr(force, key)), len(joint.dof_kinds) if joint else 1
+        if joint is not None and given != n and not (spread and given == 1):
+            message = f"`{key}` has {given} entries, joint `{force.joint}` has {n} dofs"
+            check.fault("SC463", message, f"{path}.{key}", f"write {n} number(s)")
 
 
 def _end(check: Checker, end, path: str) -> None:
@@ -181,6 +184,8 @@ def _signals(check: Checker) -> None:
             continue
         for path, node in walk(table, (section,)):
             if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
+                if check.is_lost(node.value[1:]):
+                    continue
                 hint = did_you_mean(node.value[1:], known, "signals")
                 check.fault("SC311", f"there is no signal `{node.value}`", path, hint)
 
@@ -198,22 +203,44 @@ def _articulations(check: Checker) -> None:
 
 
 def _patterns(check: Checker) -> None:
-    joints, bodies = check.names["joints"], check.names["bodies"]
+    """Patterns of `initial` and of `output.select`: each must mean something."""
+    joints = check.names["joints"]
+    places = {name: index for index, name in enumerate(joints)}
+    listed = {
+        title: [places[name] for name in names if name in places]
+        for title, names in (check.spec.articulations or {}).items()
+    }
+    free = [f"{name}_free" for name in check.names["bodies"]]
     for key in ("joint_q", "joint_qd"):
         for pattern, value in getattr(check.spec.initial, key).items():
             path = ("initial", key, pattern)
-            matched = [name for name in joints if fnmatch.fnmatchcase(name, pattern)]
-            free = any(fnmatch.fnmatchcase(f"{name}_free", pattern) for name in bodies)
-            if not matched and not free:
-                hint = did_you_mean(pattern, joints, "joints")
+            matched = matching([*joints, *free], pattern, listed)
+            if not matched and not check.document.lost:
+                hint = did_you_mean(pattern, [*joints, *listed], "joints")
                 check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
-            for name in matched:
-                _start(check, name, value, key, path)
-    for index, pattern in enumerate(check.spec.output.select or ()):
-        free = [f"{name}_free" for name in bodies]
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in [*joints, *bodies, *free]):
-            hint = did_you_mean(pattern, [*bodies, *joints], "names")
-            check.fault("SC313", f"`{pattern}` fits no body and no joint", f"output.select[{index}]", hint)
+            for place in matched:
+                if place < len(joints):
+                    _start(check, joints[place], value, key, path)
+    if check.spec.output.select is not None:
+        _select(check, [*joints, *check.names["bodies"], *free], listed)
+
+
+def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> None:
+    select = check.spec.output.select
+    known = len(check.faults.found)
+    for key in ("include", "exclude"):
+        for index, pattern in enumerate(getattr(select, key) or ()):
+            if not matching(names, pattern, listed) and not check.document.lost:
+                message = f"`{pattern}` fits no body, no joint and no listed articulation"
+                hint = did_you_mean(pattern, [*names, *listed], "names")
+                path = f"output.select.{key}[{index}]"
+                check.fault("SC313", message, path if check.has(path) else f"output.select[{index}]", hint)
+    n_bodies = len(check.names["bodies"])
+    types = [check.spec.joints[name].type if name in check.spec.joints else None for name in check.names["joints"]]
+    kinds = [*types, *[None] * n_bodies, *["free"] * n_bodies]
+    kept = wanted(names, kinds, select.include, select.exclude, select.types, select.exclude_types, listed)
+    if not kept and len(check.faults.found) == known and not check.document.lost:
+        check.fault("SC313", "`select` keeps no body and no joint", "output.select", "include more, or exclude less")
 
 
 def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> None:
@@ -222,11 +249,24 @@ def _start(check: Checker, name: str, value: object, key: str, path: tuple) -> N
         return
     n = check.n_q(joint) if key == "joint_q" else len(joint.dof_kinds)
     if value == "center":
-        limits = joint.limit or (None,)
-        if any(limit is None or limit.lower is None or limit.upper is None for limit in limits):
-            check.fault("SC458", f"joint `{name}` has no middle of its limits", path, "give it both limits, or a number")
+        reason, hint = _no_middle(check, joint)
+        if reason:
+            check.fault("SC458", f"`center` for joint `{name}`, {reason}", path, hint)
     elif len(value) != n:
         check.fault("SC463", f"{len(value)} value(s) for joint `{name}`, which has {n}", path, f"write {n} number(s)")
+
+
+def _no_middle(check: Checker, joint: JointSpec) -> tuple[str, str]:
+    """Why a joint has no middle of its limits, and what to write; "" if it has one, or nothing to centre."""
+    kinds = joint.dof_kinds
+    if check.n_q(joint) != len(kinds):
+        return "whose coordinates hold a quaternion", "name other joints, or write its numbers"
+    if kinds and joint.limit is None:
+        return "which has no limits", "add `limit: [lower, upper]` to the joint, or write a number"
+    for bound in ("lower", "upper"):
+        if any(limit is None or getattr(limit, bound) is None for limit in joint.limit or ()):
+            return f"whose limit has no {bound} bound", "write both bounds, or a number"
+    return "", ""
 
 
 def _contact(check: Checker) -> None:

@@ -1,47 +1,24 @@
-"""Times, events and the batch."""
-
-from typing import TYPE_CHECKING
+"""Times and the batch."""
 
 from simcli.errors import SceneError
 from simcli.spec import sobol
 from simcli.spec.checker import Checker
-from simcli.spec.faults import did_you_mean
-from simcli.spec.keys import known_keys
 from simcli.spec.lookup import value_at
-from simcli.spec.nodes import Listing, Scalar, child, find, format_path, parse_path, plain
+from simcli.spec.nodes import Listing, Scalar, child, find, parse_path, plain
+from simcli.spec.paths import exists, nowhere
 from simcli.spec.schema_parts import VarySpec
-
-if TYPE_CHECKING:
-    pass
 
 _MULTIPLE = 1e-9  # relative distance to a whole multiple that is rounding in the file
 MAX_STEPS = 10**12
 MAX_WORLDS = 2**24
-# What events and the batch must not change, and why.
+# What the batch must not change, and why.
 _FIXED = {
     "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
     "include": "the files",
     "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
     "expect": "the expectations", "articulations": "the structure", "events": "the events",
-    "allow_orphan_joints": "the structure", "signals": "a signal", "defaults": "the defaults",
+    "allow_orphan_joints": "the structure", "defaults": "the defaults",
 }  # fmt: skip
-_EVENT_FIXED = {**_FIXED, "params": "a parameter, which is gone at run time", "models": "a model",
-                "instances": "an instance",
-                "replicate": "a replica", "bodies": "a body", "initial": "the initial state"}  # fmt: skip
-_STRUCTURE = (
-    "type",
-    "parent",
-    "child",
-    "loop",
-    "at",
-    "axis",
-    "axes",
-    "parent_frame",
-    "child_frame",
-    "q",
-    "qd",
-    "length",
-)
 
 
 def check_times(check: Checker) -> None:
@@ -59,52 +36,6 @@ def check_times(check: Checker) -> None:
             check.fault("SC407", message, path if check.has(path) else "solver.dt", f"the nearest is {nearest:.12g}")
 
 
-def check_events(check: Checker) -> None:
-    """Events change values that exist and may change."""
-    for index, event in enumerate(check.spec.events):
-        for text, value in event.set.items():
-            path = ["events", index, "set", text]
-            steps = parse_path(text)
-            head = str(steps[0]) if steps else ""
-            fixed = _EVENT_FIXED.get(head)
-            if steps and head == "joints" and len(steps) > 2 and steps[2] in _STRUCTURE:
-                fixed = "the structure"
-            if steps is None or not _exists(check, steps):
-                _nowhere(check, text, path)
-            elif fixed:
-                check.fault("SC316", f"an event cannot set `{text}`: that is {fixed}", path, "", on_key=True)
-            else:
-                old = value_at(check.spec, steps)
-                if isinstance(old, bool) != isinstance(value, bool) and isinstance(old, bool | int | float):
-                    wanted = "true or false" if isinstance(old, bool) else "a number"
-                    check.fault("SC203", f"`{text}` takes {wanted}", path)
-
-
-def _nowhere(check: Checker, text: str, path: list) -> None:
-    steps = parse_path(text) or ()
-    known: list[str] = []
-    for length in range(len(steps), 0, -1):
-        above = find(check.tree, steps[: length - 1])
-        if above is not None and hasattr(above, "items") and not isinstance(above, Listing):
-            known = [*above.items, *known_keys(tuple(steps[: length - 1]))]
-            close = did_you_mean(str(steps[length - 1]), dict.fromkeys(known), "there")
-            if str(steps[length - 1]) in known:
-                close = f"`{format_path(steps[:length])}` is not written in the scene; write it first"
-            check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
-            return
-    check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
-
-
-def _exists(check: Checker, steps: tuple) -> bool:
-    for root in (check.tree, check.document.root):
-        if find(root, steps) is not None:
-            return True
-    if value_at(check.spec, steps) is not None:
-        return True
-    # A key that is not written, but that the schema knows, of something that is.
-    return value_at(check.spec, steps[:-1]) is not None and steps[-1] in known_keys(tuple(steps[:-1]))
-
-
 def check_batch(check: Checker) -> None:
     """Every varied path leads to a number that may differ between worlds."""
     batch = check.spec.batch
@@ -117,8 +48,8 @@ def check_batch(check: Checker) -> None:
         steps = parse_path(path)
         if len(soboled) > sobol.MAX_DIMENSIONS and path == soboled[-1]:
             check.fault("SC317", f"{len(soboled)} paths with sobol", at, f"at most {sobol.MAX_DIMENSIONS}", on_key=True)
-        if steps is None or not _exists(check, steps):
-            _nowhere(check, path, at)
+        if steps is None or not exists(check, steps):
+            nowhere(check, path, at)
             continue
         reason = _refusal(check, steps)
         if reason:
@@ -141,6 +72,8 @@ def _refusal(check: Checker, steps: tuple) -> str:
     head = str(steps[0])
     if head in _FIXED:
         return _FIXED[head]
+    if head == "signals" and steps[2:4] == ("table", "time"):
+        return "a time of a table, which all worlds share"
     if (head == "contact" and steps[1:2] == ("capacity",)) or steps[-1] in ("count", "component", "world"):
         return "a count"
     node = find(check.tree, steps) or find(check.document.root, steps)

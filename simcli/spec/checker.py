@@ -79,10 +79,14 @@ class Checker:
             return True
         return self.joint(name, path)
 
+    def is_lost(self, name: str) -> bool:
+        """Whether a broken instance, reported already, may have made this name."""
+        return name.startswith(self.document.lost)
+
     def _known(self, section: str, code: str, what: str, name: str, path: str) -> bool:
         if name in self.names[section]:
             return True
-        if (section, "") not in self.broken:
+        if (section, "") not in self.broken and not self.is_lost(name):
             hint = did_you_mean(name, self.names[section], section)
             self.fault(code, f"there is no {what} `{name[:60]}`", path, hint)
         return False

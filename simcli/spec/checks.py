@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable
 
-from simcli.spec import check_physics, check_refs, check_run, honours
+from simcli.spec import (
+    check_events,
+    check_gears,
+    check_physics,
+    check_plane,
+    check_refs,
+    check_run,
+    check_signals,
+    honours,
+)
 from simcli.spec.checker import Checker
 from simcli.spec.document import Document
 from simcli.spec.faults import Faults
@@ -26,10 +35,11 @@ def check_spec(
         document: the scene as written.
         faults: collects.
         broken: (section, name) of what the schema refused; a whole section has the name "".
-        batch: True: check `batch.vary` alone, which needs a scene that is sound otherwise.
+        batch: True: check the values of events and `batch.vary` alone, which needs a scene that is sound otherwise.
     """
     check = Checker(spec, tree, document, faults, broken)
     if batch:
+        check_events.try_events(check)
         check_run.check_batch(check)
         return
     for name, body in spec.bodies.items():
@@ -40,8 +50,11 @@ def check_spec(
     check_refs.check_names(check)
     check_refs.check_references(check)
     structure = check_physics.check_structure(check)
+    check_gears.check_gears(check, structure)
+    check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
-    check_run.check_events(check)
+    check_signals.check_signals(check)
+    check_events.check_events(check)
     honours.check_honours(check, structure)
 
 
@@ -60,8 +73,12 @@ def check_entries(
     check = Checker(spec, tree, document, faults, set())
     for section, name in changed:
         if section == "bodies":
-            for key in [name] if name else spec.bodies:
+            chosen = [name] if name else list(spec.bodies)
+            check_plane.check_plane(check, chosen, [])
+            for key in chosen:
                 check_physics.check_body(check, key, spec.bodies[key])
         elif section == "joints":
-            for key in [name] if name else spec.joints:
+            chosen = [name] if name else list(spec.joints)
+            check_plane.check_plane(check, [], chosen)
+            for key in chosen:
                 check_physics.check_joint(check, key, spec.joints[key])

@@ -8,14 +8,11 @@ from pathlib import Path
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.faults import Faults, did_you_mean
 from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
-from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, locate, parse_path, replace
+from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, locate, parse_path
+from simcli.spec.overrides import Laid, Override, apply_sets
 from simcli.spec.scopes import place
 
-SET = "--set"
-VARY = "batch.vary."
 MAX_INCLUDES = 1000
-# Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
-NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
 
 
 class Document:
@@ -23,9 +20,11 @@ class Document:
 
     Attributes:
         path: the scene file as the user gave it.
-        root: the merged tree: includes under the file's keys, then the overrides of `--set`.
+        root: the merged tree: includes under the file's keys, then the overrides of the command line.
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
-        late_sets: overrides of names that exist only after expansion, as `joints.left/pin.q`.
+        late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
+            entries of lists that are not written, as `bodies.a.com[0]`.
+        lost: prefixes of the names that broken instances would have made; nothing is known of them.
         expanded: the tree after expansion, kept by `resolve`; None before.
         cache: what `resolve` keeps between calls.
     """
@@ -34,7 +33,8 @@ class Document:
         self.path = path
         self.root = root
         self.sources = sources
-        self.late_sets: list[tuple[tuple, Node, Mark]] = []
+        self.late_sets: list[Laid] = []
+        self.lost: tuple[str, ...] = ()
         self.expanded: Table | None = None
         self.cache: dict = {}
         self._texts: dict[str, list[str]] = {}
@@ -65,12 +65,12 @@ class Document:
         return Where(place_now.file, place_now.line, place_now.column, place_now.length, path)
 
 
-def load_document(path: str | os.PathLike, sets: Iterable[str] = ()) -> Document:
+def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) -> Document:
     """Read a scene with its includes and overrides; nothing is evaluated yet.
 
     Args:
         path: scene file.
-        sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML.
+        sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML; or values of other options.
 
     Raises:
         SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
@@ -88,6 +88,25 @@ def load_document(path: str | os.PathLike, sets: Iterable[str] = ()) -> Document
         raise
 
 
+def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document:
+    """Read a scene that stands in another file, as the resolved scene in a result; it includes nothing.
+
+    Args:
+        text: the scene.
+        path: what messages call it; files that it names are looked for in the folder of this path.
+        sets: as of `load_document`.
+
+    Raises:
+        SceneError: with all faults of syntax.
+    """
+    reader = _Reader(path)
+    try:
+        return reader.read(list(sets), text)
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
 class _Reader:
     """Reads one scene and the files that it includes."""
 
@@ -99,11 +118,15 @@ class _Reader:
         self.merged: dict[Path, Table] = {}
         self.bytes = 0
 
-    def read(self, sets: list[str]) -> Document:
-        root = self.file(Path(self.path), self.path, [])
+    def read(self, sets: list[str | Override], text: str | None = None) -> Document:
+        if text is None:
+            root = self.file(Path(self.path), self.path, [])
+        else:
+            checked = decode(text.encode(), self.path, self.faults)
+            self.faults.raise_if_any()
+            root = self.table(checked, self.path, os.path.basename(self.path))
         self.faults.raise_if_any()
-        self.document.root = root
-        apply_sets(self.document, sets, self.faults)
+        self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
         self.faults.raise_if_any()
         return self.document
 
@@ -116,20 +139,26 @@ class _Reader:
         text = self.text(real, shown)
         if text is None:
             return empty
-        self.document.keep(shown, text)
-        self.document.sources.append((os.path.relpath(real, self.top).replace(os.sep, "/"), text))
-        node = parse_text(text, shown, self.faults)
-        if node is None and not self.faults.errors:
-            node = empty
-            self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
-        if not isinstance(node, Table):
-            if node is not None:
-                self.faults.add(
-                    "SC109", "a scene is a mapping of keys to values", place(node.mark), "start with `simcli: 1`"
-                )
+        table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
+        if table is None:
             return empty
-        self.merged[real] = self.with_includes(node, path, shown, [*stack, real])
+        self.merged[real] = self.with_includes(table, path, shown, [*stack, real])
         return self.merged[real]
+
+    def table(self, text: str, shown: str, name: str) -> Table | None:
+        """The marked tree of one text, or None after a fault."""
+        self.document.keep(shown, text)
+        self.document.sources.append((name, text))
+        node = parse_text(text, shown, self.faults)
+        if isinstance(node, Table):
+            return node
+        if node is not None:
+            self.faults.add(
+                "SC109", "a scene is a mapping of keys to values", place(node.mark), "start with `simcli: 1`"
+            )
+        elif not self.faults.errors:
+            self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
+        return None
 
     def text(self, real: Path, shown: str) -> str | None:
         try:
@@ -210,62 +239,3 @@ def merged(over: Table, under: Table) -> Table:
         items[key] = merged(value, old) if isinstance(value, Table) and isinstance(old, Table) else value
         keys[key] = over.keys[key]
     return Table(items, keys, over.mark, over.block)
-
-
-def apply_sets(document: Document, sets: list[str], faults: Faults) -> None:
-    """Lay `--set` overrides on the raw tree; those of expanded names are kept for later."""
-    document.keep(SET, "\n".join(text.replace("\n", " ").replace("\r", " ") for text in sets))
-    for number, text in enumerate(sets, start=1):
-        text = text.replace("\n", " ").replace("\r", " ")
-        key, equals, value = text.partition("=")
-        key_mark = Mark(SET, number, 1, max(1, len(key)))
-        steps = override_path(key.strip())
-        if not equals or steps is None:
-            faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), "write --set joints.pin.q=0.5")
-            continue
-        node = parse_text(value, SET, faults, at=(number, len(key) + 2))
-        if node is None:
-            node = Scalar(None, Mark(SET, number, len(key) + 2, 1))
-        if steps[0] == "include":
-            faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
-            continue
-        late = len(steps) > 1 and "/" in str(steps[1])
-        if late and child(child(document.root, steps[0]), steps[1]) is None:
-            document.late_sets.append((steps, node, key_mark))
-            continue
-        root = put(document.root, steps, node, key_mark, faults)
-        if root is not None:
-            document.root = root
-
-
-def override_path(text: str) -> tuple[Step, ...] | None:
-    """Steps of the left side of an override; the keys of `batch.vary` are dotted paths themselves."""
-    if text.startswith(VARY) and len(text) > len(VARY):
-        return "batch", "vary", text.removeprefix(VARY)
-    return parse_path(text)
-
-
-def put(root: Table, steps: tuple, node: Node, key_mark: Mark, faults: Faults) -> Table | None:
-    """The tree with one override, or None after a fault."""
-    where = place(key_mark, format_path(steps))
-    section = root.get(str(steps[0]))
-    if len(steps) > 2 and steps[0] in NAMED:
-        names = section.items if isinstance(section, Table) else {}
-        if steps[1] not in names:
-            faults.add(
-                "SC301",
-                f"there is no `{steps[1]}` in `{steps[0]}`",
-                where,
-                did_you_mean(str(steps[1]), names, f"{steps[0]}"),
-            )
-            return None
-    changed = replace(root, steps, node, key_mark)
-    if changed is None:
-        faults.add(
-            "SC113",
-            f"`{format_path(steps)}` leads through something that is no mapping, or past the end of a list",
-            where,
-            "set the whole value",
-        )
-        return None
-    return changed

@@ -39,7 +39,7 @@ TYPES: dict[str, str] = {
 }
 
 # Keys that only some types take, beyond those that all take.
-AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw")) | frozenset(
+AXIS = frozenset(("revolute", "prismatic", "cylindrical", "planar", "screw", "cable")) | frozenset(
     name for name in RIBLE if name not in ("nc_spherical", "nc_fixed", "nc_floating", "nc_floating_spherical")
 )
 ONLY: dict[str, frozenset[str]] = {
@@ -64,7 +64,10 @@ ONLY: dict[str, frozenset[str]] = {
 }
 _N_Q = {"ball": 4, "free": 7, "distance": 7}
 NEVER_TREE = frozenset(("cable",))
-NO_LIMITS = frozenset(("fixed", "ball", "free", "cable", "nc_fixed"))  # no scalar coordinate to bound
+NO_LIMITS = frozenset(("fixed", "free", "cable", "nc_fixed"))  # no coordinate to bound
+NO_DOFS = frozenset(("fixed", "cable", "nc_fixed"))  # nothing that a limit, drive, damper or gear could act on
+ACTING = ("drive", "friction", "damping", "armature", "velocity_limit", "motion")
+GEARED = frozenset(("revolute", "prismatic", "screw", "cylindrical", "planar", "universal", "d6"))  # only scalar dofs
 FRAMES_ONLY = frozenset(("distance", "cable"))  # two anchors that need not meet
 
 

@@ -1,16 +1,19 @@
 """The tree that is simulated: templates, expressions and units of joints worked out."""
 
 from functools import cache
+from typing import Annotated
 
 from pydantic import TypeAdapter, ValidationError
 
 from simcli.errors import SceneError
-from simcli.spec.document import Document, put
+from simcli.spec.document import Document
 from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
-from simcli.spec.nodes import Scalar, Table, plain
+from simcli.spec.lookup import value_at
+from simcli.spec.nodes import Scalar, Table, format_path, plain, rebuild, replace
+from simcli.spec.overrides import Laid, known, put, unwritten_list
 from simcli.spec.quantities import PositiveTime
-from simcli.spec.schema import AUTHORING, SceneSpec
+from simcli.spec.schema import AUTHORING, ENTRY_SECTIONS, SceneSpec
 from simcli.spec.scopes import Scope, place
 from simcli.spec.templates import Expander, TooLargeError
 from simcli.spec.validate import report
@@ -25,15 +28,39 @@ def expanded(document: Document, root: Table, faults: Faults) -> tuple[Table, Jo
     scope.declare(root.get("params"))
     scope.check_all()
     _check_authoring(root, faults)
+    expander = Expander(root, scope, faults)
     try:
-        tree = Expander(root, scope, faults).expand()
+        tree = expander.expand()
     except TooLargeError:
         raise SceneError(in_order(faults.found)) from None
-    for steps, node, key_mark in document.late_sets:
-        changed = put(tree, steps, node, key_mark, faults)
-        tree = tree if changed is None else changed
+    document.lost = tuple(expander.lost)
+    _check_unused(expander.unused(), faults)
+    for laid in document.late_sets:
+        if not str(laid.steps[1]).startswith(document.lost) and known(tree, laid, faults):
+            ready = _with_default_list(tree, laid, faults)
+            tree = (put(ready, laid, faults) if ready is not None else None) or tree
     units = JointUnits(faults)
     return units.root(tree), units
+
+
+def _with_default_list(tree: Table, laid: Laid, faults: Faults) -> Table | None:
+    """The tree with the list that an override counts in, where the file leaves it at its default; None after a fault."""
+    path = unwritten_list(tree, laid.steps)
+    if path is None:
+        return tree
+    section = str(path[0])
+    data = plain(tree.get(section)) if section in tree.items else {}
+    if section in ENTRY_SECTIONS and isinstance(data, dict):
+        data = {key: value for key, value in data.items() if key == path[1]}
+    try:
+        value = value_at({section: adapter(section).validate_python(data)}, path)
+    except (ValidationError, KeyError):
+        return None  # the schema reports it
+    if not isinstance(value, tuple):
+        message = f"`{format_path(path)}` is not written in the scene"
+        faults.add("SC113", message, place(laid.key_mark, format_path(laid.steps)), "set the whole list")
+        return None
+    return replace(tree, path, rebuild(value, laid.key_mark), laid.key_mark)
 
 
 def _check_authoring(root: Table, faults: Faults) -> None:
@@ -52,6 +79,16 @@ def _check_authoring(root: Table, faults: Faults) -> None:
             faults.add("SC203", f"`{key}` must be a mapping", place(node.mark, key), "names to {model: ..}")
 
 
+def _check_unused(templates: Table, faults: Faults) -> None:
+    """Schema of the templates that nothing uses."""
+    for section, node in templates.items.items():
+        for name, entry in node.items.items():
+            try:
+                adapter(section).validate_python({name: plain(entry)})
+            except ValidationError as error:
+                report(error, Table({name: entry}, {name: node.keys[name]}, node.mark), (section,), faults)
+
+
 def _is_null(node: object) -> bool:
     return isinstance(node, Scalar) and node.value is None
 
@@ -59,7 +96,10 @@ def _is_null(node: object) -> bool:
 @cache
 def adapter(section: str) -> TypeAdapter:
     """Validator of one top-level section."""
-    return TypeAdapter(AUTHORING[section] if section in AUTHORING else SceneSpec.model_fields[section].annotation)
+    if section in AUTHORING:
+        return TypeAdapter(AUTHORING[section])
+    field = SceneSpec.model_fields[section]
+    return TypeAdapter(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
 
 
 def fill(data: dict, stem: str) -> None:

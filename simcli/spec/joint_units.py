@@ -4,12 +4,12 @@ Works on the tree, before the schema, because only the joint as a whole tells th
 that stands for several dofs must fit all of them. What is no text with a unit is left to the schema.
 """
 
-import fnmatch
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from simcli.spec import dofs
 from simcli.spec.faults import Faults
-from simcli.spec.nodes import Listing, Node, Scalar, Step, Table
+from simcli.spec.nodes import Listing, Node, Scalar, Step, Table, plain
+from simcli.spec.patterns import matching
 from simcli.spec.scopes import failed, place
 from simcli.spec.units import UnitError, to_si
 
@@ -22,6 +22,7 @@ _PER_DOF = {
 }
 _LIMIT = {"lower": "position", "upper": "position", "stiffness": "stiffness", "damping": "damping"}
 _DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "damping", "effort_limit": "effort"}
+_FORCE = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
 _MOTION = {"position": "position", "velocity": "velocity"}
 
 
@@ -41,12 +42,27 @@ class JointUnits:
             new = {name: self.joint(name, joints.items[name]) for name in chosen}
             if any(new[name] is not joints.items[name] for name in new):
                 changes["joints"] = joints.replaced(new)
+        forces = root.get("forces")
+        if isinstance(forces, Table):
+            new = {name: self.force(node) for name, node in forces.items.items()}
+            if any(new[name] is not forces.items[name] for name in new):
+                changes["forces"] = forces.replaced(new)
         initial, run = root.get("initial"), root.get("run")
         if isinstance(initial, Table):
-            changes["initial"] = self.initial(initial)
+            changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
         if isinstance(run, Table) and isinstance(run.get("stop_when"), Table):
             changes["run"] = run.replaced({"stop_when": self.stop_when(run.items["stop_when"])})
         return root.replaced(changes) if changes else root
+
+    def force(self, node: Node) -> Node:
+        """A force on a joint."""
+        joint = node.get("joint") if isinstance(node, Table) else None
+        if not isinstance(joint, Scalar) or joint.value not in self.types:
+            return node
+        _, of = self.types[joint.value]
+        changes = {key: self.per_dof(node.items[key], dofs.units(role, of)) for key, role in _FORCE.items()
+                   if key in node.items}  # fmt: skip
+        return node.replaced(changes) if any(new is not node.items[key] for key, new in changes.items()) else node
 
     def joint(self, name: str, node: Node) -> Node:
         """One joint."""
@@ -155,25 +171,35 @@ class JointUnits:
             self.faults.add(error.code, str(error), place(node.mark), error.hint)
             return failed(node.mark)
 
-    def initial(self, node: Table) -> Table:
-        """Values of `initial`."""
+    def initial(self, node: Table, listed: Mapping[str, Sequence[int]]) -> Table:
+        """Values of `initial`; what several joints share must fit them all."""
         changes = {}
+        names = list(self.types)
         for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):
             table = node.get(key)
             if not isinstance(table, Table):
                 continue
             new = {}
             for pattern, value in table.items.items():
-                new[pattern] = self.per_dof(value, self.units_of(pattern, role))
+                found = [self.types[names[place]] for place in matching(names, pattern, listed)]
+                kinds = [dofs.q_kinds(type_name, of) if role == "position" else of for type_name, of in found]
+                new[pattern] = self.shared(value, [dofs.units(role, kind) for kind in dict.fromkeys(kinds)])
             changes[key] = table.replaced(new)
         return node.replaced(changes)
 
-    def units_of(self, pattern: str, role: str) -> list[str]:
-        """Units of the first joint that a pattern matches."""
-        for name, (type_name, of) in self.types.items():
-            if fnmatch.fnmatchcase(name, pattern):
-                return dofs.units(role, dofs.q_kinds(type_name, of) if role == "position" else of)
-        return []
+    def listed(self, node: Node | None) -> dict[str, list[int]]:
+        """The listed articulations: title to places in `types`; what is no such list is left to the schema."""
+        place_of = {name: place for place, name in enumerate(self.types)}
+        groups = plain(node) if isinstance(node, Table) else {}
+        return {title: [place_of[name] for name in names if isinstance(name, str) and name in place_of]
+                for title, names in groups.items() if isinstance(names, list)}  # fmt: skip
+
+    def shared(self, node: Node, layouts: Sequence[Sequence[str]]) -> Node:
+        """A value of several joints, each with its units."""
+        if not isinstance(node, Listing):
+            return self.scalar(node, [unit for units in layouts for unit in units])
+        entries = [[units[k] for units in layouts if k < len(units)] for k in range(len(node.items))]
+        return Listing([self.scalar(item, units) for item, units in zip(node.items, entries, strict=True)], node.mark)
 
     def stop_when(self, node: Table) -> Table:
         """Bounds of `run.stop_when`."""

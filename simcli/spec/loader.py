@@ -68,7 +68,7 @@ def parse_text(text: str, file: str, faults: Faults, at: tuple[int, int] = (1, 1
         text: decoded text.
         file: name for the marks.
         faults: collects what is wrong; several duplicate keys or bad numbers are all reported.
-        at: line and column of the first character (for values of `--set`).
+        at: line and column of the first character (for values of the command line).
 
     Returns:
         The tree, or None for an empty document or after a fault that ends the reading.

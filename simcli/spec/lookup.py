@@ -2,6 +2,11 @@
 
 from collections.abc import Iterable
 
+from simcli.spec import dofs
+from simcli.spec.planes import default_axis
+from simcli.spec.schema_body import BodySpec, PoseSpec
+from simcli.spec.schema_joint import JointSpec
+
 
 def value_at(spec: object, steps: Iterable[str | int]) -> object:
     """The value that a scene holds at a path, defaults included; None if there is none."""
@@ -16,5 +21,21 @@ def value_at(spec: object, steps: Iterable[str | int]) -> object:
                 value = value[step] if step < len(value) else None
         else:
             fields = getattr(type(value), "model_fields", {})
-            value = getattr(value, str(step)) if step in fields else None
+            owner, value = value, getattr(value, str(step)) if step in fields else None
+            value = _implied(owner, step) if value is None else value
     return value
+
+
+def _implied(owner: object, step: str | int) -> object:
+    """What a key that is not written means where that follows from the entry alone: zeros, identity; None elsewhere."""
+    if isinstance(owner, BodySpec) and step == "com" and not owner.shapes:
+        return (0.0, 0.0, 0.0)
+    if isinstance(owner, BodySpec) and step == "pose":
+        return PoseSpec()
+    if isinstance(owner, JointSpec) and step == "axis" and owner.type in dofs.AXIS:
+        return default_axis(None, owner.type)
+    if isinstance(owner, JointSpec) and step in ("q", "qd"):
+        kinds = owner.dof_kinds
+        if step == "qd" or dofs.n_q(owner.type, len(kinds)) == len(kinds):  # a quaternion has no entry of its own
+            return (0.0,) * len(kinds)
+    return None

@@ -33,7 +33,8 @@ def plain_data(spec: BaseModel) -> dict:
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
         default = field.get_default(call_default_factory=True) if not field.is_required() else None
-        if value is None or (not field.is_required() and _same(value, default)):
+        depends = name == "gravity" and getattr(spec, "plane", None)  # a default of its own, which the file then says
+        if value is None or (not field.is_required() and _same(value, default) and not depends):
             continue
         found[field.alias or name] = _plain(value)
     return found

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
 from simcli.spec.quantities import (
     REQUIRED,
+    ByType,
     Part,
     Plain,
     PositiveTime,
@@ -77,7 +78,10 @@ class AffineSolver(_Iterative):
     tolerance: quantity("m/s", gt=0) = say(1e-6, "Largest change of a velocity in the last iteration", "m/s", 1e-6)
 
 
-SolverSpec = Annotated[GeneralizedSolver | MaximalSolver | NaturalSolver | AffineSolver, Field(discriminator="type")]
+SolverSpec = Annotated[
+    GeneralizedSolver | MaximalSolver | NaturalSolver | AffineSolver,
+    ByType(GeneralizedSolver, MaximalSolver, NaturalSolver, AffineSolver),
+]
 
 
 def _version(value: object) -> object:
@@ -175,5 +179,13 @@ AUTHORING: dict[str, Any] = {
     "models": dict[str, ModelSpec],
     "instances": dict[str, InstanceSpec],
     "replicate": dict[str, ReplicaSpec],
+}
+AUTHORING_WORDS = {
+    "include": "Files below the scene's folder, merged under this one. Example: [materials.yaml]",
+    "resolved": "Written by simcli: names may hold the slash of instances. Example: true",
+    "defaults": "Values for what is not written. Example: {joint: {damping: 0.01}}",
+    "models": "Templates by name. Example: {link: {bodies: {}, joints: {}}}",
+    "instances": "Copies of models. Example: {left: {model: link, at: {xyz: [0, 1, 0]}}}",
+    "replicate": "Copies of models on a grid. Example: {grid: {model: link, count: [3, 3, 1], spacing: [1, 1, 0]}}",
 }
 ENTRY_SECTIONS = ("materials", "bodies", "joints", "forces", "signals")

@@ -1,12 +1,13 @@
 """Schema of materials, poses, inertia, shapes and bodies."""
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import (
     REQUIRED,
+    ByType,
     Direction,
     Length,
     Part,
@@ -285,25 +286,16 @@ class HeightfieldShape(_Shape):
         return self
 
 
-ShapeSpec = Annotated[
-    PlaneShape
-    | SphereShape
-    | BoxShape
-    | CapsuleShape
-    | CylinderShape
-    | ConeShape
-    | EllipsoidShape
-    | MeshShape
-    | HeightfieldShape,
-    Field(discriminator="type"),
-]
+_SHAPES = (PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape, EllipsoidShape, MeshShape,
+           HeightfieldShape)  # fmt: skip
+ShapeSpec = Annotated[Union[_SHAPES], ByType(*_SHAPES)]  # noqa: UP007  (of a tuple)
 
 
 class VelocitySpec(Part):
-    """Initial velocity of a free body."""
+    """Initial velocity of a free body; what is left out is 0, or follows where loops must close."""
 
-    linear: vector("m/s") = say((0.0, 0.0, 0.0), "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
-    angular: vector("rad/s") = say((0.0, 0.0, 0.0), "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
+    linear: vector("m/s") | None = say(None, "Velocity of the centre of mass, world frame", "m/s", [1, 0, 0])
+    angular: vector("rad/s") | None = say(None, "Angular velocity, world frame", "rad/s", [0, 0, 3.14])
 
 
 class BodyMotionSpec(Part):
@@ -353,7 +345,8 @@ class WorldSpec(Part):
     """What is fixed: gravity, ground, the plane of planar scenes."""
 
     gravity: vector("m/s^2") = say((0.0, 0.0, -9.81), "Acceleration of gravity", "m/s^2", [0, 0, -9.81])
-    plane: Literal["xy", "xz", "yz"] | None = say(None, "Planar scene: its plane", "", "xy")
+    plane: Literal["xy", "xz", "yz"] | None = say(None, "Planar scene: its plane; a body that nothing holds has the "
+                                                 "coordinates [x, y, angle] of its frame there", "", "xy")  # fmt: skip
     shapes: dict[str, ShapeSpec] = say(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
 
     @model_validator(mode="before")

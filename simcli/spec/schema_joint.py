@@ -155,8 +155,9 @@ class JointSpec(Part):
     at: Point | None = say(None, "Anchor in the world at the authored poses; default: the child's origin", "m", [0, 0, 0])
     parent_frame: PoseSpec | None = say(None, "Anchor frame in the parent, instead of `at`", "", "{xyz: [0.4, 0, 0]}")
     child_frame: PoseSpec | None = say(None, "Anchor frame in the child, instead of `at`", "", "{xyz: [0, 0, 0]}")
-    axis: Direction = say((1.0, 0.0, 0.0), "Axis: in the world with `at`, else in the parent anchor frame", "",
-                          [0, 1, 0])  # fmt: skip
+    axis: Direction | None = say(None, "Axis: in the world with `at`, else in the parent anchor frame; default [1, 0, 0], "
+                                 "of a cable its tangent [0, 0, 1], in a planar scene the normal", "",
+                                 [0, 1, 0])  # fmt: skip
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = say(None, "Initial velocities", "rad/s or m/s", 0.0)
@@ -174,14 +175,17 @@ class JointSpec(Part):
     enabled: Truth = say(True, "False: the joint does not act until an event switches it on", "", False)
     loop: Truth = say(False, "True: the joint closes a loop, it is not part of the tree", "", True)
     mimic: MimicSpec | None = say(None, "Gear to another joint", "", "{joint: other, ratio: 2}")
-    length: PositiveLength | None = say(None, "distance: the length; cable: rest length", "m", 0.4)
+    length: PositiveLength | None = say(None, "distance: the length; cable of a material: length of the piece that bends",
+                                        "m", 0.4)  # fmt: skip
     pitch: Length | None = say(None, "screw: advance per turn", "m", 0.005)
-    stretch: quantity("N/m", ge=0) | None = say(None, "cable: axial stiffness", "N/m", 1e4)
-    bend: quantity("N*m/rad", ge=0) | None = say(None, "cable: bending stiffness", "N*m/rad", 0.1)
-    twist: quantity("N*m/rad", ge=0) | None = say(None, "cable: twisting stiffness", "N*m/rad", 0.1)
-    stretch_damping: quantity("N*s/m", ge=0) | None = say(None, "cable: axial damping", "N*s/m", 1.0)
+    stretch: quantity("N/m", ge=0) | None = say(None, "cable: stiffness of the distance of its anchors; default 1e5", "N/m",
+                                                1e4)  # fmt: skip
+    bend: quantity("N*m/rad", ge=0) | None = say(None, "cable: bending stiffness; default 0", "N*m/rad", 0.1)
+    twist: quantity("N*m/rad", ge=0) | None = say(None, "cable: stiffness about its tangent; default `bend`", "N*m/rad", 0.1)
+    stretch_damping: quantity("N*s/m", ge=0) | None = say(None, "cable: damping of the anchors' distance", "N*s/m", 1.0)
     bend_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: bending damping", "N*m*s/rad", 1e-3)
-    twist_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: twisting damping", "N*m*s/rad", 1e-3)
+    twist_damping: quantity("N*m*s/rad", ge=0) | None = say(None, "cable: damping about its tangent; default `bend_damping`",
+                                                            "N*m*s/rad", 1e-3)  # fmt: skip
     youngs: quantity("Pa", gt=0) | None = say(None, "cable: Young's modulus", "Pa", 1e9)
     poisson: quantity("", gt=-1, le=0.5) | None = say(None, "cable: Poisson's ratio", "", 0.3)
     radius: PositiveLength | None = say(None, "cable: radius of the section", "m", 0.002)

@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from simcli.spec.schema import AUTHORING, SceneSpec
+from simcli.spec.quantities import DESCRIBED
+from simcli.spec.schema import AUTHORING, AUTHORING_WORDS, SceneSpec
 
 _NUMBER_OR_TEXT = ("number", "integer", "boolean")
 # Classes that may also be written shorter.
@@ -15,11 +16,21 @@ _SHORT: dict[str, list[dict[str, Any]]] = {
     "LimitSpec": [{"type": "array", "minItems": 2, "maxItems": 2}],
     "AxisSpec": [{"type": "array", "minItems": 3, "maxItems": 3}],
     "EndSpec": [{"type": "string"}],
+    "SelectSpec": [{"type": "array", "items": {"type": "string"}}],
 }
 _LISTED = ("limit", "drive")  # keys of a joint: one entry may stand without its list
 
 
 class _Generator(GenerateJsonSchema):
+    def generate_inner(self, schema: Any) -> dict[str, Any]:
+        """Classes whose validator is made at their first value: in full, now."""
+        described = schema.get("metadata", {}).get(DESCRIBED)
+        return super().generate_inner(described() if described else schema)
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Not where the class brings its own title."""
+        return DESCRIBED not in schema.get("metadata", {}) and super().field_title_should_be_set(schema)
+
     def tuple_schema(self, schema: Any) -> dict[str, Any]:
         """Lists of fixed length as plain `items`, which older editors understand."""
         made = super().tuple_schema(schema)
@@ -33,14 +44,6 @@ def scene_schema() -> dict[str, Any]:
     """The schema, with a description on every key."""
     schema = TypeAdapter(SceneSpec).json_schema(schema_generator=_Generator, by_alias=True)
     definitions = schema.setdefault("$defs", {})
-    described = {
-        "include": "Files below the scene's folder, merged under this one. Example: [materials.yaml]",
-        "resolved": "Written by simcli: names may hold the slash of instances. Example: true",
-        "defaults": "Values for what is not written. Example: {joint: {damping: 0.01}}",
-        "models": "Templates by name. Example: {link: {bodies: {}, joints: {}}}",
-        "instances": "Copies of models. Example: {left: {model: link, at: {xyz: [0, 1, 0]}}}",
-        "replicate": "Copies of models on a grid. Example: {grid: {model: link, count: [3, 3, 1], spacing: [1, 1, 0]}}",
-    }
     for key, kind in AUTHORING.items():
         made = TypeAdapter(kind).json_schema(schema_generator=_Generator, by_alias=True)
         definitions.update(made.pop("$defs", {}))
@@ -49,7 +52,7 @@ def scene_schema() -> dict[str, Any]:
             made = {"$ref": f"#/$defs/{kind.__name__}"}
         if key == "include":
             made = {"anyOf": [made, {"type": "string"}]}
-        schema["properties"][key] = {**made, "description": described[key]}
+        schema["properties"][key] = {**made, "description": AUTHORING_WORDS[key]}
     widened = _widen(schema)
     for name, shorter in _SHORT.items():
         full = widened["$defs"].pop(name)

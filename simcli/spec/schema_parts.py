@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import (
     REQUIRED,
     AnyNumber,
+    ByType,
     Part,
     Point,
     PositiveTime,
@@ -21,6 +22,7 @@ from simcli.spec.quantities import (
     refuse,
     say,
 )
+from simcli.spec.schema_select import SelectSpec
 
 NotNegative = quantity(ge=0)
 _NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
@@ -97,7 +99,25 @@ class TorqueForce(Part):
     ] = say(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
 
 
-ForceSpec = Annotated[SpringForce | WrenchForce | TorqueForce, Field(discriminator="type")]
+def _one_or_list(*units: str, **bounds: float) -> Any:
+    """A number, or one per dof; a tuple after reading."""
+    schema = WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]})
+    return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(_listed), schema]
+
+
+class TorsionForce(Part):
+    """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
+
+    type: Literal["torsion"] = say(REQUIRED, "Kind of force", "", "torsion")
+    joint: Text = say(REQUIRED, "Joint of the tree with scalar coordinates", "", "pin")
+    stiffness: _one_or_list("N*m/rad", "N/m", ge=0) = say(REQUIRED, "Stiffness, or one per dof", "N*m/rad or N/m", 3.0)
+    damping: _one_or_list("N*m*s/rad", "N*s/m", ge=0) = say((0.0,), "Damping, or one per dof", "N*m*s/rad or N*s/m", 0.1)
+    rest_angle: _one_or_list("rad", "m") = say((0.0,), "Coordinate without effort, or one per dof", "rad or m", "30 deg")
+
+
+ForceSpec = Annotated[
+    SpringForce | WrenchForce | TorqueForce | TorsionForce, ByType(SpringForce, WrenchForce, TorqueForce, TorsionForce)
+]
 
 Values = Annotated[
     tuple[AnyNumber, ...],
@@ -131,6 +151,12 @@ class RampSignal(Part):
     start: Time = say(0.0, "Start", "s", 0)
     end: Time = say(REQUIRED, "End", "s", 2)
 
+    @model_validator(mode="after")
+    def _rises(self) -> "RampSignal":
+        if self.end <= self.start:
+            raise refuse("SC232", f"a ramp from {self.start:g} s to {self.end:g} s", "write start < end", "end")
+        return self
+
 
 class ChirpSignal(Part):
     """A sine whose frequency goes linearly from f0 to f1."""
@@ -153,7 +179,11 @@ class TableSignal(Part):
     def _source(self) -> "TableSignal":
         one_of(self, ("time", "file"))
         if self.time is None:
+            if self.value is not None:
+                raise refuse("SC207", "`value` stands beside `file`", "leave out one of them", "value")
             return self
+        if not self.time:
+            raise refuse("SC205", "a table without times", "write at least one time and value", "time")
         if self.value is None:
             raise refuse("SC202", "`value` is missing", "write one value per time")
         if len(self.value) != len(self.time):
@@ -178,6 +208,8 @@ class SignalSpec(Part):
     @model_validator(mode="after")
     def _one(self) -> "SignalSpec":
         one_of(self, tuple(type(self).model_fields))
+        if self.constant == ():
+            raise refuse("SC205", "`constant` is empty", "write at least one number", "constant")
         return self
 
 
@@ -264,7 +296,7 @@ class OutputSpec(Part):
     channels: tuple[Channel, ...] = say(
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
-    select: tuple[Text, ...] | None = say(None, "Names or patterns of bodies and joints; default: all", "", "[arm*]")
+    select: SelectSpec | None = say(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = say("float64", "Precision in the file", "", "float32")
 
 

@@ -106,6 +106,8 @@ class Scope:
         except (ExpressionError, UnitError) as error:
             self.faults.add(error.code, str(error), where, error.hint)
             return 1.0
+        if isinstance(value, Failed):
+            return 1.0
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.faults.add("SC203", f"the parameter `{name}` must be a number", where, 'as `0.4`, "40 cm" or "${2*L}"')
             return 1.0

@@ -1,13 +1,15 @@
 """Which joints make the tree, which close loops, which bodies are free. Names only, no geometry.
 
 The rules are those of the scene format: breadth first from the world in file order, a further joint to a reached body
-closes a loop, and what nothing reaches is free.
+closes a loop, and what nothing reaches is free. A joint that is switched off, at the start or by an event, is no tree
+joint: its bodies move on without it.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from simcli.spec import dofs
+from simcli.spec.nodes import parse_path
 from simcli.spec.schema import SceneSpec
 
 WORLD = "world"
@@ -19,7 +21,7 @@ class Tree:
 
     Attributes:
         tree_joints: joints of the spanning tree, breadth first from the world and then from the free bodies.
-        loop_joints: the others, in file order; they close loops (or are cables).
+        loop_joints: the others, in file order; they close loops, are cables, or can be switched off.
         free_bodies: bodies that get the joint NAME_free, in file order.
         orphans: joints that belong to no listed articulation and to no loop.
     """
@@ -38,8 +40,9 @@ class _Walk:
         self.reached = {WORLD}
         self.taken: list[str] = []
         self.at: dict[str, list[str]] = {}
+        apart = never_tree(spec)
         for name, joint in spec.joints.items():
-            if joint.loop or joint.type in dofs.NEVER_TREE:
+            if name in apart:
                 continue
             self.at.setdefault(joint.parent, []).append(name)
             self.at.setdefault(joint.child, []).append(name)
@@ -50,8 +53,8 @@ class _Walk:
         for body in queue:
             for name in self.at.get(body, []):
                 joint = self.spec.joints[name]
-                if joint.type == "distance" and not distance:
-                    continue
+                if joint.type == "distance" and (not distance or body == joint.child):
+                    continue  # from its child it is no tree joint: its parent then is free, which means the same
                 other = joint.child if joint.parent == body else joint.parent
                 if other in self.reached or (other != WORLD and other not in self.spec.bodies):
                     continue
@@ -67,6 +70,27 @@ class _Walk:
         before = list(self.reached) if start == WORLD else [start]
         self.spread(before, distance=False)
         self.spread([body for body in (WORLD, *self.spec.bodies) if body in self.reached], distance=True)
+
+
+def switched(spec: SceneSpec) -> set[str]:
+    """Joints that are off at the start, or that an event switches."""
+    off = {name for name, joint in spec.joints.items() if not joint.enabled}
+    for event in spec.events:
+        for path in event.set:
+            steps = parse_path(path) or ()
+            if steps[:1] == ("joints",) and len(steps) == 3 and steps[2] == "enabled":
+                off.add(str(steps[1]))
+    return off
+
+
+def never_tree(spec: SceneSpec) -> set[str]:
+    """Joints that the tree passes by: marked as loops, cables, and those that can be off.
+
+    In a planar scene distance joints too: a body on one would be free in space, but a free body there keeps to the plane.
+    """
+    apart = dofs.NEVER_TREE | ({"distance"} if spec.world.plane else set())
+    marked = {name for name, joint in spec.joints.items() if joint.loop or joint.type in apart}
+    return marked | switched(spec)
 
 
 def tree(spec: SceneSpec) -> Tree:
@@ -123,11 +147,12 @@ def _bodies(joint) -> tuple[str, str]:
 def two_parents(spec: SceneSpec) -> list[tuple[str, str, str]]:
     """Pairs of joints with one child inside one listed articulation: (articulation, first joint, second joint)."""
     found = []
+    apart = never_tree(spec)
     for group, names in (spec.articulations or {}).items():
         by_child: dict[str, str] = {}
         for name in names:
             joint = spec.joints.get(name)
-            if joint is None or joint.loop or joint.type in dofs.NEVER_TREE:
+            if joint is None or name in apart:
                 continue
             if joint.child in by_child:
                 found.append((group, by_child[joint.child], name))

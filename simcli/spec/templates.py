@@ -14,6 +14,7 @@ from simcli.spec import dofs
 from simcli.spec.faults import Faults, did_you_mean
 from simcli.spec.frames import Pose, compose, rotate, transform
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
+from simcli.spec.planes import AXES, default_axis
 from simcli.spec.schema import InstanceSpec, ReplicaSpec
 from simcli.spec.schema_body import PoseSpec
 from simcli.spec.scopes import Scope, evaluated, place
@@ -35,16 +36,20 @@ class Expander:
         faults: collects.
         models: templates by name.
         out: section -> entries of the expanded tree, and their key marks.
+        lost: prefixes of names that a broken instance would have made; nothing is known of them.
     """
 
     def __init__(self, root: Table, scope: Scope, faults: Faults):
         self.root, self.scope, self.faults = root, scope, faults
         self.models = _table(root.get("models"))
         self.defaults = _table(root.get("defaults"))
+        plane = _table(root.get("world")).get("plane")
+        self.plane = plane.value if isinstance(plane, Scalar) and plane.value in AXES else None
         self.out: dict[str, dict[str, Node]] = {section: {} for section in SECTIONS}
         self.keys: dict[str, dict[str, Mark]] = {section: {} for section in SECTIONS}
         self.nodes = 0
         self.used: set[str] = set()
+        self.lost: list[str] = []
 
     def expand(self) -> Table:
         """The tree without authoring keys; expressions evaluated."""
@@ -75,6 +80,17 @@ class Expander:
         keys = {key: self.root.keys.get(key, self.root.mark) for key in items}
         return Table(items, keys, self.root.mark)
 
+    def unused(self) -> Table:
+        """The content of the templates that nothing uses, so that their faults come with the others."""
+        quiet = Expander(self.root, Scope(None, Faults()), Faults())  # what their parameters lack, an instance may give
+        quiet.scope.declare(self.root.get("params"))
+        for name, model in self.models.items.items():
+            if name not in self.used and isinstance(model, Table):
+                inner = quiet.inner_scope(model, _EMPTY, name, quiet.scope)
+                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", Pose(), inner, [name])
+        sections = {section: Table(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
+        return Table(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
+
     def copies_in(self, source: Table, known: dict[str, int]) -> int:
         """How many copies of models a scene or template makes, as far as the counts are written as numbers."""
         total = 0
@@ -92,7 +108,7 @@ class Expander:
     def content(self, source: Table, prefix: str, at: Pose, scope: Scope, stack: list[str]) -> None:
         """Put the entries of a scene or template into the output, then its instances."""
         local = {section: set(_table(source.get(section)).items) for section in SECTIONS}
-        place_in = _Place(prefix, at, local)
+        place_in = _Place(prefix, at, local, self.plane)
         for section in SECTIONS:
             table = _table(source.get(section))
             for name, node in table.items.items():
@@ -125,7 +141,14 @@ class Expander:
             spec = kind.model_validate(plain(ready))
         except ValidationError as error:
             report(error, ready, (section, name), self.faults, key_mark)
-            return
+            # One copy of the model all the same, so that its own faults and those of references to it come with this one.
+            wanted = plain(_table(ready).get("model") or _NOTHING)
+            spec = InstanceSpec.model_construct(model=wanted, at=PoseSpec(), params={})
+            if not isinstance(wanted, str):
+                self.lost.append(f"{prefix}{name}/")
+                return
+        if kind is ReplicaSpec and not isinstance(spec, ReplicaSpec):
+            self.lost.append(f"{prefix}{name}/")  # the names of copies that cannot be counted
         model = self.models.get(spec.model)
         place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, Table) else where
         if not isinstance(model, Table):
@@ -135,13 +158,16 @@ class Expander:
                 place_of,
                 did_you_mean(spec.model, self.models.items, "models"),
             )
+            self.lost.append(f"{prefix}{name}/")
             return
         if spec.model in stack:
             self.faults.add("SC308", f"the model `{spec.model}` contains itself", place_of)
+            self.lost.append(f"{prefix}{name}/")
             return
         if isinstance(spec, ReplicaSpec) and math.prod(spec.count) > MAX_COPIES:
             number = math.prod(spec.count)
             self.faults.add("SC105", f"{number} copies of `{spec.model}`, the limit is {MAX_COPIES}", where, "make fewer")
+            self.lost.append(f"{prefix}{name}/")
             return
         self.used.add(spec.model)
         inner = self.inner_scope(model, ready, spec.model, scope)
@@ -219,14 +245,16 @@ def _takes(joint: Table, key: str) -> bool:
         return name in dofs.ONLY[key]
     if key in ("at", "parent_frame", "child_frame"):
         return not any(other in joint.items for other in ("at", "parent_frame", "child_frame"))
+    if key in dofs.ACTING:
+        return name not in dofs.NO_DOFS
     return key != "limit" or name not in dofs.NO_LIMITS
 
 
 class _Place:
-    """Where the content of a template goes: prefix for names, pose for what is given in the world."""
+    """Where the content of a template goes: prefix for names, pose for what is given in the world; the scene's plane."""
 
-    def __init__(self, prefix: str, at: Pose, local: dict[str, set[str]]):
-        self.prefix, self.at, self.local = prefix, at, local
+    def __init__(self, prefix: str, at: Pose, local: dict[str, set[str]], plane: str | None):
+        self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
         self.moves = at != Pose()
 
     def name(self, node: Node | None, section: str) -> Node | None:
@@ -300,7 +328,7 @@ class _Place:
         if "axis" in node.items:
             changes["axis"] = self.turned(node.items["axis"])
         elif type_name in dofs.AXIS:
-            changes["axis"] = _vector_node(rotate(self.at.quat, (1.0, 0.0, 0.0)), node.mark)
+            changes["axis"] = _vector_node(rotate(self.at.quat, default_axis(self.plane, type_name)), node.mark)
         axes = node.get("axes")
         if isinstance(axes, Table):
             changes["axes"] = axes.replaced({key: self.turned_axes(value) for key, value in axes.items.items()})

@@ -45,9 +45,13 @@ def report(
         key_mark: place of the node's own key, for faults of the node as a whole.
         model: schema class of the node, for the names of known keys.
     """
+    seen = set()
     for one in error.errors(include_url=False):
-        if isinstance(one["input"], Failed):
+        steps = tuple(real_steps(node, one["loc"]))
+        # A union says what each of its members would have taken; the first says it for all.
+        if isinstance(one["input"], Failed) or (steps in seen and one["type"] in _TYPES):
             continue
+        seen.add(steps)
         _report_one(one, node, prefix, faults, key_mark)
 
 
@@ -97,7 +101,8 @@ def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
     if kind == "extra_forbidden":
         return _unknown_key(path, key)
     if kind == "missing":
-        return "SC202", f"`{key}` is missing in {owner(path)}", "add it"
+        hint = "begin with the line `simcli: 1`" if key == "simcli" and not path else "add it"
+        return "SC202", f"`{key}` is missing in {owner(path)}", hint
     if kind == "union_tag_not_found":
         return "SC202", f"`type` is missing in {owner(path)}", "add it"
     if kind in ("union_tag_invalid", "literal_error"):

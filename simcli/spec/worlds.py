@@ -44,7 +44,7 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         late = {**quick, **late}
     for steps, value in late.items():
         tree = _with_value(_with_list(tree, steps, base), steps, value, faults)
-    if {steps[0] for steps in late} & {"joints", "initial", "run"}:
+    if {steps[0] for steps in late} & {"joints", "forces", "initial", "run"}:
         units: JointUnits = document.cache["units"]
         units.faults = faults
         tree = units.root(tree, {steps[1] for steps in late if steps[0] == "joints" and len(steps) > 1})

@@ -34,17 +34,21 @@ class Runner:
         text: scene without its first line.
         integrator: as in the scene.
         device: from the fixture.
+        channels: what a frame holds.
     """
 
-    def __init__(self, text: str, integrator: str, device):
-        self.model, options = model_of(text)
-        options = options.model_copy(update={"integrator": integrator})
-        self.solver = SOLVERS["generalized"](self.model, options, RunPlan(1.0, 1, 1, CHANNELS), device)
+    def __init__(self, text: str, integrator: str, device, channels=CHANNELS):
+        model, options = model_of(text)
+        self.begin(model, options.model_copy(update={"integrator": integrator}), device, channels)
+
+    def begin(self, model, options, device, channels):
+        self.model, self.channels = model, channels
+        self.solver = SOLVERS["generalized"](model, options, RunPlan(1.0, 1, 1, channels), device)
 
     def __call__(self, dt: float, steps_per_frame: int, n_frames: int) -> dict[str, np.ndarray]:
         """Columns of frames 0 to n_frames by their path in the file, (F, W, ...)."""
         solver, core = self.solver, self.solver.core
-        solver.plan = RunPlan(dt, steps_per_frame, n_frames, CHANNELS)
+        solver.plan = RunPlan(dt, steps_per_frame, n_frames, self.channels)
         solver.arena.real_field[core.constants.first + H] = dt
         core.state.q.write(np.nan_to_num(self.model.joint_q)[..., None])
         core.state.qd.write(np.nan_to_num(self.model.joint_qd)[..., None])

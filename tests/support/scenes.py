@@ -3,7 +3,8 @@
 import tempfile
 from pathlib import Path
 
-from simcli.spec import load_document
+from simcli.errors import SceneError
+from simcli.spec import load_document, resolve
 
 
 def scene(text: str, folder: Path | None = None):
@@ -19,3 +20,22 @@ def scene(text: str, folder: Path | None = None):
     path = folder / "scene.yaml"
     path.write_text("simcli: 1\n" + text)
     return load_document(path)
+
+
+def faults_of(text: str, start: str = "", folder: Path | None = None) -> list[tuple[str, int, str]]:
+    """(code, line within the text from 0 on, message) of all faults of a scene, in all worlds and phases.
+
+    Args:
+        text: the scene's end, whose lines count.
+        start: what stands before it.
+        folder: as of `scene`.
+    """
+    from simcli.model.phases import build_phases
+
+    try:
+        document = scene(start + text, folder)
+        build_phases(document, resolve(document))
+    except SceneError as error:
+        first = start.count("\n") + 2  # the first line is that of all scenes
+        return [(fault.code, fault.where.line - first, fault.message) for fault in error.faults]
+    return []

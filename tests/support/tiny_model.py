@@ -4,13 +4,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from simcli.model.actuation import no_inputs, no_motions, no_signals
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import (
     Bodies,
+    Cables,
     Dofs,
     JointKind,
     Joints,
     Links,
+    Mimics,
     Model,
     Points,
     ShapeKind,
@@ -45,19 +48,23 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
                       np.ones(nj, bool), np.ones(nj, bool), np.zeros(nj, int), ("chain",),
                       np.tile(IDENTITY, (1, nj, 1)), np.tile(IDENTITY, (1, nj, 1)),
                       np.concatenate([[0], np.cumsum(n_q)]), np.concatenate([[0], np.cumsum(n_qd)]), dim,
-                      np.zeros((1, nj)), np.full((1, nj, 2), np.nan)),
+                      np.zeros((1, nj)), np.full((1, nj, 2), np.nan), np.zeros((1, nj))),
         dofs=Dofs(tuple(joints[:n_links] + free_labels[:6]), tuple(joints[:n_links] + free_labels),
                   np.repeat(np.arange(nj), n_qd), np.tile([0.0, 1, 0], (1, nv, 1)), zeros, zeros, zeros,
+                  zeros, zeros, zeros,
                   zeros - np.inf, zeros + np.inf, zeros, zeros, zeros + np.inf, np.zeros(nv, int), zeros, zeros,
-                  zeros, zeros, zeros + np.inf),
+                  zeros, zeros, zeros + np.inf, np.zeros(nv, bool), np.zeros(nv, bool)),
         links=Links(*[np.zeros(0)] * 18),
+        mimics=Mimics(("hinge1",), np.array([1]), np.array([0]), np.ones((1, 1)), np.zeros((1, 1))),
         shapes=Shapes(("link0/rod", "ground"), np.array([ShapeKind.MESH, ShapeKind.PLANE]), np.array([0, -1]),
                       np.zeros((1, 2, 3)), np.tile(IDENTITY, (1, 2, 1)), np.array([True, False]),
                       (np.arange(12.0).reshape(4, 3), empty), (np.array([[0, 1, 2], [0, 2, 3]]), empty.astype(int))),
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
+        cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
         wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
+        signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),
         gravity=np.array([[0, 0, -9.81]]),
         joint_q=np.zeros((1, nq)), joint_qd=np.zeros((1, nv)), joint_f=np.zeros((1, nv)),
         param_name=("params.mass",), param_unit=("kg",), param_value=varied[:, :1].copy(),

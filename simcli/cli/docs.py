@@ -1,0 +1,69 @@
+"""`simcli docs`: the pages of the manual, in the terminal."""
+
+import shutil
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import JsonFlag
+from simcli.errors import Exit, UsageError
+
+SCENE = "scene"  # the page that is made from the schema
+MAX_WIDTH = 100
+
+
+def docs(
+    topic: Annotated[
+        str | None, typer.Argument(metavar="TOPIC", help="A page, or a key of scenes as joints.limit.", show_default=False)
+    ] = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show a page of the manual; without a topic, list them.
+
+    Example: simcli docs joints.limit
+    """
+    from simcli.cli.plain_text import about, plain_text
+
+    pages = _pages()
+    if topic is None:
+        rows = [(name, about(text)) for name, text in pages.items()]
+        if json:
+            console.emit("docs", {"topics": [{"name": name, "about": words} for name, words in rows]})
+        else:
+            console.data(console.table(rows, indent=""))
+        return Exit.OK
+    text = pages[topic] if topic in pages else _of_a_key(topic, pages)
+    if json:
+        console.emit("docs", {"topic": topic, "markdown": text})
+    else:
+        console.data(plain_text(text, min(MAX_WIDTH, shutil.get_terminal_size().columns)).rstrip("\n"))
+    return Exit.OK
+
+
+def _pages() -> dict[str, str]:
+    """Every page by its topic, as Markdown."""
+    from importlib.resources import files
+
+    from simcli.spec.reference import overview
+
+    folder = files("simcli").joinpath("docs")
+    written = {
+        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".md")
+    }
+    return dict(sorted({**written, SCENE: overview()}.items()))
+
+
+def _of_a_key(topic: str, pages: dict[str, str]) -> str:
+    from difflib import get_close_matches
+
+    from simcli.spec.reference import section
+
+    try:
+        return section(topic.removeprefix(f"{SCENE}."))
+    except UsageError as error:
+        near = get_close_matches(topic, pages, n=1)
+        words = f"did you mean `{near[0]}`?" if near else str(error)
+        raise UsageError(f"there is no page `{topic}`: {words}") from error

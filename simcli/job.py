@@ -1,0 +1,216 @@
+"""What a run is asked for, what it is made of, how it stands, and what it comes to: data without behaviour."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simcli.analysis.expectations import Verdict
+    from simcli.model.phases import Phase
+    from simcli.model.tables import Model
+    from simcli.spec import Document, SceneSpec
+    from simcli.spec.overrides import Override
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run.
+
+    Attributes:
+        scene: path of the scene file.
+        output: path of the HDF5 file; None for outputs/NAME.h5.
+        sets: overrides of the document: `solver.dt=1e-4` as of `--set`, or values of other options.
+        device: auto, cpu, cuda, vulkan or metal.
+        threads: CPU threads, None for all.
+        world: replay this world of the batch alone; None runs all.
+        force: replace an existing output.
+        resume: go on with an unfinished output of the same scene, to the bytes of an uninterrupted run.
+        checkpoint_every: [s], wall time between checkpoints; None for the default.
+        argv: command line, recorded with the result.
+    """
+
+    scene: Path
+    output: Path | None = None
+    sets: "tuple[str | Override, ...]" = ()
+    device: str = "auto"
+    threads: int | None = None
+    world: int | None = None
+    force: bool = False
+    resume: bool = False
+    checkpoint_every: float | None = None
+    argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When frames are taken.
+
+    Attributes:
+        dt: [s], step.
+        steps_per_frame: steps between two frames.
+        n_frames: frames after frame 0.
+    """
+
+    dt: float
+    steps_per_frame: int
+    n_frames: int
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of a whole run."""
+        return self.n_frames * self.steps_per_frame
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request that has been read, checked and turned into numbers; nothing has touched a device yet.
+
+    Attributes:
+        request: what was asked for.
+        document: the scene's text with its marks.
+        spec: its meaning.
+        model: its numbers at the start, W worlds (one if a world is replayed).
+        schedule: steps and frames.
+        channels: groups of /frames and their like that will be written.
+        output: path of the file to write.
+        started: [s], clock at the start of reading.
+        phases: what events change during the run, by rising step.
+    """
+
+    request: Request
+    document: "Document"
+    spec: "SceneSpec"
+    model: "Model"
+    schedule: Schedule
+    channels: frozenset[str]
+    output: Path
+    started: float
+    phases: "tuple[Phase, ...]" = ()
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scene without templates, expressions and units, as text."""
+        from simcli.spec import resolved_yaml
+
+        return resolved_yaml(self.spec)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Where a run stands.
+
+    Attributes:
+        stage: compiling, stepping.
+        frames: frames computed, frame 0 not counted.
+        n_frames: frames in all.
+        time: [s], simulated.
+        steps: world-steps done.
+        rate: [1/s], world-steps per second of stepping and writing, 0 before the first block.
+        n_bytes: size of the file so far.
+    """
+
+    stage: str
+    frames: int
+    n_frames: int
+    time: float
+    steps: int
+    rate: float
+    n_bytes: int
+
+    @property
+    def fraction(self) -> float:
+        """Part of the frames that is done."""
+        return self.frames / self.n_frames if self.n_frames else 1.0
+
+    @property
+    def seconds_left(self) -> float:
+        """[s], NaN before there is a rate."""
+        if not self.rate or not self.frames:
+            return float("nan")
+        return self.steps / self.frames * (self.n_frames - self.frames) / self.rate
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A world that failed.
+
+    Attributes:
+        world: its number in the batch.
+        step: step count at the failure.
+        time: [s].
+        code: fault code, as SC601.
+        body: name of the body, "" if none is to blame.
+        joint: name of the joint, likewise.
+        text: reason, one line.
+    """
+
+    world: int
+    step: int
+    time: float
+    code: str
+    body: str
+    joint: str
+    text: str
+
+
+@dataclass
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        output: the HDF5 file.
+        status: done, stopped (asked to) or failed (on_failure: stop).
+        n_worlds: worlds run.
+        n_steps: steps of each world.
+        n_frames: frames written, frame 0 counted.
+        wall: [s], whole run, reading included.
+        compile: [s], compiling kernels.
+        stepping: [s], stepping and writing, compiling left out.
+        device: what it ran on.
+        failures: worlds that failed, in order.
+        n_stopped: worlds that met run.stop_when.
+        verdicts: the expectations, one by one.
+        n_bytes: size of the file.
+        first_frame: frames that were there already, of a run that was resumed.
+        first_step: steps that were made already.
+        n_events: events so far.
+        problem: what went wrong beside the run, "" if nothing did.
+    """
+
+    output: Path
+    status: str = "done"
+    n_worlds: int = 0
+    n_steps: int = 0
+    n_frames: int = 0
+    wall: float = 0.0
+    compile: float = 0.0
+    stepping: float = 0.0
+    device: dict[str, Any] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    n_stopped: int = 0
+    verdicts: "list[Verdict]" = field(default_factory=list)
+    n_bytes: int = 0
+    first_frame: int = 0
+    first_step: int = 0
+    n_events: int = 0
+    problem: str = ""
+
+    @property
+    def rate(self) -> float:
+        """[1/s], world-steps per second of stepping and writing."""
+        return self.n_worlds * (self.n_steps - self.first_step) / self.stepping if self.stepping > 0 else 0.0
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Frames, steps and events so far."""
+        return self.n_frames, self.n_steps, self.n_events
+
+
+Watch = Callable[[Tick], bool]
+
+
+def keep_going(tick: Tick) -> bool:
+    """Watch nothing, stop never."""
+    return True

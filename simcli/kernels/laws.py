@@ -1,0 +1,292 @@
+"""Laws of single coordinates that a smooth force cannot state: hard limits, dry friction, effort and velocity limits.
+
+All of them together make one monotone graph between the velocity v of a coordinate at the end of a step and the effort
+lambda along it:
+
+    lambda = clamp(c1 - g1 v, E) + c2 - g2 v - f sign(v),    lo <= v <= hi
+
+with vertical pieces at v = 0 (stiction) and at the bounds, (limit - x) / h and the velocity limit. A step that ends on the
+graph is found by choosing a piece from aim = v - delta lambda, solving the linear system with it, and choosing again: the
+semi-smooth Newton method for v + delta lambda-graph. A piece is a lock (v is known) or a line (lambda = push - gain a).
+The pieces follow each other along the aim. Where the method runs in circles, aims walk to their new values only as far as
+the first of them that comes to the end of its piece, and that law goes on to the next piece.
+
+Source: reference/contact-solver.md, sections 1 and 3.2, rows of scalar coordinates; the walk: Katzenelson (1965), which
+ends wherever mass matrices are positive. Deviation: the pieces of one coordinate are taken together, so that a motor, a
+limit and friction on one hinge need one row.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import soft_limit
+from simcli.kernels.runtime import Arena, local
+from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Laws as LawTable
+from simcli.model.tables import DriveMode, Model
+
+# What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.
+RECOVERY, RECOVERY_TIME = 0.2, 0.1
+FREE, STUCK, AT_LOWER, AT_UPPER = 0, 1, 2, 3
+
+
+class Laws:
+    """Device columns of laws, the graph of each in an evaluation, and the piece that it is on.
+
+    Attributes:
+        dof, row: index into joint_qd, or -1; row that is the coordinate, or -1.
+        lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
+        full: sign of a drive at its effort limit, else 0.
+        speed: velocity of a locked coordinate.  push, gain: of a line.  effort: lambda that was found.
+        coordinate, rate: x and v now.  base: x at the start of the step.  target: x of a lock at its end.
+        shift: of the acceleration of the coordinate, besides J qdd.  delta: of the aim.
+        drive, drive_gain, rest, rest_gain, low, high: c1, g1, c2, g2, lo, hi of the graph.
+        drive_now, rest_now: efforts of the drive, unlimited, and of the rest, without friction, at x and v.
+        found: v of the last solution.  goal: its aim.  aim: v - delta lambda of the piece.
+        reach: part of the way from aim to goal on the piece, above 1 if all.  least: the smallest of all laws.
+        brink: aim at the end of the piece.  beyond: an aim on the next one.
+        changed: 1 if the last choice changed anything.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, table: LawTable, model: Model, tables: Tables, arena: Arena):
+        self.n = table.n
+        self.dof, self.row = arena.ints(table.dof), arena.ints(table.row)
+        self.unknown = arena.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
+                                           tables.unknown_of_dof[table.dof] if table.n else table.dof))
+        drives = (table.dof >= 0) & (model.dofs.drive_mode[table.dof] != DriveMode.NONE) if table.n else table.dof
+        on_loop = table.row >= 0
+        hinge = on_loop & (table.dof >= 0)
+        if table.n:
+            tree = model.joints.is_tree[model.dofs.joint[np.maximum(table.dof, 0)]]
+            limited = tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))
+            hinge &= ~tree  # a ball joint's limits are rows of a tree joint: its drives stay with the tree
+            drives &= ~tree & hinge | tree & ~on_loop & limited[table.dof]
+        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0))
+        self.is_driven, self.is_loop = arena.ints(drives), arena.ints(hinge)
+        self.lower, self.upper = tables.column(table.lower), tables.column(table.upper)
+        self.friction, self.velocity_limit = tables.column(table.friction), tables.column(table.velocity_limit)
+        self.effort_limit = tables.column(table.effort_limit)
+        kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
+        graph = ("coordinate", "rate", "shift", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
+                 "drive_now", "rest_now")
+        search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
+        for name in (*kept, *graph, *search):
+            setattr(self, name, arena.slot(self.n))
+        self.changed, self.least = arena.slot(1), arena.slot(1)
+        self.kept = [getattr(self, name) for name in kept]
+
+    def clear(self):
+        """Start free and slack."""
+        for slot in self.kept:
+            slot.write(np.zeros((1, self.n, 1)))
+
+
+@ti.func
+def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
+              b: ti.template()):
+    """Smooth efforts of law k, linear in the acceleration over a time b: drive c1 - G1 a, and the rest c2 - G2 a.
+
+        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v and constant efforts; soft limits of rows
+
+    Reads: fo columns
+
+    Returns:
+        c1, G1, c2, G2, and the stiffnesses in G1 and G2.
+    """
+    zero = law.changed.arena.zero()
+    c1, gain1, c2, gain2 = zero, zero, zero, zero
+    k1, k2 = zero, zero
+    d = law.dof.at(k)
+    if d >= 0:
+        force, bound_stiffness, damping = soft_limit(fo, w, d, x, v)
+        rests = select(bound_stiffness + damping > 0.0, zero, zero + 1.0)
+        if law.has_soft_limit.at(k) != 0:
+            k2 = bound_stiffness
+            c2 = force - v * b * k2
+            gain2 = (damping + k2 * b) * b
+        if law.is_loop.at(k) != 0:
+            c2 = c2 + fo.constant.load(w, d) - v * fo.damping.load(w, d)
+            gain2 = gain2 + b * fo.damping.load(w, d)
+        if law.is_driven.at(k) != 0:
+            k1 = fo.stiffness.load(w, d) * rests
+            rate_gain = fo.rate_gain.load(w, d) * rests
+            c1 = (fo.target.load(w, d) - x - v * b) * k1 + (fo.target_rate.load(w, d) - v) * rate_gain
+            c1 = c1 + fo.driving.load(w, d) * rests
+            gain1 = (rate_gain + k1 * b) * b
+    return c1, gain1, c2, gain2, k1, k2
+
+
+@ti.func
+def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
+              moved: ti.template(), gained: ti.template(), b: ti.template(), h: ti.template()):
+    """Put the graph of law k over the velocity that its acceleration, shift included, gives in a step.
+
+    Args:
+        x, v: coordinate and its rate.
+        moved, gained: what the first stage of `use_implicit` gave to both, for the second; else 0.
+        b: [s], over which efforts are implicit.  h: [s], of the step.
+
+    Reads:  law and fo columns
+    Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
+    """
+    zero = law.changed.arena.zero()
+    c1, gain1, c2, gain2, k1, k2 = law_terms(law, fo, w, k, x, v, b)
+    law.drive_now.store(w, k, c1 + v * k1 * b)
+    law.rest_now.store(w, k, c2 + v * k2 * b)
+    c1 = c1 + (moved * k1 * b + gained * gain1) * 2.0
+    c2 = c2 + (moved * k2 * b + gained * gain2) * 2.0
+    law.drive.store(w, k, c1 + v * gain1 / h)
+    law.drive_gain.store(w, k, gain1 / h)
+    law.rest.store(w, k, c2 + v * gain2 / h)
+    law.rest_gain.store(w, k, gain2 / h)
+    fastest = zero + law.velocity_limit.load(w, k)
+    low = bound_speed(zero + law.lower.load(w, k) - x, h, zero + 1.0)
+    high = bound_speed(zero + law.upper.load(w, k) - x, h, zero - 1.0)
+    law.low.store(w, k, ti.min(ti.max(low, -fastest), fastest))
+    law.high.store(w, k, ti.max(ti.min(high, fastest), -fastest))
+    law.coordinate.store(w, k, x)
+    law.rate.store(w, k, v)
+
+
+def bound_speed(gap, h, sign):
+    """Speed that reaches a bound at the end of the step; only a part of a violation is taken back."""
+    return gap / select(gap * sign > 0.0, gap * 0.0 + ti.max(h / RECOVERY, RECOVERY_TIME), gap * 0.0 + h)
+
+
+@ti.func
+def choose(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template(), slack: ti.template(), may: ti.template()):
+    """Choose the piece of law k on which v - delta lambda(v) = aim, unless the one that is chosen gives that speed.
+
+    Args:
+        slack: difference of speeds that is rounding.
+        may: lanes that may choose.
+
+    Reads:  law.{graph, found, delta}, columns
+    Writes: law.{lock, slide, full, speed} of law k, law.changed
+    """
+    zero = law.changed.arena.zero()
+    one = zero + 1.0
+    delta = law.delta.load(w, k)
+    c1 = law.drive.load(w, k)
+    g1 = law.drive_gain.load(w, k)
+    g2 = law.rest_gain.load(w, k)
+    limit = zero + law.effort_limit.load(w, k)
+    friction = zero + law.friction.load(w, k)
+    z = aim + law.rest.load(w, k) * delta
+    drive = ti.max(ti.min(c1, limit), -limit)
+    pushed = z + drive * delta
+    sticks = (friction > 0.0) & (ti.abs(pushed) <= friction * delta)
+    side = select(friction > 0.0, select(pushed > 0.0, one, -one), zero)
+    pushed = z - friction * side * delta
+    speed = (pushed + c1 * delta) / (1.0 + delta * (g1 + g2))
+    drive = c1 - g1 * speed
+    full = select(drive > limit, one, select(drive < -limit, -one, zero))
+    held = select(full == 0.0, zero, full * limit)  # an infinite limit is never reached
+    speed = select(full == 0.0, speed, (pushed + held * delta) / (1.0 + delta * g2))
+    lock = select(sticks, one * STUCK, zero)
+    speed = select(sticks, zero, speed)
+    low = law.low.load(w, k)
+    high = law.high.load(w, k)
+    lock = select(speed < low, one * AT_LOWER, lock)
+    speed = select(speed < low, low, speed)
+    lock = select(speed > high, one * AT_UPPER, lock)
+    speed = select(speed > high, high, speed)
+    same = (side == law.slide.load(w, k)) & (full == law.full.load(w, k))
+    same = (lock == law.lock.load(w, k)) & ((lock != FREE) | same)
+    stays = ((ti.abs(speed - law.found.load(w, k)) <= slack) & ~same) | ~may
+    law.changed.store(w, 0, select(same | stays, law.changed.load(w, 0), one))
+    law.lock.store(w, k, select(stays, law.lock.load(w, k), lock))
+    law.slide.store(w, k, select(stays, law.slide.load(w, k), side))
+    law.full.store(w, k, select(stays, law.full.load(w, k), full))
+    law.speed.store(w, k, select(stays, law.speed.load(w, k), speed))
+
+
+@ti.func
+def find_reach(law: ti.template(), w: ti.i32, k: ti.i32):
+    """How far the aim of law k can go to its goal before its piece ends, and where it goes on from there.
+
+    Reads:  law.{aim, goal, graph}, columns
+    Writes: law.{reach, brink, beyond} of law k, law.least
+    """
+    goal = law.goal.load(w, k)
+    way = goal - law.aim.load(w, k)
+    first, brink, beyond = next_pieces(law, w, k, law.aim.load(w, k), way)
+    law.brink.store(w, k, brink)
+    law.beyond.store(w, k, beyond)
+    reach = select(way == 0.0, way + ti.math.inf, first / ti.abs(way))
+    law.reach.store(w, k, reach)
+    law.least.store(w, 0, ti.min(law.least.load(w, 0), reach))
+
+
+def next_pieces(law: Laws, w, k, start, way):
+    """The way from an aim to the end of its piece, that end, and an aim on the piece behind it.
+
+    Pieces end at the bounds, where sliding begins, and where the drive comes to its limit.
+    """
+    zero = law.changed.arena.zero()
+    one, none = local(zero + 1.0), local(zero + ti.math.inf)
+    low, high = local(law.low.load(w, k)), local(law.high.load(w, k))
+    c1, g1, limit = local(law.drive.load(w, k)), local(law.drive_gain.load(w, k)), local(law.effort_limit.load(w, k))
+    slope = select(g1 > 0.0, g1, one)
+    sign = select(way > 0.0, one, -one)
+    saturated = [local((c1 - end) / slope) for end in (limit, -limit)]
+    ends = [(low, select(low > 0.0, one, -one)), (high, select(high < 0.0, -one, one)), (zero, one), (zero, -one)]
+    ends += [(speed, select(speed > 0.0, one, -one)) for speed in saturated]
+    first, second, brink = none, none, zero
+    ways = []
+    for speed, side in ends:
+        drive = ti.max(ti.min(c1 - g1 * speed, limit), -limit)
+        rest = law.rest.load(w, k) - law.rest_gain.load(w, k) * speed - law.friction.load(w, k) * side
+        aim = local(speed - law.delta.load(w, k) * (drive + rest))
+        there = select((speed >= low) & (speed <= high), (aim - start) * sign, none)
+        ways.append(there)
+        nearer = local((there > 0.0) & (there < first))
+        first, brink = select(nearer, there, first), select(nearer, aim, brink)
+    for there in ways:
+        second = select((there > first) & (there < second), there, second)
+    beyond = brink + sign * select(second < none, (second - first) * 0.5, ti.abs(brink) + 1.0)
+    return first, brink, local(beyond)
+
+
+@ti.func
+def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+    """Put the line of the chosen piece of law k over the acceleration J qdd: lambda = push - gain J qdd.
+
+    Reads:  law.{slide, full, graph}, columns
+    Writes: law.{push, gain} of law k
+    """
+    full = law.full.load(w, k)
+    linear = full == 0.0
+    held = select(linear, full, full * law.effort_limit.load(w, k))  # an infinite limit is never reached
+    speed = law.rate.load(w, k) + law.shift.load(w, k) * h
+    gain = law.rest_gain.load(w, k) + select(linear, law.drive_gain.load(w, k), full * 0.0)
+    push = law.rest.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
+    push = push + select(linear, law.drive.load(w, k), held)
+    law.push.store(w, k, push - gain * speed)
+    law.gain.store(w, k, gain * h)
+
+
+@ti.func
+def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end: ti.template(), mid: ti.template(),
+                now: ti.template()):
+    """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
+
+        what the drive does not give, friction and the bound take from the motion
+
+    Args:
+        end: velocity at the end of the step, as the graph has it.
+        now: True for the powers of the instant, which know nothing of the end of a step.
+
+    Reads: law and fo columns
+    """
+    limit = law.effort_limit.load(w, k)
+    drive = select(now, law.drive_now.load(w, k), law.drive.load(w, k) - law.drive_gain.load(w, k) * end)
+    drive = ti.max(ti.min(drive, limit), -limit)
+    line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
+    effort = select(now & (law.lock.load(w, k) == FREE), line, law.effort.load(w, k))
+    if law.is_loop.at(k) != 0:
+        drive = drive + fo.constant.load(w, law.dof.at(k))
+    return drive * mid, (drive - effort) * mid

@@ -1,0 +1,225 @@
+"""Constraint rows on the tree chart: residuals, rates, biases, and the pull of a unit multiplier on two links.
+
+    residual phi,  rate J qd,  bias: what phi'' is at qdd = 0,  pull: the force on B and its opposite on A per unit lambda
+
+Every row but a gear acts between two links by a force F through a point of both and a couple T, so that action equals
+reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides of parent and child.
+"""
+
+import math
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.dynamics import gravity_motion
+from simcli.kernels.elementary import atan2
+from simcli.kernels.rotation_log import pulled_back, rotation_log
+from simcli.kernels.runtime import Arena
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import point_velocity, upright
+from simcli.kernels.values import Force, Mat3, Vec3
+from simcli.model.constraint_tables import Constraints, Form
+
+MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR = (int(form) for form in Form)
+FULL_TURN = 2.0 * math.pi
+TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+
+
+class Rows:
+    """Device columns of couples and rows, and what `measure` leaves.
+
+    Attributes:
+        residual, rate, bias: per row.
+        pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
+        angle: of TURN and PITCH rows, over full turns.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, constraints: Constraints, tables: Tables, arena: Arena):
+        couples, rows = constraints.couples, constraints.rows
+        self.n, self.n_couples = rows.n, len(couples.joint)
+        self.link_a, self.link_b = arena.ints(couples.link_a), arena.ints(couples.link_b)
+        self.point_a, self.point_b = tables.column(couples.point_a, Vec3), tables.column(couples.point_b, Vec3)
+        self.frame_a, self.frame_b = tables.column(couples.frame_a, Mat3), tables.column(couples.frame_b, Mat3)
+        self.row_start, self.joint = arena.ints(couples.row_start), arena.ints(couples.joint)
+        self.form = arena.ints(rows.form)
+        forms = set(rows.form.tolist())
+        self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
+        self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
+        self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
+        self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
+        self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
+        self.residual, self.rate, self.bias = arena.slot(rows.n), arena.slot(rows.n), arena.slot(rows.n)
+        self.angle = arena.slot(rows.n)
+        self.pull_a, self.pull_b = arena.slot(rows.n, Force), arena.slot(rows.n, Force)
+        gears = np.flatnonzero(rows.form == GEAR)
+        self.n_gears, self.first_gear = len(gears), rows.n - len(gears)
+        q_index = tables.q_of_dof
+        self.follower_q, self.leader_q = arena.ints(q_index[rows.follower[gears]]), arena.ints(q_index[rows.leader[gears]])
+        self.follower, self.leader = arena.ints(rows.follower[gears]), arena.ints(rows.leader[gears])
+        self.ratio = tables.column(rows.ratio)
+
+    def clear(self):
+        """Forget the turns that were counted."""
+        self.angle.write(np.zeros((1, self.n, 1)))
+
+
+@ti.func
+def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: ti.template()):
+    """A point of a link: x about O, position and velocity in the world, acceleration at qdd = 0 (gravity as in s.a).
+
+    The world's own points accelerate like everything else when gravity is an acceleration of the world.
+
+    Reads: s.{R, o, v, a, origin}
+    """
+    zero = t.arena.zero()
+    none = Vec3(zero, zero, zero)
+    x = none + point
+    p = none + point
+    velocity = Vec3(zero, zero, zero)
+    acceleration = gravity_motion(t, w).linear
+    if link >= 0:
+        x = s.o.load(w, link) + s.R.load(w, link) * point
+        p = x + s.origin.load(w, t.root.at(link))
+        v = s.v.load(w, link)
+        velocity = point_velocity(v, x)
+        acceleration = point_velocity(s.a.load(w, link), x) + v.angular.cross(velocity)
+    return x, p, velocity, acceleration
+
+
+@ti.func
+def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
+    """Rotation, angular velocity and angular acceleration at qdd = 0 of a link; the world's are at rest.
+
+    Reads: s.{R, v, a}
+    """
+    zero = t.arena.zero()
+    R = upright(zero)
+    spin = Vec3(zero, zero, zero)
+    alpha = Vec3(zero, zero, zero)
+    if link >= 0:
+        R = s.R.load(w, link)
+        spin = s.v.load(w, link).angular
+        alpha = s.a.load(w, link).angular
+    return R, spin, alpha
+
+
+@ti.func
+def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
+    """Residuals, rates, biases and pulls of all rows at the present poses.
+
+        ALONG  d.g      (d.g)' = d.g' + d'.g      (d.g)'' = d.g'' + 2 d'.g' + d''.g       g = x_B - x_A
+        DOT    d_A.d_B  likewise; its couple is d_B x d_A
+        APART  (g.g - c^2) / 2c;  LENGTH |g|;  TURN: angle, couple d;  PITCH: ALONG - p TURN
+
+    Reads:  r columns, s.{R, o, v, a, origin}; s.a of `demand` at qdd = 0
+    Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
+    """
+    zero = t.arena.zero()
+    none = Vec3(zero, zero, zero)
+    for k in range(r.n_couples):
+        link_a = r.link_a.at(k)
+        link_b = r.link_b.at(k)
+        x_a, p_a, v_a, a_a = anchor(t, s, w, link_a, r.point_a.load(w, k))
+        x_b, p_b, v_b, a_b = anchor(t, s, w, link_b, r.point_b.load(w, k))
+        R_a, spin_a, alpha_a = turning(t, s, w, link_a)
+        R_b, spin_b, alpha_b = turning(t, s, w, link_b)
+        gap = p_b - p_a
+        gap_v = v_b - v_a
+        gap_a = a_b - a_a
+        arm = x_a + gap  # the point B about the O of A
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            form = r.form.at(n)
+            constant = zero + r.constant.load(w, n)
+            residual = zero
+            rate = zero
+            bias = zero
+            force = Vec3(zero, zero, zero)
+            couple = Vec3(zero, zero, zero)
+            if ti.static(r.has_meet):
+                if form == MEET:
+                    force = none + r.on_a.load(w, n)
+                    residual = force.dot(gap) - constant
+                    rate = force.dot(gap_v)
+                    bias = force.dot(gap_a)
+            if ti.static(r.has_apart):
+                if form == APART:
+                    force = gap * (1.0 / constant)
+                    residual = (gap.dot(gap) / constant - constant) * 0.5
+                    rate = force.dot(gap_v)
+                    bias = gap_v.dot(gap_v) / constant + force.dot(gap_a)
+            if ti.static(r.has_length):
+                if form == LENGTH:
+                    residual = ti.sqrt(gap.dot(gap))
+                    force = gap * (1.0 / ti.max(residual, TINY_LENGTH))
+                    rate = force.dot(gap_v)
+                    bias = (gap_v.dot(gap_v) - rate * rate) / ti.max(residual, TINY_LENGTH) + force.dot(gap_a)
+            if ti.static(r.has_along):
+                if form == ALONG or form == PITCH:
+                    force = R_a * r.on_a.load(w, n)
+                    turned = spin_a.cross(force)
+                    residual = force.dot(gap) - constant
+                    rate = force.dot(gap_v) + turned.dot(gap)
+                    bias = force.dot(gap_a) + turned.dot(gap_v) * 2.0
+                    bias = bias + (alpha_a.cross(force) + spin_a.cross(turned)).dot(gap)
+            if ti.static(r.has_dot):
+                if form == DOT:
+                    d_a = R_a * r.on_a.load(w, n)
+                    d_b = R_b * r.on_b.load(w, n)
+                    t_a = spin_a.cross(d_a)
+                    t_b = spin_b.cross(d_b)
+                    residual = d_a.dot(d_b) - constant
+                    rate = t_a.dot(d_b) + d_a.dot(t_b)
+                    bias = (alpha_a.cross(d_a) + spin_a.cross(t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
+                    bias = bias + (alpha_b.cross(d_b) + spin_b.cross(t_b)).dot(d_a)
+                    couple = d_b.cross(d_a)
+            if ti.static(r.has_turn):
+                if form == TURN or form == PITCH:
+                    d = R_a * r.on_a.load(w, n)
+                    angle = angle_near(d, R_a * r.across_a.load(w, n), R_b * r.on_b.load(w, n), r.angle.load(w, n))
+                    r.angle.store(w, n, angle)
+                    relative = spin_b - spin_a
+                    turn_rate = d.dot(relative)
+                    turn_bias = d.dot(alpha_b - alpha_a) + relative.dot(spin_a.cross(d))
+                    weight = zero + 1.0
+                    if form == PITCH:
+                        weight = -constant
+                        residual = residual + constant  # which ALONG took away
+                    residual = residual + angle * weight
+                    rate = rate + turn_rate * weight
+                    bias = bias + turn_bias * weight
+                    couple = d * weight
+            if ti.static(r.has_spin):
+                if form == SPIN:
+                    F_a = R_a * r.frame_a.load(w, k)
+                    component = none + r.on_a.load(w, n)
+                    log, gradient = rotation_vector(F_a.T * (R_b * r.frame_b.load(w, k)), component)
+                    residual = log.dot(component)
+                    couple = F_a * gradient
+                    rate = couple.dot(spin_b - spin_a)
+            r.residual.store(w, n, residual)
+            r.rate.store(w, n, rate)
+            r.bias.store(w, n, bias)
+            r.pull_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
+            r.pull_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
+    for g in range(r.n_gears):
+        n = r.first_gear + g
+        ratio = r.ratio.load(w, n)
+        follower = s.q.load(w, r.follower_q.at(g))
+        leader = s.q.load(w, r.leader_q.at(g))
+        r.residual.store(w, n, follower - leader * ratio - r.constant.load(w, n))
+        r.rate.store(w, n, s.qd.load(w, r.follower.at(g)) - s.qd.load(w, r.leader.at(g)) * ratio)
+        r.bias.store(w, n, zero)
+
+
+def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):
+    """[rad], the turn about d that brings across_a over across_b, on the branch nearest to a known angle."""
+    angle = atan2(d.cross(across_a).dot(across_b), across_a.dot(across_b))
+    return angle + FULL_TURN * ti.round((near - angle) * (1.0 / FULL_TURN))
+
+
+def rotation_vector(R: Mat3, component: Vec3):
+    """Rotation vector of R and the gradient of one of its components with respect to a spatial angular velocity."""
+    phi, factor = rotation_log(R)
+    return phi, pulled_back(phi, factor, component)

@@ -1,0 +1,288 @@
+"""The constrained system of the tree's coordinates: mass matrix, rows and laws, solved together for the accelerations.
+
+    [ M   J^T ] [ qdd ]   [ F   ]       M with armature and the implicit parts of efforts on its diagonal
+    [ J   -e  ] [ mu  ] = [ rho ]       mu = -lambda;  hard rows: e is tiny (redundant rows share the load), or a compliance
+
+A locked dof is taken out: its row and column are masked, its acceleration is known, and the effort that holds it is what
+its equation lacks. A row with a smooth law has e = 1/gain. The matrix is factorised on a fixed pattern (sparse.py).
+
+Source: mass matrix by composite inertias (Featherstone 2008, chapter 6); saddle points as quasi-definite systems
+(Vanderbei 1995). Deviation: e of hard rows is taken away again by one more solution (proximal step).
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.dynamics import compose, own_inertia
+from simcli.kernels.elementary import select
+from simcli.kernels.laws import Laws
+from simcli.kernels.rows import Rows
+from simcli.kernels.runtime import Arena
+from simcli.kernels.sparse import Factor, factorize
+from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.elimination import eliminate
+from simcli.model.tables import Model
+
+SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
+
+SOLUTIONS = 3  # per try: see `extrapolate`
+
+
+class System:
+    """Index lists and memory of the constrained system.
+
+    Unknowns: the dofs of the tree in the order of `tree_dof`, then the rows.
+
+    Attributes:
+        entry: (n_entries) values of M (lower triangle) and J.
+        free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
+        load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
+        centre: (rows) multiplier that the softness of a hard row pulls to.
+        acceleration, multiplier: the solution: qdd by unknown, mu by row.  force: lambda by row, of idle rows too.
+        effort: (n dofs) what holds a locked dof.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, locked: np.ndarray):
+        self.n_dofs = tables.n_tree_dofs
+        self.rows = Rows(constraints, tables, arena)
+        self.laws = Laws(constraints.laws, model, tables, arena)
+        self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
+        self.has_locks = bool(self.laws.n or len(locked) or self.n_rows)  # rows may idle; assembly locks
+        m_start, m_with, pairs = mass_entries(model, tables)
+        j_start, j_dof, j_side, row_pairs = row_entries(constraints, model, tables)
+        self.n_mass, self.n_entries = len(m_with), len(m_with) + len(j_dof)
+        pairs = np.concatenate((pairs, row_pairs, np.repeat(np.arange(self.n_dofs, self.n)[:, None], 2, axis=1)))
+        pattern = eliminate(self.n, pairs, np.arange(self.n) >= self.n_dofs)
+        self.factor = Factor(pattern, arena)
+        self.m_start, self.m_with = arena.ints(m_start), arena.ints(m_with)
+        self.j_start, self.j_dof, self.j_side = arena.ints(j_start), arena.ints(j_dof), arena.ints(j_side)
+        self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
+        self.place = arena.ints(pattern.place)
+        rows = constraints.rows
+        self.is_hard = arena.ints(rows.is_hard)
+        own = (rows.joint >= 0) & model.joints.is_tree[rows.joint] if rows.n else np.zeros(0)  # on dofs of their own joints
+        self.is_own = arena.ints(own)
+        self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
+        self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
+        self.scale = tables.column(constraints.rows.scale)
+        self.softness = SOFTNESS[arena.device.precision]
+        self.entry = arena.slot(self.n_entries)
+        self.free, self.goal, self.load = arena.slot(self.n), arena.slot(self.n), arena.slot(self.n)
+        self.soft, self.multiplier, self.force, self.centre = (arena.slot(self.n_rows) for _ in range(4))
+        self.acceleration, self.effort = arena.slot(self.n_dofs), arena.slot(self.n_dofs)
+        self.gain = arena.slot(self.n_dofs)
+
+    def clear(self):
+        """Free everything."""
+        self.rows.clear()
+        self.laws.clear()
+        for slot, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0), (self.gain, 0.0),
+                            (self.acceleration, 0.0), (self.force, 0.0)):
+            slot.write(np.full((1, slot.n_items, 1), value))
+
+
+def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of the mass matrix: each dof with itself and the dofs that carry it.
+
+    Returns:
+        start: (n_dofs + 1,), with: joint_qd index of the other dof of each entry, pairs: (n, 2) of unknowns.
+    """
+    links, start, others, pairs = model.links, [0], [], []
+    above: list[list[int]] = []
+    for i in range(model.n_links):
+        chain = list(above[links.parent[i]]) if links.parent[i] >= 0 else []
+        for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]):
+            chain.append(d)
+            others += chain
+            pairs += [(tables.unknown_of_dof[d], tables.unknown_of_dof[e]) for e in chain]
+            start.append(len(others))
+        above.append(chain)
+    return np.array(start), np.array(others, int), np.array(pairs, int).reshape(-1, 2)
+
+
+def row_entries(constraints: Constraints, model: Model, tables: Tables):
+    """Entries of J: each row with the dofs that move one of its two links and not the other.
+
+    A dof that carries both links moves them as one body, and a row does not see that.
+
+    Returns:
+        start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 and 3 for follower and leader of
+        a gear; pairs: (n, 2) of unknowns.
+    """
+    links, rows, couples = model.links, constraints.rows, constraints.couples
+    path: list[list[int]] = []
+    for i in range(model.n_links):
+        own = list(range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]))
+        path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
+    path.append([])  # the world
+    start, dofs, sides, pairs = [0], [], [], []
+    couple = np.repeat(np.arange(len(couples.joint)), np.diff(couples.row_start))
+    for r in range(rows.n):
+        if rows.form[r] == Form.GEAR:
+            ends = [(int(rows.follower[r]), 2), (int(rows.leader[r]), 3)]
+        else:
+            a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
+            ends = [(d, 0) for d in a if d not in b] + [(d, 1) for d in b if d not in a]
+        for d, side in ends:
+            dofs.append(d)
+            sides.append(side)
+            pairs.append((tables.n_tree_dofs + r, tables.unknown_of_dof[d]))
+        start.append(len(dofs))
+    return np.array(start), np.array(dofs, int), np.array(sides, int), np.array(pairs, int).reshape(-1, 2)
+
+
+@ti.func
+def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Entries of M and J at the present poses and row pulls.
+
+    Reads:  t links, s.{R, o, S, diagonal}, y.rows
+    Writes: y.entry, s.I
+    """
+    for i in range(t.n_links):
+        s.I.store(w, i, own_inertia(t, s, w, i))
+    compose(t, s, w)
+    for i in range(t.n_links):
+        inertia = s.I.load(w, i)
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
+            force = inertia.times(s.S.load(w, d))
+            k = t.unknown.at(d)
+            for m in range(y.m_start.at(k), y.m_start.at(k + 1)):
+                y.entry.store(w, m, s.S.load(w, y.m_with.at(m)).dot(force))
+            last = y.m_start.at(k + 1) - 1
+            y.entry.store(w, last, y.entry.load(w, last) + s.diagonal.load(w, d))
+    if ti.static(y.n_rows > 0):
+        for r in range(y.n_rows):
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                side = y.j_side.at(e)
+                value = t.arena.zero() + 1.0
+                if side < 2:
+                    pull = y.rows.pull_a.load(w, r)
+                    if side == 1:
+                        pull = y.rows.pull_b.load(w, r)
+                    value = s.S.load(w, y.j_dof.at(e)).dot(pull)
+                elif side == 3:
+                    value = t.arena.zero() - y.rows.ratio.load(w, r)
+                y.entry.store(w, y.n_mass + e, value)
+
+
+@ti.func
+def assemble(y: ti.template(), w: ti.i32):
+    """Put the masked matrix into the factor, and factorise it.
+
+    Reads:  y.{entry, free, soft}
+    Writes: y.factor
+    """
+    zero = y.entry.arena.zero()
+    for e in range(y.factor.nnz):
+        y.factor.value.store(w, e, zero)
+    for m in range(y.n_entries):
+        i = y.end_i.at(m)
+        j = y.end_j.at(m)
+        value = y.entry.load(w, m)
+        if ti.static(y.has_locks):
+            free = y.free.load(w, i)
+            both = free * y.free.load(w, j)
+            if i == j:
+                value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
+            else:
+                value = select(both == 0.0, zero, value)
+        y.factor.value.store(w, y.place.at(m), value)
+    for r in range(y.n_rows):
+        y.factor.value.store(w, y.place.at(y.n_entries + r), -y.soft.load(w, r))
+    factorize(y.factor, w)
+
+
+@ti.func
+def enter(y: ti.template(), w: ti.i32):
+    """Right-hand side of the masked system, by pivot, from y.load.
+
+        free: load - sum over locked j of K_ij goal_j;   else: goal
+
+    Reads:  y.{entry, free, goal, load}
+    Writes: y.factor.x
+    """
+    for i in range(y.n):
+        y.factor.x.store(w, y.factor.position.at(i), y.load.load(w, i))
+    if ti.static(y.has_locks):
+        for m in range(y.n_entries):
+            i = y.end_i.at(m)
+            j = y.end_j.at(m)
+            if i != j:
+                value = y.entry.load(w, m)
+                at_i = y.factor.position.at(i)
+                at_j = y.factor.position.at(j)
+                known_j = (1.0 - y.free.load(w, j)) * y.goal.load(w, j)
+                known_i = (1.0 - y.free.load(w, i)) * y.goal.load(w, i)
+                y.factor.x.store(w, at_i, y.factor.x.load(w, at_i) - value * known_j)
+                y.factor.x.store(w, at_j, y.factor.x.load(w, at_j) - value * known_i)
+    for i in range(y.n):
+        at = y.factor.position.at(i)
+        x = y.factor.x.load(w, at)
+        y.factor.x.store(w, at, select(y.free.load(w, i) == 0.0, y.goal.load(w, i), x))
+
+
+@ti.func
+def leave(y: ti.template(), w: ti.i32):
+    """Take the solution out of the factor.
+
+    Reads:  y.{factor.x, free}
+    Writes: y.{acceleration, multiplier, force}
+    """
+    for i in range(y.n_dofs):
+        y.acceleration.store(w, i, y.factor.x.load(w, y.factor.position.at(i)))
+    for r in range(y.n_rows):
+        mu = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        y.multiplier.store(w, r, mu)
+        y.force.store(w, r, select(y.free.load(w, y.n_dofs + r) == 0.0, y.force.load(w, r), -mu))
+
+
+@ti.func
+def extrapolate(y: ti.template(), w: ti.i32):
+    """3 x2 - 2 x3 of the solution taken out before and the one in the factor, which free a try of softness.
+
+    With a an eigenvalue of J M^-1 J^T, the solutions centred at the ones before multiply its part of a residual by
+
+        1/(a + e),  1/(a + e) (1 + e/(a + e)),  1/(a + e) (1 + e/(a + e) + (e/(a + e))^2),   together a (a + 3 e)/(a + e)^3
+
+    This is 1/a to (e/a)^2 where a row says something, and 0 where it is redundant. There, between steps that are exact, rows
+    contradict each other a little: 2/e of that as a force would move an overconstrained mechanism and strain its report.
+
+    Reads:  y.{factor.x, free}
+    Writes: y.{acceleration, multiplier, force}
+    """
+    for i in range(y.n_dofs):
+        x = y.factor.x.load(w, y.factor.position.at(i))
+        y.acceleration.store(w, i, y.acceleration.load(w, i) * 3.0 - x * 2.0)
+    for r in range(y.n_rows):
+        mu = y.multiplier.load(w, r) * 3.0 - y.factor.x.load(w, y.factor.position.at(y.n_dofs + r)) * 2.0
+        y.multiplier.store(w, r, mu)
+        y.force.store(w, r, select(y.free.load(w, y.n_dofs + r) == 0.0, y.force.load(w, r), -mu))
+
+
+@ti.func
+def hold(y: ti.template(), w: ti.i32):
+    """Efforts that hold locked dofs: what their equations lack, M qdd + J^T mu - F; 0 for free dofs.
+
+    Reads:  y.{entry, acceleration, multiplier, load, free}
+    Writes: y.effort
+    """
+    zero = y.entry.arena.zero()
+    for i in range(y.n_dofs):
+        y.effort.store(w, i, -y.load.load(w, i))
+    for m in range(y.n_entries):
+        i = y.end_i.at(m)
+        j = y.end_j.at(m)
+        value = y.entry.load(w, m)
+        if i >= y.n_dofs:
+            # An idle row's multiplier is 0, so that it needs no mask.
+            y.effort.store(w, j, y.effort.load(w, j) + value * y.multiplier.load(w, i - y.n_dofs))
+        else:
+            y.effort.store(w, i, y.effort.load(w, i) + value * y.acceleration.load(w, j))
+            if i != j:
+                y.effort.store(w, j, y.effort.load(w, j) + value * y.acceleration.load(w, i))
+    for i in range(y.n_dofs):
+        y.effort.store(w, i, select(y.free.load(w, i) == 0.0, y.effort.load(w, i), zero))

@@ -1,0 +1,316 @@
+"""Rows and laws of a model: what constrains the coordinates of its tree, joint by joint (constraint_tables.py)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.actuation import Driven
+from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
+from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.link_frames import body_rotations, link_points, links_of
+from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
+
+SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
+MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE)  # no coordinate that a law could bound
+
+
+@dataclass
+class _RowPart:
+    label: str
+    form: int
+    joint: int
+    is_hard: bool
+    on_a: Array
+    across_a: Array
+    on_b: Array
+    constant: Array
+    follower: int = -1
+    leader: int = -1
+    ratio: Array | float = 0.0
+    spring: int = -1
+
+
+NO_VECTOR = np.zeros((1, 3))
+
+
+class _Builder:
+    """Collects couples, rows and laws joint by joint."""
+
+    def __init__(self, model: Model, lawful: Array, limited: Array):
+        self.model, self.lawful, self.limited = model, lawful, limited
+        self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
+        self.row_start: list[int] = [0]
+        self.rows: list[_RowPart] = []
+        self.laws: list[tuple[int, int]] = []  # dof, row
+        self.turn_a = self.anchor_axes(model.joints.parent, model.joints.X_p)
+        self.turn_b = self.anchor_axes(model.joints.child, model.joints.X_c)
+
+    def anchor_axes(self, body: Array, X: Array) -> Array:
+        return body_rotations(self.model, body) @ rot.quat_to_matrix(X[..., 3:])
+
+    def add_joint(self, j: int) -> None:
+        model = self.model
+        kind, before = JointKind(model.joints.kind[j]), len(self.rows)
+        if kind == JointKind.CABLE:
+            return
+        if not model.joints.is_tree[j] or kind == JointKind.DISTANCE:  # the tree leaves a distance joint free
+            for row in hard_rows(model, j):
+                self.add_row(j, row)
+        if not model.joints.is_tree[j] and kind not in MOVED:
+            self.add_loop_coordinates(j)
+        if kind == JointKind.DISTANCE and not is_rod(model, j):
+            self.add_length(j)
+        if kind == JointKind.BALL and model.joints.is_tree[j]:
+            self.add_spins(j)
+        if len(self.rows) > before:
+            self.couples.append((j, model.joints.parent[j], model.joints.child[j], -1))
+            self.row_start.append(len(self.rows))
+
+    def add_row(self, j: int, row: Row) -> None:
+        on_a = NO_VECTOR if row.on_a is None else _lead(row.on_a)
+        across, on_b = NO_VECTOR, NO_VECTOR
+        if row.on_b is not None:
+            on_b = rot.turn(self.turn_b[:, j], _lead(row.on_b))
+            across = rot.turn(self.turn_a[:, j], _lead(row.on_b))
+        if row.kind not in (RowKind.MEET, RowKind.APART):
+            on_a = rot.turn(self.turn_a[:, j], on_a)
+        self.append(j, int(row.kind), True, on_a, across, on_b, np.atleast_1d(row.constant))
+
+    def append(self, j: int, form: int, is_hard: bool, on_a: Array, across: Array, on_b: Array, constant: Array) -> None:
+        count = len(self.rows) - (self.row_start[-1])
+        label = f"{self.model.joints.name[j]}:{count}"
+        self.rows.append(_RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
+
+    def add_loop_coordinates(self, j: int) -> None:
+        """Coordinates of a loop joint on which a law or a smooth effort acts."""
+        model = self.model
+        first, (n_linear, n_angular) = int(model.joints.qd_start[j]), model.joints.dof_dim[j].tolist()
+        axes = model.dofs.axis
+        span = axes[:, first : first + n_linear]
+        dual = np.swapaxes(np.linalg.pinv(span), -1, -2) if n_linear else span
+        for k in range(n_linear + n_angular):
+            d = first + k
+            if not self.lawful[d]:
+                continue
+            self.laws.append((d, len(self.rows)))
+            if k < n_linear:
+                along = rot.turn(self.turn_a[:, j], dual[:, k])
+                self.append(j, Form.ALONG, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1))
+            else:
+                frame = rot.frame_along(axes[:, d])
+                across = frame[..., 0]
+                axis, across_a = (rot.turn(self.turn_a[:, j], v) for v in (axes[:, d], across))
+                self.append(j, Form.TURN, False, axis, across_a, rot.turn(self.turn_b[:, j], across), np.zeros(1))
+
+    def add_length(self, j: int) -> None:
+        self.laws.append((-1, len(self.rows)))
+        self.append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def add_spins(self, j: int) -> None:
+        first = int(self.model.joints.qd_start[j])
+        for k in range(3):
+            if self.limited[first + k]:
+                self.laws.append((first + k, len(self.rows)))
+                self.append(j, Form.SPIN, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def add_springs(self) -> None:
+        for k, (a, b) in enumerate(self.model.springs.body.tolist()):
+            length = _RowPart(f"{self.model.springs.name[k]}:length", Form.LENGTH, -1, False, *[NO_VECTOR] * 3, np.zeros(1))
+            length.spring = k
+            self.rows.append(length)
+            self.couples.append((-1, a, b, k))
+            self.row_start.append(len(self.rows))
+
+    def add_gears(self) -> None:
+        mimics = self.model.mimics
+        for k, (follower, leader) in enumerate(zip(mimics.follower.tolist(), mimics.leader.tolist(), strict=True)):
+            j = int(self.model.dofs.joint[follower])
+            label = f"{self.model.dofs.label[follower]}:mimic"
+            self.rows.append(_RowPart(label, Form.GEAR, j, True, NO_VECTOR, NO_VECTOR, NO_VECTOR, mimics.offset[:, k],
+                                      follower, leader, mimics.ratio[:, k]))  # fmt: skip
+
+
+def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool = False) -> Constraints:
+    """Rows and laws of a model.
+
+    Args:
+        model: the tables.
+        springs: True to have the springs as rows, for a solver that takes them implicitly.
+        phases: the same model as events change it: a law that any of them needs is there in all.
+
+    Returns:
+        The tables; with no loops, gears and laws all of them are empty.
+    """
+    every = (model, *phases)
+    lawful, limited, beyond_limits = (np.any([holds(one) for one in every], axis=0) for holds in (
+        needs_law, has_limit, lambda one: needs_law(one, limits=False)))  # fmt: skip
+    builder = _Builder(model, lawful, limited)
+    for j in range(model.n_joints):
+        builder.add_joint(j)
+    if springs:
+        builder.add_springs()
+    builder.add_gears()
+    tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
+    spins = {d for d, row in builder.laws if row >= 0}
+    for d in np.flatnonzero(lawful & tree).tolist():
+        if d not in spins or beyond_limits[d]:
+            builder.laws.append((d, -1))
+    return Constraints(_couples(builder), _rows(builder), _laws(builder))
+
+
+def has_hard_limit(model: Model) -> Array:
+    """(NV,) True for dofs with a hard bound in any world."""
+    dofs = model.dofs
+    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper)
+    return np.any(bounded & (dofs.limit_stiffness == 0), axis=0)
+
+
+def has_limit(model: Model) -> Array:
+    """(NV,) True for dofs with a bound, hard or soft, in any world."""
+    return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
+
+
+def needs_law(model: Model, limits: bool = True) -> Array:
+    """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
+
+    Every effort on the coordinate of a loop joint is a law too, for the tree knows nothing of that coordinate.
+    """
+    dofs, joints = model.dofs, model.joints
+    driven = dofs.drive_mode != DriveMode.NONE
+    law = np.any(dofs.friction > 0, axis=0) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
+    law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
+    if limits:
+        law |= has_hard_limit(model)
+    on_loop = ~joints.is_tree[dofs.joint]
+    smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
+    smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
+    smooth |= has_limit(model)
+    law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
+    bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
+    return (law | (on_loop & smooth)) & bounded
+
+
+def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> Array:
+    """(NV,) True for dofs of tree joints whose drive a law clamps, in any of the phases."""
+    out = np.zeros(model.n_qd, bool)
+    own = laws.dof[laws.row < 0]
+    limits = [np.any(np.isfinite(one.dofs.effort_limit), axis=0) for one in (model, *phases)]
+    out[own] = (np.any(limits, axis=0) & (model.dofs.drive_mode != DriveMode.NONE))[own]
+    return out
+
+
+def is_rod(model: Model, j: int) -> bool:
+    """True for a distance joint with one length."""
+    length = model.joints.length[:, j]
+    return bool(np.all(length[:, 0] == length[:, 1]))
+
+
+def hard_rows(model: Model, j: int) -> list[Row]:
+    """Bilateral rows of a joint, in all worlds; a planar scene keeps those that its plane leaves open.
+
+    A distance joint has one if its two bounds agree.
+    """
+    entry = CATALOGUE[TYPE_NAME[JointKind(model.joints.kind[j])]]
+    if entry.kind == JointKind.DISTANCE:
+        return [Row(RowKind.APART, constant=model.joints.length[:, j, 1])] if is_rod(model, j) else []
+    if entry.coordinates == "slots":
+        return []
+    n_linear, n_angular = model.joints.dof_dim[j].tolist()
+    first = int(model.joints.qd_start[j])
+    axes = model.dofs.axis[:, first : first + n_linear + n_angular]
+    motion = Motion(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j])
+    rows = entry.rows(motion)
+    return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
+
+
+def keeps(row: Row, normal: int) -> bool:
+    """True for a row that motion in a plane can violate: one on a direction in the plane, or between such directions."""
+    in_plane = [np.abs(_lead(v)[..., normal]).max() < 1.0 - SAME_AXIS for v in (row.on_a, row.on_b) if v is not None]
+    return row.kind == RowKind.APART or all(in_plane)
+
+
+def _lead(v: Array) -> Array:
+    v = np.asarray(v, float)
+    return v if v.ndim > 1 else v[None]
+
+
+def _stack(parts: list[Array], shape: tuple[int, ...]) -> Array:
+    """(W|1, n, *shape) from n arrays (W|1, *shape)."""
+    worlds = max((len(p) for p in parts), default=1)
+    rows = [np.broadcast_to(p, (worlds, *shape)) for p in parts]
+    return np.stack(rows, axis=1) if rows else np.zeros((1, 0, *shape))
+
+
+def _couples(builder: _Builder) -> Couples:
+    model, joints = builder.model, builder.model.joints
+    table = np.array(builder.couples, int).reshape(-1, 4)
+    joint, a, b, spring = table.T
+    is_joint, none = (joint >= 0)[:, None], np.eye(3)
+    points, frames = [], []
+    for side, (body, X, turn) in enumerate(((a, joints.X_p, builder.turn_a), (b, joints.X_c, builder.turn_b))):
+        ends = model.springs.point[:, spring, side] if len(model.springs.name) else np.zeros((1, len(joint), 3))
+        points.append(link_points(model, body, np.where(is_joint, X[:, joint, :3], ends)))
+        frames.append(np.where(is_joint[..., None], turn[:, joint], none))
+    return Couples(joint, links_of(model, a), links_of(model, b), *points, *frames, np.array(builder.row_start, int))
+
+
+def _rows(builder: _Builder) -> Rows:
+    model, parts = builder.model, builder.rows
+    joint = np.array([p.joint for p in parts], int)
+    vectors = {name: _stack([getattr(p, name) for p in parts], (3,)) for name in ("on_a", "across_a", "on_b")}
+    hard = np.array([p.is_hard for p in parts], bool)
+    return Rows(
+        label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
+        spring=np.array([p.spring for p in parts], int), is_hard=hard,
+        **vectors,
+        constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
+        compliance=np.where(hard & (joint >= 0), model.joints.compliance[:, joint], 0.0),
+        enabled=np.where(joint >= 0, model.joints.enabled[joint], True).astype(float)[None],
+        scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
+        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()),
+    )  # fmt: skip
+
+
+def _scale(model: Model, parts: list[_RowPart]) -> Array:
+    """Sum of the inverse masses, or inverse mean inertias, of the two bodies of each row; 1 where nothing has mass."""
+    mass = model.bodies.mass
+    turning = np.trace(model.bodies.inertia, axis1=-2, axis2=-1) / 3.0
+    out = []
+    for part in parts:
+        inertia = turning if part.form in (Form.DOT, Form.TURN, Form.SPIN) else mass
+        ends = [model.joints.parent[part.joint], model.joints.child[part.joint]]
+        if part.spring >= 0:
+            ends = model.springs.body[part.spring].tolist()
+        ends = [b for b in ends if b != WORLD]
+        total = sum(1.0 / np.maximum(inertia[:, b], np.finfo(float).tiny) for b in ends)
+        largest = np.max(1.0 / np.maximum(mass[mass > 0].min(initial=1.0), 1e-9)) * 1e6
+        out.append(np.where((total > 0) & (total < largest), total, 1.0))
+    return _stack(out, ())
+
+
+def _laws(builder: _Builder) -> Laws:
+    model = builder.model
+    dof, row = (np.array([law[k] for law in builder.laws], int) for k in range(2))
+    dofs = model.dofs
+    hard = dofs.limit_stiffness == 0
+    tables = {
+        "lower": np.where(hard, dofs.limit_lower, -np.inf), "upper": np.where(hard, dofs.limit_upper, np.inf),
+        "friction": dofs.friction, "velocity_limit": dofs.velocity_limit, "effort_limit": dofs.effort_limit,
+    }  # fmt: skip
+    neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
+    columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}
+    for k, (d, r) in enumerate(builder.laws):
+        if d < 0:
+            length = model.joints.length[:, builder.rows[r].joint]
+            bounds = np.where(np.isnan(length) | (length < 0), (-np.inf, np.inf), length)
+            columns = {n: _broadcast(c, len(bounds)) for n, c in columns.items()}
+            columns["lower"][:, k], columns["upper"][:, k] = bounds[:, 0], bounds[:, 1]
+        elif r < 0 and model.joints.kind[dofs.joint[d]] == JointKind.BALL:
+            columns["lower"], columns["upper"] = columns["lower"].copy(), columns["upper"].copy()
+            columns["lower"][:, k], columns["upper"][:, k] = -np.inf, np.inf  # its SPIN row has them
+    return Laws(dof, row, **columns)
+
+
+def _broadcast(column: Array, worlds: int) -> Array:
+    return np.broadcast_to(column, (max(worlds, len(column)), column.shape[1])).copy()

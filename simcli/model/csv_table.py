@@ -1,0 +1,82 @@
+"""Two columns of numbers from a CSV file: times and values of a signal."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from simcli.model.table_base import Array
+
+MAX_BYTES = 64 * 2**20
+_SEPARATOR = re.compile(r"\s*[,;\t]\s*|\s+")
+
+
+class CsvError(ValueError):
+    """A CSV file cannot be read, or holds no function of time. Carries what the user can do."""
+
+    def __init__(self, message: str, hint: str = ""):
+        super().__init__(message)
+        self.hint = hint
+
+
+def read_csv(path: Path) -> tuple[Array, Array]:
+    """Read times and values.
+
+    Columns stand apart by a comma, a semicolon, a tab or blanks. Empty lines and those that begin with # are passed
+    over, and so is a first line that is no pair of numbers.
+
+    Args:
+        path: the file.
+
+    Returns:
+        [s], (n,), rising, and the values, (n,).
+
+    Raises:
+        CsvError: with the number of the line.
+    """
+    rows: list[tuple[float, float]] = []
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        fields = [field.strip('"') for field in _SEPARATOR.split(line.strip())]
+        if fields == [""] or line.lstrip().startswith("#"):
+            continue
+        row = _numbers(fields)
+        if row is None and not rows and not any(map(_is_number, fields)):
+            continue  # the header
+        if row is None:
+            what = f"{len(fields)} columns" if len(fields) != 2 else f"`{line.strip()[:40]}` is no pair of numbers"
+            raise CsvError(f"line {number}: {what}", "write a time and a value per line, as `0.5, 1.25`")
+        if not np.isfinite(row).all():
+            raise CsvError(f"line {number}: `{line.strip()[:40]}` is not finite", "write finite numbers")
+        if rows and row[0] <= rows[-1][0]:
+            raise CsvError(f"line {number}: the time {row[0]:g} does not rise", "sort the lines by time, each once")
+        rows.append(row)
+    if not rows:
+        raise CsvError("there are no numbers in it", "write a time and a value per line, as `0.5, 1.25`")
+    table = np.array(rows)
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise CsvError(f"more than {MAX_BYTES} bytes (64 MiB)", "take fewer points")
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise CsvError(f"cannot read the table: {error.strerror}", "paths are relative to the scene file") from None
+    except UnicodeDecodeError as error:
+        raise CsvError(f"byte {error.start} is not UTF-8", "save the table as text in UTF-8") from None
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(fields: list[str]) -> tuple[float, float] | None:
+    """A pair of numbers, None if it is none."""
+    if len(fields) != 2 or not all(map(_is_number, fields)):
+        return None
+    return float(fields[0]), float(fields[1])

@@ -1,0 +1,105 @@
+"""Symbolic factorisation: the order and the fill of a symmetric system whose pattern all worlds and steps share.
+
+The systems are saddle points [[M, J^T], [J, -e]] of a tree's mass matrix and constraint rows. Nothing is pivoted at run
+time: M is positive definite, and a row is eliminated only after every coordinate that it touches, when its pivot is
+-(J M^-1 J^T + e), which is negative.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """An L D L^T factorisation on a fixed pattern, as flat index lists.
+
+    Pivots are numbered in the order of elimination. Row k of the factor holds its diagonal entry and then the entries
+    (k, j), j > k, side by side in memory.
+
+    Attributes:
+        order: (n,) unknown that is eliminated at each pivot.
+        position: (n,) pivot of each unknown.
+        start: (n + 1,) index of the first entry of each row; the first entry is the diagonal.
+        column: (nnz,) pivot number j of each entry.
+        update_start: (nnz + 1,) first update of each off-diagonal entry (k, i).
+        update: flat list: entry (k, i) of row k, with the entries (k, j) j >= i of its row in turn, changes these
+            entries (i, j).
+        place: (n_pairs,) entry that each pair of unknowns of the matrix goes to.
+    """
+
+    order: Array
+    position: Array
+    start: Array
+    column: Array
+    update_start: Array
+    update: Array
+    place: Array
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.order)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries of the factor, diagonal included."""
+        return len(self.column)
+
+
+def eliminate(n: int, pairs: Array, late: Array) -> Elimination:
+    """Order the unknowns by least degree and list the work.
+
+    Args:
+        n: number of unknowns.
+        pairs: (n_pairs, 2) entries of the lower or upper triangle, diagonal included, in any order.
+        late: (n,) bool: unknowns that wait until all their neighbours of the other kind are eliminated.
+
+    Returns:
+        The factorisation. Ties are broken by number, so that the order is the same everywhere.
+    """
+    order, rows = _order(n, pairs, late)
+    position = np.empty(n, int)
+    position[order] = np.arange(n)
+    start, column, entry = [0], [], {}
+    for k, unknown in enumerate(order):
+        for j in [k, *sorted(position[u] for u in rows[unknown])]:
+            entry[k, int(j)] = len(column)
+            column.append(int(j))
+        start.append(len(column))
+    update_start, update = [0], []
+    for k in range(n):
+        update_start.append(len(update))  # the diagonal entry changes nothing by itself
+        above = column[start[k] + 1 : start[k + 1]]
+        for m, i in enumerate(above):
+            update += [entry[i, j] for j in above[m:]]
+            update_start.append(len(update))
+    ends = np.sort(position[np.asarray(pairs, int).reshape(-1, 2)], axis=1)
+    place = np.array([entry[int(i), int(j)] for i, j in ends], int)
+    return Elimination(np.array(order, int), position, np.array(start), np.array(column, int),
+                       np.array(update_start), np.array(update, int), place)
+
+
+def _order(n: int, pairs: Array, late: Array) -> tuple[list[int], list[set[int]]]:
+    """Least-degree order, and for each unknown those that it is coupled to when its turn comes."""
+    near: list[set[int]] = [set() for _ in range(n)]
+    for i, j in np.asarray(pairs, int).reshape(-1, 2).tolist():
+        if i != j:
+            near[i].add(j)
+            near[j].add(i)
+    waits = [sum(not late[u] for u in near[i]) if late[i] else 0 for i in range(n)]
+    first = [{u for u in near[i] if not late[u]} for i in range(n)]
+    alive, order, rows = set(range(n)), [], [set() for _ in range(n)]
+    while alive:
+        v = min((u for u in alive if not waits[u]), key=lambda u: (len(near[u]), u))
+        alive.remove(v)
+        order.append(v)
+        rows[v] = set(near[v])
+        for u in near[v]:
+            near[u] |= near[v]
+            near[u] -= {u, v}
+            if late[u] and not late[v] and v in first[u]:
+                waits[u] -= 1
+    return order, rows

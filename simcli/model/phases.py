@@ -1,0 +1,167 @@
+"""Phases of a run: the stretches between events, each a model of its own with the same structure."""
+
+import math
+from dataclasses import dataclass, fields, is_dataclass, replace
+
+import numpy as np
+
+from simcli.errors import Fault, SceneError
+from simcli.model.from_scene import build_worlds
+from simcli.model.join import NO_WORLD_AXIS
+from simcli.model.tables import Model
+from simcli.spec.document import Document
+from simcli.spec.nodes import locate
+from simcli.spec.schema import SceneSpec
+
+EARLY = 1e-6  # of a step: an event so little after the start of a step belongs to it, since times are rounded
+
+# Columns that may differ between phases, by table; "" is the model itself. All others are structure.
+CHANGEABLE = {
+    "joints": {"enabled", "compliance"},
+    "dofs": {
+        "armature", "damping", "spring_stiffness", "spring_rest", "spring_energy", "friction", "limit_lower", "limit_upper",
+        "limit_stiffness", "limit_damping", "velocity_limit", "drive_stiffness", "drive_damping", "drive_target",
+        "drive_target_velocity", "effort_limit",
+    },
+    "springs": {"point", "stiffness", "damping", "rest_length", "slack"},
+    "cables": {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"},
+    "wrenches": {"point", "force", "torque"},
+    "signals": {"parameter", "knot", "cubic"},
+    "motions": {"value"},
+    "": {"gravity", "joint_f"},
+}  # fmt: skip
+START = ("joint_q", "joint_qd")  # of the first phase alone
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What holds from an event on.
+
+    Attributes:
+        step: number of the first step that it is for.
+        model: its tables.
+        texts: what changed, a line per event.
+    """
+
+    step: int
+    model: Model
+    texts: tuple[str, ...]
+
+
+def build_phases(document: Document, spec: SceneSpec, world: int | None = None) -> list[Phase]:
+    """Turn a scene into its phases, each with all its worlds.
+
+    Args:
+        document: the scene as written.
+        spec: it resolved, without the values of any world.
+        world: build this world of the batch alone; None builds all.
+
+    Returns:
+        At least one, by rising step; the first is for step 0. What is equal in all worlds of all phases has a world axis
+        of length 1.
+
+    Raises:
+        SceneError: some world makes no mechanism, or an event changes more than numbers and flags.
+    """
+    first = build_worlds(document, spec, world)
+    found = [Phase(0, first, ())]
+    values: dict[str, object] = {}
+    for index in sorted(range(len(spec.events)), key=lambda i: spec.events[i].at):
+        event = spec.events[index]
+        step = first_step(event.at, spec.solver.dt)
+        if step >= round(spec.run.duration / spec.solver.dt):
+            break  # after the run
+        values |= event.set
+        model = _started(build_worlds(document, spec, world, values), first)
+        changed = [(table, name) for table, name in differences(first, model) if name not in CHANGEABLE.get(table, ())]
+        _refuse_structure(document, index, event.set, [".".join(filter(None, one)) for one in changed])
+        text = "; ".join(f"{path} = {_spell(value)}" for path, value in event.set.items())
+        if found[-1].step == step:
+            found[-1] = Phase(step, model, (*found[-1].texts, text))
+        else:
+            found.append(Phase(step, model, (text,)))
+    models = aligned([phase.model for phase in found])
+    return [replace(phase, model=model) for phase, model in zip(found, models, strict=True)]
+
+
+def first_step(at: float, dt: float) -> int:
+    """The first step that starts at a time or after it: k dt >= at, up to rounding.
+
+    Args:
+        at: [s].
+        dt: [s].
+    """
+    return max(0, math.ceil(at / dt - EARLY))
+
+
+def _started(model: Model, first: Model) -> Model:
+    """A later phase; nobody reads its initial state."""
+    given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
+    return replace(model, dofs=replace(model.dofs, **given), **{name: getattr(first, name) for name in START})
+
+
+def _refuse_structure(document: Document, index: int, changes: dict[str, object], changed: list[str]) -> None:
+    if not changed:
+        return
+    faults = []
+    for path in changes:
+        message = f"an event cannot set `{path}`: that changes {', '.join(f'`{name}`' for name in changed[:3])}"
+        where = locate(document.expanded, ["events", index, "set", path], on_key=True)
+        faults.append(Fault("SC316", message, where, "events set numbers and flags of what acts during the run"))
+    error = SceneError(faults)
+    error.document = document
+    raise error
+
+
+def differences(first: Model, other: Model) -> list[tuple[str, str]]:
+    """(table, column) in which two models differ."""
+    return [(table, name) for table, name, a, b in _columns(first, other) if not _same(a, b)]
+
+
+def _columns(*models: Model):
+    """(table, column, value in each model)."""
+    for one in fields(Model):
+        values = [getattr(model, one.name) for model in models]
+        if is_dataclass(values[0]):
+            for column in fields(values[0]):
+                yield one.name, column.name, *(getattr(value, column.name) for value in values)
+        else:
+            yield "", one.name, *values
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray):
+        same_shape = a.shape == b.shape or (a.shape[1:] == b.shape[1:] and 1 in (len(a), len(b)))
+        return bool(same_shape and np.array_equal(*np.broadcast_arrays(a, b), equal_nan=a.dtype.kind == "f"))
+    if isinstance(a, tuple) and a and isinstance(a[0], np.ndarray):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return a == b
+
+
+def aligned(models: list[Model]) -> list[Model]:
+    """Models whose columns have a world axis of full length in all of them or in none, so that tables are laid out alike."""
+    updates: list[dict] = [{} for _ in models]
+    for table, name, *values in _columns(*models):
+        lengths = {len(value) for value in values if isinstance(value, np.ndarray) and value.ndim}
+        if len(lengths) < 2 or name in NO_WORLD_AXIS:
+            continue
+        for update, value in zip(updates, values, strict=True):
+            full = np.broadcast_to(value, (max(lengths), *value.shape[1:])).copy()
+            full.setflags(write=False)
+            update.setdefault(table, {})[name] = full
+    return [_updated(model, update) for model, update in zip(models, updates, strict=True)]
+
+
+def _updated(model: Model, update: dict[str, dict]) -> Model:
+    tables = {table: replace(getattr(model, table), **columns) for table, columns in update.items() if table}
+    return replace(model, **tables, **update.get("", {}))
+
+
+def _spell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_spell, value)) + "]"
+    return str(value)

@@ -1,0 +1,376 @@
+"""What a try of a constrained evaluation asks for: the pieces of the laws, the equations of the rows, the locks.
+
+Called by constrained.py, which says what `c` holds.
+"""
+
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
+from simcli.kernels.runtime import any_lane
+
+NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
+
+
+@ti.func
+def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template()):
+    """Masks, known values and right-hand side for the pieces that the laws choose now; 0 if none changed.
+
+    Reads:  c.bound, c.state
+    Writes: c.bound.system.{free, goal, load, soft, gain, laws}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    goes_on = 1
+    may = zero == 0.0
+    if ti.static(c.bound.repeats):
+        if stage == c.stages:
+            may = c.bound.jumps.load(w, 0) > 0.0
+    if k == 0:
+        c.bound.tries.store(w, 0, select(may, zero + 1.0, c.bound.tries.load(w, 0)))
+    if ti.static(y.laws.n > 0):
+        if k == 0:
+            state_laws(c, w, stage, b, h)
+        aim_laws(c, w, k, h)
+        for n in range(y.laws.n):
+            choose_again(c, w, n, k, may)
+        changed = y.laws.changed.load(w, 0) != 0.0
+        if k > 0:
+            c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
+            if not any_lane(changed):
+                goes_on = 0
+    else:
+        if k > 0:
+            goes_on = 0
+    if goes_on != 0:
+        for n in range(y.n_dofs):
+            y.free.store(w, n, zero + 1.0)
+            y.gain.store(w, n, zero)
+            y.load.store(w, n, c.bound.base.load(w, n))
+        for r in range(y.n_rows):
+            set_hard_row(c, w, r, b, h)
+        if ti.static(y.laws.n > 0):
+            for n in range(y.laws.n):
+                set_law(c, w, n, h)
+        if ti.static(y.n_springs > 0):
+            for r in range(y.n_rows):
+                if y.spring.at(r) >= 0:
+                    set_spring(c, w, r, stage, b)
+        if ti.static(c.bound.n_motions > 0):
+            lock_motions(c, w, stage, h)
+        push_rows(y, w)
+    return goes_on
+
+
+@ti.func
+def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template()):
+    """State the laws at the present coordinates.
+
+    The acceleration of a coordinate that is a row is J qdd and the row's bias. A first-order step takes half of it: then
+    the bound is met where the step ends, see `set_hard_row`.
+
+    Reads:  c.state.{q, qd}, c.{k1_q, k1_qd}, c.bound
+    Writes: c.bound.system.laws, the graphs
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    part = zero + 1.0
+    if ti.static(c.stages == 1):
+        part = zero + 0.5
+    for n in range(y.laws.n):
+        i = y.laws.unknown.at(n)
+        x = zero
+        v = zero
+        inertia = zero + 1.0
+        moved = zero
+        gained = zero
+        shift = zero
+        if i < y.n_dofs:
+            d = y.laws.dof.at(n)
+            x = c.state.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
+            v = c.state.qd.load(w, d)
+            inertia = y.entry.load(w, y.m_start.at(i + 1) - 1)
+            if ti.static(c.integrator == "implicit"):
+                if stage == 1:
+                    moved = c.k1_q.load(w, d)
+                    gained = c.k1_qd.load(w, d)
+        else:
+            r = i - y.n_dofs
+            x = c.bound.start.load(w, r)
+            v = y.rows.rate.load(w, r)
+            inertia = 1.0 / (zero + y.scale.load(w, r))
+            shift = y.rows.bias.load(w, r) * part
+            if ti.static(c.integrator == "implicit"):
+                if stage == 1:
+                    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                        value = y.entry.load(w, y.n_mass + e)
+                        moved = moved + value * c.k1_q.load(w, y.j_dof.at(e))
+                        gained = gained + value * c.k1_qd.load(w, y.j_dof.at(e))
+        y.laws.shift.store(w, n, shift)
+        y.laws.delta.store(w, n, h / inertia)
+        state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h)
+
+
+@ti.func
+def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+    """Speeds and aims that the last try found; in the walk also how far each law can go to them.
+
+    Reads:  c.bound
+    Writes: c.bound.system.laws.{found, goal, reach, brink, beyond, least, changed}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    y.laws.changed.store(w, 0, zero)
+    y.laws.least.store(w, 0, zero + 1.0)
+    for n in range(y.laws.n):
+        v = y.laws.rate.load(w, n)
+        if k > 0:
+            v = v + (acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)) * h
+        y.laws.found.store(w, n, v)
+        y.laws.goal.store(w, n, v - y.laws.delta.load(w, n) * y.laws.effort.load(w, n))
+        if k >= NEWTON_CHOICES:
+            find_reach(y.laws, w, n)
+
+
+@ti.func
+def choose_again(c: ti.template(), w: ti.i32, n: ti.i32, k: ti.i32, may: ti.template()):
+    """Choose the piece of law n at the aim of the last try; in the walk the next piece, if its own ends first.
+
+    Reads:  c.bound
+    Writes: c.bound.system.laws of law n
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    goal = y.laws.goal.load(w, n)
+    slack = (ti.abs(y.laws.rate.load(w, n)) + ti.abs(y.laws.found.load(w, n)) + ti.abs(goal)) * c.bound.rounding
+    if k == 0:
+        slack = zero - 1.0
+    point = goal
+    acts = may
+    if k >= NEWTON_CHOICES:
+        least = y.laws.least.load(w, 0)
+        arrives = least >= 1.0
+        ends = y.laws.reach.load(w, n) == least
+        start = y.laws.aim.load(w, n)
+        point = select(arrives, goal, y.laws.beyond.load(w, n))
+        goal = select(arrives, goal, select(ends, y.laws.brink.load(w, n), start + (goal - start) * least))
+        slack = select(arrives, slack, zero - 1.0)
+        acts = may & (arrives | ends)
+        walks = may & ~arrives
+        y.laws.changed.store(w, 0, select(walks, zero + 1.0, y.laws.changed.load(w, 0)))
+    y.laws.aim.store(w, n, goal)
+    choose(y.laws, w, n, point, slack, acts)
+
+
+@ti.func
+def acceleration_of_law(c: ti.template(), w: ti.i32, n: ti.i32):
+    """J qdd of law n in the last solution.
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    i = y.laws.unknown.at(n)
+    a = c.tables.arena.zero()
+    if i < y.n_dofs:
+        a = y.acceleration.load(w, i)
+    else:
+        r = i - y.n_dofs
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            a = a + y.entry.load(w, y.n_mass + e) * y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
+    return a
+
+
+@ti.func
+def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti.template()):
+    """Equation of a hard or compliant row; rows of laws are set after it.
+
+        first order:  J qdd = -(phi / h + rate) / h - bias / 2     so that phi vanishes where the step ends
+        else:         J qdd = -bias
+        compliant:    J qdd + e lambda = ...,  e = compliance / b^2
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.{free, goal, soft, load, centre} of row r
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.n_dofs + r
+    compliance = zero + y.compliance.load(w, r)
+    enabled = zero + y.enabled.load(w, r)
+    residual = y.rows.residual.load(w, r)
+    rate = y.rows.rate.load(w, r)
+    bias = y.rows.bias.load(w, r)
+    load = -bias
+    soft = zero + y.scale.load(w, r) * y.softness
+    if ti.static(c.stages == 1):
+        load = -(residual / h + rate) / h - bias * 0.5
+    span = b * b + zero
+    yields = (compliance > 0.0) & (span > 0.0)
+    safe = select(span > 0.0, span, span + 1.0)
+    soft = select(yields, compliance / safe, soft)
+    load = select(yields, -(residual + rate * b) / safe, load)
+    explicit = (compliance > 0.0) & (span == 0.0)
+    idle = explicit | (enabled == 0.0)
+    y.free.store(w, i, select(idle, zero, zero + 1.0))
+    y.goal.store(w, i, select(explicit & (enabled != 0.0), -residual / select(explicit, compliance, zero + 1.0), zero))
+    y.soft.store(w, r, select(idle, zero + 1.0, soft))
+    y.load.store(w, i, load)
+    y.centre.store(w, r, zero)
+
+
+@ti.func
+def set_law(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
+    """Lock, or line, of law n.
+
+    Reads:  c.bound
+    Writes: c.bound.system.{free, goal, load, soft, gain} of its unknown
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.laws.unknown.at(n)
+    draw_line(y.laws, w, n, h)
+    locked = y.laws.lock.load(w, n) != FREE
+    push = y.laws.push.load(w, n)
+    gain = y.laws.gain.load(w, n)
+    known = (y.laws.speed.load(w, n) - y.laws.rate.load(w, n)) / h - y.laws.shift.load(w, n)
+    if i < y.n_dofs:
+        y.free.store(w, i, select(locked, zero, y.free.load(w, i)))
+        y.goal.store(w, i, select(locked, known, zero))
+        y.gain.store(w, i, y.gain.load(w, i) + select(locked, zero, gain))
+        y.load.store(w, i, y.load.load(w, i) + select(locked, zero, push))
+    else:
+        r = i - y.n_dofs
+        enabled = (zero + y.enabled.load(w, r)) != 0.0
+        carried = (locked | (gain > 0.0)) & enabled
+        y.free.store(w, i, select(carried, zero + 1.0, zero))
+        y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
+        soft = select(locked, zero + y.scale.load(w, r) * y.softness, 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        y.soft.store(w, r, select(carried, soft, zero + 1.0))
+        y.load.store(w, i, select(locked, known, push * soft))
+
+
+@ti.func
+def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template()):
+    """Equation of a spring's length: its tension at the end of a time b, linear in the acceleration.
+
+        lambda = -(T + b k L' + b c B) - G J qdd,   G = b (c + b k);   B: the bias, L'' at qdd = 0
+        second stage of `use_implicit`: + 2 b k J k1_q + 2 b c B + 2 G J k1
+
+    B is the gradient of L' along the motion. Without it a stiff damper learns a stage too late that its line turns.
+
+    Reads:  c.{bound, forces, k1_q, k1_qd}
+    Writes: c.bound.system.{free, goal, soft, load} of row r
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.n_dofs + r
+    k = y.spring.at(r)
+    stiffness = zero + c.forces.spring_stiffness.load(w, k)
+    damping = zero + c.forces.spring_damping.load(w, k)
+    stretch = y.rows.residual.load(w, r) - c.forces.rest_length.load(w, k)
+    rate = y.rows.rate.load(w, r)
+    tension = stretch * stiffness + rate * damping
+    gain = (damping + stiffness * b) * b
+    turning = y.rows.bias.load(w, r) * damping * b
+    push = -(tension + rate * stiffness * b + turning)
+    if ti.static(c.integrator == "implicit"):
+        if stage == 1:
+            push = push + turning * 2.0
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                d = y.j_dof.at(e)
+                value = y.entry.load(w, y.n_mass + e) * 2.0
+                push = push + value * (c.k1_q.load(w, d) * stiffness * b + c.k1_qd.load(w, d) * gain)
+    acts = zero == 0.0
+    if c.forces.slack.at(k) != 0:
+        acts = (stretch > 0.0) & (tension > 0.0)
+    push = select(acts, push, zero)
+    yields = acts & (gain > 0.0)
+    soft = 1.0 / select(yields, gain, zero + 1.0)
+    y.free.store(w, i, select(yields, zero + 1.0, zero))
+    y.goal.store(w, i, push)
+    y.soft.store(w, r, soft)
+    y.load.store(w, i, push * soft)
+
+
+@ti.func
+def push_rows(y: ti.template(), w: ti.i32):
+    """Efforts of idle rows, kept in their goals, to the right-hand side of the dofs: F + J^T push.
+
+    Reads:  y.{free, goal, entry}
+    Writes: y.{load, goal, force}
+    """
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        push = select(y.free.load(w, i) == 0.0, y.goal.load(w, i), y.entry.arena.zero())
+        y.force.store(w, r, push)
+        y.goal.store(w, i, y.entry.arena.zero())
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            j = y.end_j.at(y.n_mass + e)
+            y.load.store(w, j, y.load.load(w, j) + y.entry.load(w, y.n_mass + e) * push)
+
+
+@ti.func
+def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+    """Lock the dofs of prescribed motions.
+
+        first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
+
+    Reads:  c.motions, c.state.{q, qd}
+    Writes: c.bound.system.{free, gain, goal}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for m in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(m)
+        i = c.tables.unknown.at(d)
+        goal = zero + c.motions.motion_qdd.load(w, d)
+        if c.stages == 1 or stage == c.stages:
+            speed = zero + c.motions.motion_qd.load(w, d)
+            if c.bound.by_position.at(m) != 0:
+                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
+            goal = (speed - c.state.qd.load(w, d)) / h
+        y.free.store(w, i, zero)
+        y.gain.store(w, i, zero)
+        y.goal.store(w, i, goal)
+
+
+@ti.func
+def follow_motions(c: ti.template(), w: ti.i32):
+    """Put prescribed dofs where their motions are at the end of a step, against what its rounding and order leave.
+
+    Reads:  c.motions
+    Writes: c.state.{q, qd}
+    """
+    for m in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(m)
+        zero = c.tables.arena.zero()
+        if c.bound.by_position.at(m) != 0:
+            c.state.q.store(w, c.tables.dof_q.at(d), zero + c.motions.motion_q.load(w, d))
+        if ti.static(c.stages > 1):
+            c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
+
+
+@ti.func
+def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
+    """Powers of laws and prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+
+    Reads:  c.bound, c.state
+    Writes: adds to c.forces.power
+    """
+    y = c.bound.system
+    if ti.static(y.laws.n > 0):
+        dissipated = c.forces.power.load(w, 0)
+        supplied = c.forces.power.load(w, 1)
+        for n in range(y.laws.n):
+            v = y.laws.rate.load(w, n)
+            gained = acceleration_of_law(c, w, n) * b
+            end = v + gained + y.laws.shift.load(w, n) * b
+            given, taken = split_power(y.laws, c.forces, w, n, end, v + gained * 0.5, gained * 0.0 + b == 0.0)
+            dissipated = dissipated + taken
+            supplied = supplied + given
+        c.forces.power.store(w, 0, dissipated)
+        c.forces.power.store(w, 1, supplied)
+    for m in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(m)
+        i = c.tables.unknown.at(d)
+        mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
+        c.forces.power.store(w, 1, c.forces.power.load(w, 1) + y.effort.load(w, i) * mid)

@@ -1,0 +1,76 @@
+"""The time of an evaluation, and what depends on it: signals, and the work of forces that jump."""
+
+import taichi as ti
+
+from simcli.kernels.signals import drive
+from simcli.solvers.integrators import H
+from simcli.solvers.ledger import close_account, open_account
+
+# Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.
+# Events use the same one (Exact meaning 9 of the scene format); in float32 it must outweigh the rounding of the time.
+LEAN = {"float64": 1e-6, "float32": 1e-2}
+
+
+@ti.func
+def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), stage: ti.i32):
+    """Let everything that signals drive follow them.
+
+    Args:
+        t: [s].
+        side: from which a jump at t is seen, 1 after it, -1 before it.
+        stage: of the step; its first evaluation opens an account of work, anything else has no stage.
+
+    Reads:  c.signals, c.state of `place_all`
+    Writes: the driven slots, c.forces.{work, power, power_start}
+    """
+    lean = side * c.constants.load(w, H) * LEAN[c.precision]
+    if ti.static(c.closes_every_step):
+        if stage == 0:
+            close_account(c, w)
+    drive(c.signals, w, t, lean)
+    if ti.static(c.closes_every_step):
+        if stage == 0:
+            open_account(c, w)
+
+
+@ti.func
+def time_of(c: ti.template(), w: ti.i32, first: ti.i64, e: ti.i32, steps: ti.i32):
+    """[s], the time that evaluation e of a frame is for, and from which side a jump there is seen: 1 after, -1 before.
+
+    A first-order step takes drives, forces and motions at its end, because its drives and motions are implicit; the
+    others at their stages. What jumps at the end of a step belongs to the next one. The number of the step is whole, so
+    that the time does not depend on how a run is cut into calls.
+
+    Reads: c.{constants, nodes}
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    t = h * ti.cast(first + ti.min(e + 1, steps), real)
+    side = ti.cast(1 - 2 * ti.min(steps, 1), real)  # the evaluation without a step, and the end of one
+    if ti.static(c.stages > 1):
+        node = c.nodes.load(w, e % c.stages)
+        t = h * (ti.cast(first + e // c.stages, real) + node)
+        if e < c.stages * steps:
+            side = 1.0 - 2.0 * node
+    return t, side
+
+
+@ti.func
+def constrained_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, p: ti.i32, steps: ti.i32):
+    """As `time_of`, for phase p of round i: round 0 assembles, the last one shows the frame, corrections end a step.
+
+    Reads: c.{constants, nodes}
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    step = ti.max(i - 1, 0)
+    t = h * ti.cast(first + ti.min(step + 1, steps), real)
+    side = ti.cast(1 - 2 * ti.min(steps, 1), real)
+    if ti.static(c.stages > 1):
+        node = c.nodes.load(w, ti.min(p, c.stages - 1))
+        if p >= c.stages or i == 0:
+            node = ti.cast(ti.min(i, 1), real)
+        t = h * (ti.cast(first + step, real) + node)
+        if i > 0 and i <= steps:
+            side = 1.0 - 2.0 * node
+    return t, side

@@ -1,0 +1,357 @@
+"""Steps under constraints: loops, gears, laws and prescribed motions in generalized coordinates.
+
+A step is a number of phases. An evaluation builds the constrained system at its poses and solves it for accelerations and
+multipliers, choosing the pieces of the laws again until none changes. A correction returns to the rows: positions to
+zero residuals, never by a force that would feed them back slowly.
+
+    semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
+                    does), so the velocities stay those of the positions and no energy is lost by projection
+    rk4, implicit   rows hold in accelerations at each stage; then positions and velocities are projected, in the metric of
+                    the mass matrix, with the factor of the last evaluation. A world in which a law stops a coordinate takes
+                    the step again, as one of first order (repeat.py)
+
+Assembly is the same correction from the authored positions, with written coordinates locked, and then with all free.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
+from simcli.kernels.laws import FREE
+from simcli.kernels.rows import measure
+from simcli.kernels.runtime import Arena, any_lane
+from simcli.kernels.sparse import substitute
+from simcli.kernels.system import SOLUTIONS, System, assemble, enter, extrapolate, fill, hold, leave
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import place_all, retract
+from simcli.model.actuation import MotionKind
+from simcli.model.constraint_tables import Constraints
+from simcli.model.tables import Model
+from simcli.solvers.choices import follow_motions, law_power, set_pieces
+from simcli.solvers.clock import follow_signals
+from simcli.solvers.constrained_report import report_constrained_reactions
+from simcli.solvers.corrections import (
+    CORRECT,
+    EVALUATE,
+    PLACE,
+    PROJECT,
+    START,
+    demand_correction,
+    harden,
+    lock_written,
+    use_correction,
+)
+from simcli.solvers.integrators import GAMMA, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.repeat import JUMP, go_back, keep_work, note_jumps, use_again
+
+DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
+# Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
+MAX_CHOICES, CHOICES_PER_LAW = 20, 4
+MAX_CORRECTIONS = 8
+ASSEMBLY_HELD, ASSEMBLY_FREE = 30, 30  # iterations with the written coordinates locked, then without
+# Residuals [m or 1] that count as none; the tests ask for 1e-10 during whole runs.
+TIGHT = {"float64": 1e-12, "float32": 2e-6}
+# Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
+ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+
+
+class Constrained:
+    """Memory of constrained steps beyond that of the system.
+
+    Args:
+        constraints, model, tables, arena: see `System`.
+        motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
+        stages: of the integrator.
+
+    Attributes:
+        start: (rows) coordinate of each row at the start of a step.
+        base: (n dofs) efforts without rows and laws, F.
+        worst: largest residual of hard rows before the last correction.
+        tries: choices of pieces in the last evaluation.
+        repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
+        work_kept: [J] done before this step.
+        move: (NV) displacement of a correction.
+        q_held, v_held: (n dofs) 1 where the scene wrote the initial coordinate or velocity.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
+                 stages: int):
+        self.arena = arena
+        prescribed = np.flatnonzero(motions)
+        self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
+        self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
+        self.system = System(constraints, model, tables, arena, prescribed)
+        self.jump = JUMP[arena.device.precision]
+        self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
+        self.repeats = stages > 1 and constraints.laws.n > 0
+        self.n_evaluations = stages + self.repeats
+        self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
+        n = tables.n_tree_dofs
+        self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
+        self.tries, self.diag = arena.slot(1), arena.slot(len(DIAGNOSTICS))
+        self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
+        self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
+        order = np.flatnonzero(tables.unknown_of_dof >= 0)
+        order = order[np.argsort(tables.unknown_of_dof[order])]
+        held = motions[order] != 0
+        self.q_held = arena.ints(model.dofs.q_given[order] | held)
+        self.v_held = arena.ints(model.dofs.qd_given[order] | held)
+
+    def clear(self):
+        """Forget what earlier steps left."""
+        self.system.clear()
+        for slot in (self.start, self.base, self.worst, self.move, self.tries, self.diag, self.jumps, self.opens):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+@ti.func
+def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, stage: ti.i32, held: ti.i32,
+                b: ti.template(), h: ti.template()):
+    """One phase after `place_all`: see EVALUATE, CORRECT, PROJECT, START and PLACE.
+
+        EVALUATE  accelerations, multipliers and efforts of laws at the present state
+        CORRECT   positions of a first-order step, by its velocity
+        PROJECT   positions, then velocities
+        START     as PROJECT, with a new matrix each time and with written coordinates locked while `held`
+        PLACE     only the residuals, for the report
+
+    Args:
+        b: [s], time over which efforts are implicit.
+
+    Reads:  c
+    Writes: c.state, c.bound
+    """
+    t = c.tables
+    s = c.state
+    fo = c.forces
+    y = c.bound.system
+    evaluates = kind == EVALUATE
+    builds = evaluates or kind == START
+    if builds:
+        if ti.static(c.forces.has_external):
+            load_links(t, fo, s, w)
+        elif ti.static(c.forces.has_work):
+            fo.power.store(w, 0, t.arena.zero())
+            fo.power.store(w, 1, t.arena.zero())
+        efforts(t, fo, s, w, b)
+        if ti.static(c.integrator == "implicit"):
+            if stage == 1:
+                correct_efforts(c, w, b)
+        for n in range(t.n_tree_dofs):
+            s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
+        demand(t, s, w)
+        collect(t, s, s.u, w)
+    if ti.static(y.n_rows > 0):
+        measure(t, s, y.rows, w)
+    if builds:
+        fill(y, t, s, w)
+        if ti.static(y.n_rows > 0):
+            for r in range(y.n_rows):
+                c.bound.start.store(w, r, y.rows.residual.load(w, r))
+        for n in range(t.n_tree_dofs):
+            d = t.tree_dof.at(n)
+            c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+    n_tries = 1
+    if kind == PLACE:
+        n_tries = 0
+    if evaluates:
+        n_tries = SOLUTIONS * c.bound.max_choices
+    if kind == PROJECT or held == 2:
+        n_tries = 2
+    running = 1
+    for k in range(n_tries):
+        if running != 0:
+            if evaluates:
+                if k % SOLUTIONS == 0:
+                    running = set_pieces(c, w, k // SOLUTIONS, stage, b, h)
+                    if running != 0:
+                        assemble(y, w)
+                else:
+                    for r in range(y.n_rows):
+                        harden(y, w, r)
+            else:
+                if kind == START and k == 0:
+                    lock_written(c, w, held)
+                    assemble(y, w)
+                if held == 2 and k == 1:
+                    leave(y, w)
+                    for r in range(y.n_rows):
+                        harden(y, w, r)
+                else:
+                    demand_correction(c, w, kind, k, stage, held, h)
+            if running != 0:
+                enter(y, w)
+                substitute(y.factor, w)
+                if evaluates:
+                    if k % SOLUTIONS < SOLUTIONS - 1:
+                        leave(y, w)
+                    else:
+                        extrapolate(y, w)
+                        finish_try(c, w, stage)
+                else:
+                    use_correction(c, w, kind, k, stage, held, h)
+    if evaluates:
+        if ti.static(c.stages == 1):
+            law_power(c, w, h)
+        elif ti.static(c.bound.repeats):
+            law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real))
+        else:
+            law_power(c, w, 0.0)
+        if ti.static(y.laws.n > 0):
+            note_jumps(c, w, stage, h)
+
+
+@ti.func
+def finish_try(c: ti.template(), w: ti.i32, stage: ti.i32):
+    """Accelerations to the state, and the efforts that laws gave.
+
+    Reads:  c.bound.system
+    Writes: c.state.qdd, c.bound.system.{effort, laws.effort}
+    """
+    y = c.bound.system
+    if ti.static(y.has_locks):
+        hold(y, w)
+    for n in range(c.tables.n_tree_dofs):
+        c.state.qdd.store(w, c.tables.tree_dof.at(n), y.acceleration.load(w, n))
+    if ti.static(y.laws.n > 0):
+        for k in range(y.laws.n):
+            i = y.laws.unknown.at(k)
+            locked = y.laws.lock.load(w, k) != FREE
+            found = c.tables.arena.zero()
+            if i < y.n_dofs:
+                line = y.laws.push.load(w, k) - y.laws.gain.load(w, k) * y.acceleration.load(w, i)
+                found = select(locked, y.effort.load(w, i), line)
+            else:
+                found = y.force.load(w, i - y.n_dofs)
+            if ti.static(c.bound.repeats):
+                if stage == c.stages:
+                    found = select(c.bound.jumps.load(w, 0) > 0.0, found, y.laws.effort.load(w, k))
+            y.laws.effort.store(w, k, found)
+
+
+@ti.func
+def settle_speeds(c: ti.template(), w: ti.i32):
+    """Give locked dofs their velocities exactly, after qd + h qdd.
+
+    Reads:  c.bound.system.laws
+    Writes: c.state.qd
+    """
+    y = c.bound.system
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            if y.laws.unknown.at(n) < y.n_dofs:
+                d = y.laws.dof.at(n)
+                locked = y.laws.lock.load(w, n) != FREE
+                c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
+
+
+@ti.func
+def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
+    """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    """
+    s = c.state
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, h)
+        accumulate_work(c.forces, w, h)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    settle_speeds(c, w)
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
+    if ti.static(c.bound.n_motions > 0):
+        follow_motions(c, w)
+
+
+@ti.func
+def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), i: ti.i32, p: ti.i32,
+                      steps: ti.i32, held: ti.i32):
+    """Phase p of round i: round 0 assembles, the last one shows the frame, the others are steps. 1 when the round is over.
+
+    Args:
+        t: [s].  side: of jumps at t, see clock.py.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.rows.joint_wrench
+    """
+    h = c.constants.load(w, H)
+    over = 0
+    kind = EVALUATE
+    stage = p
+    last = i == steps + 1
+    if i == 0:
+        kind = START
+    elif last:
+        if ti.static(c.stages == 1):
+            if steps > 0:
+                kind = PLACE
+    elif p >= c.bound.n_evaluations:
+        kind = PROJECT
+        stage = p - c.bound.n_evaluations
+        if ti.static(c.stages == 1):
+            kind = CORRECT
+    again = 0
+    if ti.static(c.bound.repeats):
+        if kind == EVALUATE and p == c.stages:
+            again = 1
+            go_back(c, w)
+    place_all(c.tables, c.state, w)
+    if ti.static(c.signals.n > 0):
+        account = -1
+        if kind == EVALUATE and again == 0:
+            account = stage
+        follow_signals(c, w, t, side, account)
+    if ti.static(c.integrator == "rk4" and not c.bound.repeats):
+        solve_phase(c, w, t, kind, stage, held, 0.0, h)
+    elif ti.static(c.stages > 1):
+        part = ti.cast(again, c.tables.arena.device.real)
+        if ti.static(c.integrator == "implicit"):
+            if not last and again == 0:
+                part = GAMMA
+        solve_phase(c, w, t, kind, stage, held, h * part, h)
+    else:
+        solve_phase(c, w, t, kind, stage, held, h, h)
+    if ti.static(c.reports["reactions"]):
+        shows = last and kind == EVALUATE
+        if ti.static(c.stages == 1):
+            shows = shows or (i == steps and kind == EVALUATE)
+        if shows:
+            report_constrained_reactions(c, w)
+    if kind == EVALUATE and not last:
+        if ti.static(c.stages == 1):
+            use_constrained(c, w, h)
+        elif again == 1:
+            if ti.static(c.bound.repeats):
+                use_again(c, w, h)
+        elif ti.static(c.integrator == "rk4"):
+            use_rk4(c, w, stage, h)
+        else:
+            use_implicit(c, w, stage, h)
+        if ti.static(c.bound.repeats):
+            if stage == 0:
+                keep_work(c, w, h)
+        if ti.static(c.stages > 1):
+            if stage == c.stages - 1:
+                settle_speeds(c, w)
+            if stage >= c.stages - 1:
+                if ti.static(c.bound.n_motions > 0):
+                    follow_motions(c, w)
+        if ti.static(c.bound.system.n_rows == 0):
+            if stage == c.stages - 1:
+                over = 1
+                if ti.static(c.bound.repeats):
+                    if any_lane(c.bound.jumps.load(w, 0) > 0.0):
+                        over = 0
+            if stage == c.stages:
+                over = 1
+    elif kind != EVALUATE and kind != PLACE:
+        if not any_lane(c.bound.worst.load(w, 0) > c.bound.tight):
+            over = 1
+    return over

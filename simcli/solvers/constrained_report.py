@@ -1,0 +1,117 @@
+"""Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
+
+import taichi as ti
+
+from simcli.kernels.cables import report_cables
+from simcli.kernels.dynamics import collect, demand, no_force
+from simcli.kernels.elementary import select
+from simcli.kernels.laws import FREE
+from simcli.kernels.report import report_wrenches
+from simcli.kernels.values import Force
+
+
+@ti.func
+def report_constrained_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made: what the links' motion needs, less what rows give.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    t = c.tables
+    s = c.state
+    y = c.bound.system
+    r = y.rows
+    for j in range(6 * t.n_joints):
+        c.rows.joint_wrench.store(w, j, t.arena.zero())
+    demand(t, s, w)
+    for k in range(r.n_couples):
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            force = y.force.load(w, n)
+            a = r.link_a.at(k)
+            b = r.link_b.at(k)
+            if a >= 0:
+                s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
+            if b >= 0:
+                s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
+    collect(t, s, s.u, w)
+    report_wrenches(t, s, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+    for k in range(r.n_couples):
+        b = ti.max(r.link_b.at(k), 0)
+        total = no_force(t.arena.zero())
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            total = total + r.pull_b.load(w, n) * y.force.load(w, n)
+        x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
+        at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
+        first = 6 * r.joint.at(k)
+        if first >= 0:
+            for m in ti.static(range(6)):
+                c.rows.joint_wrench.store(w, first + m, c.rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
+
+
+@ti.func
+def add_efforts(c: ti.template(), w: ti.i32):
+    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put.
+
+    Reads:  c.bound
+    Writes: c.rows.effort
+    """
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.effort.load(w, n))
+    if ti.static(y.laws.n > 0):
+        for k in range(y.laws.n):
+            d = y.laws.dof.at(k)
+            locked = y.laws.lock.load(w, k) != FREE
+            effort = y.laws.effort.load(w, k)
+            if y.laws.unknown.at(k) < y.n_dofs:  # what holds a locked dof has been added
+                effort = select(locked, effort * 0.0, effort)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+            elif y.laws.is_loop.at(k) != 0:
+                c.rows.effort.store(w, d, effort)
+    for r in range(y.n_rows):
+        if y.is_own.at(r) != 0:
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                d = y.j_dof.at(e)
+                given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + given)
+
+
+@ti.func
+def report_rows(c: ti.template(), w: ti.i32):
+    """Iterations and violations of rigid rows at the frame, in the order of DIAGNOSTICS.
+
+    Reads:  c.bound
+    Writes: c.bound.diag
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    position = zero
+    velocity = zero
+    for r in range(y.n_rows):
+        if y.is_hard.at(r) != 0:
+            acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+            position = ti.max(position, select(acts, ti.abs(y.rows.residual.load(w, r)), zero))
+            velocity = ti.max(velocity, select(acts, ti.abs(y.rows.rate.load(w, r)), zero))
+    c.bound.diag.store(w, 0, c.bound.tries.load(w, 0))
+    c.bound.diag.store(w, 1, position)
+    c.bound.diag.store(w, 2, velocity)
+
+
+@ti.func
+def row_energy(c: ti.template(), w: ti.i32):
+    """[J] stored in compliant rows, residual^2 / (2 compliance).
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    total = zero
+    for r in range(y.n_rows):
+        compliance = zero + y.compliance.load(w, r)
+        yields = (compliance > 0.0) & (zero + y.enabled.load(w, r) != 0.0)
+        residual = y.rows.residual.load(w, r)
+        total = total + select(yields, residual * residual * 0.5 / select(yields, compliance, zero + 1.0), zero)
+    return total

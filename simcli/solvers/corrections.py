@@ -1,0 +1,167 @@
+"""Corrections of positions and velocities toward the rows: what is asked for, and the move along the answer.
+
+Called by constrained.py, which says what `c` holds.
+"""
+
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.laws import FREE
+from simcli.kernels.tree import retract
+
+LARGEST_MOVE = 0.5  # [rad or m] of one assembly iteration
+EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
+
+
+@ti.func
+def harden(y: ti.template(), w: ti.i32, r: ti.i32):
+    """Take the softness of a rigid row away again: center it at the multiplier that the last solution found.
+
+        J qdd - e (mu - mu_0) = rho
+
+    Reads:  y.{soft, multiplier}
+    Writes: y.{load, centre} of row r
+    """
+    i = y.n_dofs + r
+    rigid = y.soft.load(w, r) <= 2.0 * y.softness * y.scale.load(w, r)
+    mu = y.multiplier.load(w, r)
+    moved = y.load.load(w, i) - y.soft.load(w, r) * (mu - y.centre.load(w, r))
+    y.load.store(w, i, select(rigid, moved, y.load.load(w, i)))
+    y.centre.store(w, r, mu)
+
+
+@ti.func
+def lock_written(c: ti.template(), w: ti.i32, held: ti.i32):
+    """Lock what the scene wrote, while `held`, and let everything else go.
+
+    Reads:  c.bound.{q_held, v_held}
+    Writes: c.bound.system.{free, gain, soft}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.n_dofs):
+        keeps = 0
+        if held == 1:
+            keeps = c.bound.q_held.at(n)
+        if held == 2:
+            keeps = c.bound.v_held.at(n)
+        y.gain.store(w, n, zero)
+        y.free.store(w, n, zero + 1.0 - ti.cast(keeps, c.tables.arena.device.real))
+    for r in range(y.n_rows):
+        acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
+        acts = acts & (zero + y.compliance.load(w, r) == 0.0)
+        y.free.store(w, y.n_dofs + r, select(acts, zero + 1.0, zero))
+        y.soft.store(w, r, select(acts, zero + y.scale.load(w, r) * y.softness, zero + 1.0))
+
+
+@ti.func
+def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template()):
+    """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
+
+    Positions of START and PROJECT are asked for -phi, those of CORRECT for -phi / h^2 of acceleration. Velocities of
+    PROJECT (k = 1) are asked for -J qd, and the speed of a lock; those of START (held = 2) for J qd = 0 with the least
+    kinetic energy.
+
+    Reads:  c.bound, rows
+    Writes: c.bound.{worst, system.{load, goal, centre}}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    worst = zero
+    for r in range(y.n_rows):
+        lacks = zero
+        if y.is_hard.at(r) != 0:
+            lacks = y.rows.residual.load(w, r)
+            if k == 1:
+                lacks = y.rows.rate.load(w, r)
+            lacks = select(zero + y.compliance.load(w, r) > 0.0, zero, lacks)
+        y.load.store(w, y.n_dofs + r, lacks)
+    if ti.static(y.laws.n > 0):
+        if kind != START:
+            for n in range(y.laws.n):
+                i = y.laws.unknown.at(n)
+                if i >= y.n_dofs:
+                    locked = y.laws.lock.load(w, n) != FREE
+                    lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
+                    if k == 1:
+                        lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+                    y.load.store(w, i, select(locked, lacks, zero))
+    if k == 0:
+        for r in range(y.n_rows):
+            acts = y.free.load(w, y.n_dofs + r) != 0.0
+            worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
+        c.bound.worst.store(w, 0, worst)
+    factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
+    if kind == CORRECT:
+        factor = factor / (h * h)
+    if held == 2:
+        factor = zero
+    for r in range(y.n_rows):
+        y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
+        y.goal.store(w, y.n_dofs + r, zero)
+        y.centre.store(w, r, zero)
+    for n in range(y.n_dofs):
+        y.load.store(w, n, zero)
+        y.goal.store(w, n, zero)
+        if held == 2:
+            y.goal.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)))
+
+
+@ti.func
+def needs_correction(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
+    """True for worlds that a correction moves: those with a residual, and all of them in the first one after a step.
+
+    What a step leaves below `tight` matters near a singular position, where a residual c is a displacement of c over the
+    distance from it. That first correction costs nothing, for the velocities need its factor anyway.
+
+    Reads: c.bound.worst
+    """
+    lacks = c.bound.worst.load(w, 0) > c.bound.tight
+    if kind == PROJECT and stage == 0:
+        lacks = lacks | (c.bound.worst.load(w, 0) >= 0.0)
+    return lacks
+
+
+@ti.func
+def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template()):
+    """Move along a correction.
+
+    Reads:  c.bound.system.factor
+    Writes: c.state.{q, qd, qdd}, c.bound.system.{acceleration, force}
+    """
+    y = c.bound.system
+    t = c.tables
+    s = c.state
+    most = t.arena.zero()
+    for n in range(y.n_dofs):
+        x = y.factor.x.load(w, y.factor.position.at(n))
+        most = ti.max(most, ti.abs(x))
+        c.bound.move.store(w, t.tree_dof.at(n), x)
+    scale = t.arena.zero() + 1.0
+    if kind == START:
+        scale = LARGEST_MOVE / ti.max(most, LARGEST_MOVE)
+    if kind == CORRECT:
+        for n in range(y.n_dofs):
+            d = t.tree_dof.at(n)
+            x = c.bound.move.load(w, d)
+            y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
+            s.qdd.store(w, d, s.qdd.load(w, d) + x)
+            s.qd.store(w, d, s.qd.load(w, d) + x * h)
+            c.bound.move.store(w, d, s.qd.load(w, d) * h)
+    if held == 2:
+        for n in range(y.n_dofs):
+            d = t.tree_dof.at(n)
+            s.qd.store(w, d, c.bound.move.load(w, d))
+    elif k == 1:
+        for n in range(y.n_dofs):
+            d = t.tree_dof.at(n)
+            s.qd.store(w, d, s.qd.load(w, d) + c.bound.move.load(w, d))
+    else:
+        for i in range(t.n_q):
+            c.bound.q_kept.store(w, i, s.q.load(w, i))
+            if kind != CORRECT:
+                c.bound.q_start.store(w, i, s.q.load(w, i))
+        retract(t, c.bound.q_start, s.q, c.bound.move, w, scale)
+        lacks = needs_correction(c, w, kind, stage)
+        for i in range(t.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
+            s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))

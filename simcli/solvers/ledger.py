@@ -1,0 +1,114 @@
+"""The energy ledger: energies, and the work of forces by the trapezoidal rule.
+
+Work is the sum of h P at the beginnings of steps plus h (P_now - P_start) / 2. An account is one stretch over which
+forces do not jump: it is opened with the power at its start and closed with that at its end, both at the same state
+where one follows the other. The fourth-order integrator sums its own stages and keeps no account.
+"""
+
+import taichi as ti
+
+from simcli.kernels.forces import effort_power, elastic_energy, load_links
+from simcli.kernels.report import mechanical_energy
+from simcli.solvers.choices import law_power
+from simcli.solvers.constrained_report import row_energy
+from simcli.solvers.integrators import H
+from simcli.solvers.repeat import open_again
+
+SUPPLIED = 1  # row of c.forces.work that holds the input
+
+
+@ti.func
+def energies(c: ti.template(), w: ti.i32):
+    """Kinetic, potential and elastic energy [J], after `load_links`.
+
+    Reads: c.state of `place_all`, c.forces
+    """
+    kinetic, potential = mechanical_energy(c.tables, c.state, w)
+    elastic = c.tables.arena.zero()
+    if ti.static(c.forces.has_elastic):
+        elastic = elastic_energy(c.tables, c.forces, c.state, w)
+    if ti.static(c.has_compliance):
+        elastic = elastic + row_energy(c, w)
+    return kinetic, potential, elastic
+
+
+@ti.func
+def find_power(c: ti.template(), w: ti.i32):
+    """Powers that the account is about: of external forces; of joint efforts, too, where no step sums them exactly.
+
+    Reads:  c.state of `place_all`, c.forces
+    Writes: c.forces.power
+    """
+    if ti.static(c.forces.has_external):
+        load_links(c.tables, c.forces, c.state, w)
+    else:
+        c.forces.power.store(w, 0, c.tables.arena.zero())
+        c.forces.power.store(w, 1, c.tables.arena.zero())
+    if ti.static(c.integrator == "implicit"):
+        effort_power(c.tables, c.forces, c.state, w, 0.0)
+        if ti.static(c.constrained):
+            law_power(c, w, 0.0)
+
+
+@ti.func
+def close_account(c: ti.template(), w: ti.i32):
+    """Add what the trapezoidal rule takes at the end.
+
+    Reads:  c.state of `place_all`, c.forces
+    Writes: c.forces.{work, power}
+    """
+    find_power(c, w)
+    if ti.static(c.constrained):
+        open_again(c, w)
+    half = c.constants.load(w, H) * 0.5
+    for k in ti.static(range(2)):
+        gained = (c.forces.power.load(w, k) - c.forces.power_start.load(w, k)) * half
+        c.forces.work.store(w, k, c.forces.work.load(w, k) + gained)
+
+
+@ti.func
+def open_account(c: ti.template(), w: ti.i32):
+    """Remember the power at the start.
+
+    Reads:  c.state of `place_all`, c.forces
+    Writes: c.forces.{power, power_start}
+    """
+    find_power(c, w)
+    for k in ti.static(range(2)):
+        c.forces.power_start.store(w, k, c.forces.power.load(w, k))
+    if ti.static(c.constrained):
+        c.bound.opens.store(w, 0, c.tables.arena.zero())
+
+
+@ti.kernel
+def leave_phase(c: ti.template()):
+    """Before tables change: close the account, and take the stored energy out of the input.
+
+    Reads:  c.state of `place_all`, c.forces
+    Writes: c.forces.{work, power}
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.state.n_blocks):
+        if ti.static(c.keeps_account):
+            close_account(c, w)
+        elif ti.static(c.forces.has_external):
+            load_links(c.tables, c.forces, c.state, w)
+        kinetic, potential, elastic = energies(c, w)
+        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - (kinetic + potential + elastic))
+
+
+@ti.kernel
+def enter_phase(c: ti.template()):
+    """After tables have changed: what is stored now counts as input, and a new account is opened.
+
+    Reads:  c.state of `place_all`, c.forces
+    Writes: c.forces.{work, power, power_start}
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.state.n_blocks):
+        if ti.static(c.keeps_account):
+            open_account(c, w)
+        elif ti.static(c.forces.has_external):
+            load_links(c.tables, c.forces, c.state, w)
+        kinetic, potential, elastic = energies(c, w)
+        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + (kinetic + potential + elastic))

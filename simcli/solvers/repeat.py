@@ -1,0 +1,126 @@
+"""Steps of rk4 and implicit in which a law stops a coordinate: taken again, as one first-order step.
+
+A lock at rest, or one that keeps a speed, is smooth: the stages take it as they take rows. One that changes a speed is an
+impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time follows that, and stages that try
+lose momentum. A world where any stage meets such a lock goes back to the start of the step and takes the step of
+semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the stages found.
+"""
+
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import effort_power
+from simcli.kernels.laws import FREE, STUCK
+from simcli.kernels.tree import retract
+from simcli.solvers.integrators import copy
+
+JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
+
+
+@ti.func
+def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+    """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.
+
+    Reads:  c.bound.system.laws
+    Writes: c.bound.jumps, c.bound.system.laws.{base, target}
+    """
+    y = c.bound.system
+    jumps = c.bound.jumps.load(w, 0)
+    may = jumps == jumps
+    if ti.static(c.bound.repeats):
+        if stage == 0:
+            jumps = jumps * 0.0
+        if stage == c.stages:
+            may = jumps > 0.0
+    for n in range(y.laws.n):
+        locked = y.laws.lock.load(w, n) != FREE
+        x = y.laws.coordinate.load(w, n)
+        speed = y.laws.speed.load(w, n)
+        if stage % c.stages == 0:
+            y.laws.base.store(w, n, select(may, x, y.laws.base.load(w, n)))
+        fastest = y.laws.velocity_limit.load(w, n)
+        keeps = (y.laws.lock.load(w, n) == STUCK) | (ti.abs(speed) >= fastest)
+        start = select(keeps, y.laws.base.load(w, n), x)
+        y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
+        change = ti.abs(speed - y.laws.rate.load(w, n)) * h
+        jumps = select(locked & (change > c.bound.jump), jumps * 0.0 + 1.0, jumps)
+    if ti.static(c.bound.repeats):
+        if stage < c.stages:
+            c.bound.jumps.store(w, 0, jumps)
+
+
+@ti.func
+def go_back(c: ti.template(), w: ti.i32):
+    """Put the worlds that jump to where the step began.
+
+    Reads:  c.{q_base, qd_base}, c.bound.jumps
+    Writes: c.state.{q, qd}
+    """
+    jumps = c.bound.jumps.load(w, 0) > 0.0
+    for i in range(c.tables.n_q):
+        c.state.q.store(w, i, select(jumps, c.q_base.load(w, i), c.state.q.load(w, i)))
+    for d in range(c.tables.n_qd):
+        c.state.qd.store(w, d, select(jumps, c.qd_base.load(w, d), c.state.qd.load(w, d)))
+
+
+@ti.func
+def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
+    """The first-order step of the worlds that jump; locked dofs are settled afterwards.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    """
+    s = c.state
+    jumps = c.bound.jumps.load(w, 0) > 0.0
+    effort_power(c.tables, c.forces, s, w, h)
+    for k in ti.static(range(2)):
+        done = c.bound.work_kept.load(w, k) + c.forces.power.load(w, k) * h
+        c.forces.work.store(w, k, select(jumps, done, c.forces.work.load(w, k)))
+    c.bound.opens.store(w, 0, c.bound.jumps.load(w, 0))
+    y = c.bound.system
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        qd = s.qd.load(w, d)
+        s.qd.store(w, d, select(jumps, qd + s.qdd.load(w, d) * h, qd))
+    for n in range(y.laws.n):
+        if y.laws.unknown.at(n) < y.n_dofs:
+            d = y.laws.dof.at(n)
+            settles = jumps & (y.laws.lock.load(w, n) != FREE)
+            s.qd.store(w, d, select(settles, y.laws.speed.load(w, n), s.qd.load(w, d)))
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
+    for i in range(c.tables.n_q):
+        s.q.store(w, i, select(jumps, s.q.load(w, i), c.bound.q_start.load(w, i)))
+
+
+@ti.func
+def keep_work(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Remember the work done before this step, after its first stage has been used.
+
+    A trapezoidal account (ledger.py) ends here, in case that the step is taken again, and one that ended opens.
+
+    Reads:  c.forces, c.bound.opens
+    Writes: c.bound.{work_kept, opens}, c.forces.power_start
+    """
+    if ti.static(c.integrator == "implicit"):
+        open_again(c, w)
+        c.bound.opens.store(w, 0, c.tables.arena.zero())
+    for k in ti.static(range(2)):
+        added = c.forces.power.load(w, k) * h
+        if ti.static(c.integrator == "rk4"):
+            added = added * c.weights.load(w, 0)
+        else:
+            added = (added + c.forces.power_start.load(w, k) * h) * 0.5
+        c.bound.work_kept.store(w, k, c.forces.work.load(w, k) - added)
+
+
+@ti.func
+def open_again(c: ti.template(), w: ti.i32):
+    """Start the account of worlds whose last step was taken again with the power that was just found.
+
+    Reads:  c.forces.power, c.bound.opens
+    Writes: c.forces.power_start
+    """
+    opens = c.bound.opens.load(w, 0) > 0.0
+    for k in ti.static(range(2)):
+        c.forces.power_start.store(w, k, select(opens, c.forces.power.load(w, k), c.forces.power_start.load(w, k)))

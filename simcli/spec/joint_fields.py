@@ -1,0 +1,270 @@
+"""Which solver honours which field of which joint type, as data; the check that refuses the rest; and the page of it.
+
+A solver that learns something gets a type added to one of the sets below; nothing else changes. docs/joint_fields.md is
+made from them by `page`, and a test keeps the two equal.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from simcli.spec import dofs, structure
+from simcli.spec.checker import Checker
+from simcli.spec.schema_joint import JointSpec
+
+FIELDS = (
+    "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
+    "motion", "enabled",
+)  # fmt: skip
+NONE: frozenset[str] = frozenset()
+
+
+def _types(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
+ONE_TURN = _types("revolute prismatic screw cylindrical planar")  # of them, those whose axes stay where the parent has them
+MOVING = SCALAR | _types("ball free distance")
+ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
+
+
+@dataclass(frozen=True)
+class JointFields:
+    """What a solver honours of joints.
+
+    Attributes:
+        types: joint types.
+        tree: field to types, for joints of the tree.
+        loop: field to types, for joints outside it.
+    """
+
+    types: frozenset[str]
+    tree: dict[str, frozenset[str]]
+    loop: dict[str, frozenset[str]]
+
+
+JOINTS: dict[str, JointFields] = {
+    "generalized": JointFields(
+        types=MOVING | _types("fixed cable"),
+        tree={
+            "limit": SCALAR | _types("ball distance"),
+            "drive": SCALAR | _types("ball"),
+            "friction": SCALAR | _types("ball"),
+            "damping": MOVING,
+            "armature": MOVING,
+            "velocity_limit": SCALAR | _types("ball"),
+            "effort_limit": SCALAR,
+            "compliance": NONE,
+            "mimic": SCALAR,
+            "motion": _types("revolute prismatic screw"),
+            "enabled": NONE,
+        },
+        loop={
+            "limit": ONE_TURN | _types("distance"),
+            "drive": ONE_TURN,
+            "friction": ONE_TURN,
+            "damping": ONE_TURN,
+            "armature": NONE,
+            "velocity_limit": ONE_TURN,
+            "effort_limit": ONE_TURN,
+            "compliance": ROWS,
+            "mimic": NONE,
+            "motion": NONE,
+            "enabled": ROWS,
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A field that a solver honours, but not in this form.
+
+    Attributes:
+        solver: its name.
+        type: joint type.
+        applies: whether a joint has the form.
+        field: the field.
+        words: the form in words.
+        hint: what to do instead.
+    """
+
+    solver: str
+    type: str
+    applies: Callable[[JointSpec], bool]
+    field: str
+    words: str
+    hint: str
+
+
+def _soft(joint: JointSpec) -> bool:
+    return any(limit is not None and limit.stiffness > 0 for limit in joint.limit or ())
+
+
+def _uneven(joint: JointSpec) -> bool:
+    held = [drive is not None and drive.mode.startswith("position") and drive.stiffness for drive in joint.drive or ()]
+    return len({stiffness or 0.0 for stiffness in held}) > 1
+
+
+def _bounded_softly(joint: JointSpec) -> bool:
+    return joint.compliance > 0 and joint.limit is not None
+
+
+REFUSED_FORMS: tuple[Form, ...] = (
+    Form("generalized", "ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    Form("generalized", "distance", _soft, "limit", "a soft limit of a distance",
+               "leave the stiffness out, or use a spring"),
+    Form("generalized", "distance", _bounded_softly, "compliance", "compliance of a distance's bounds",
+         "write `length`, or use a spring"),
+)  # fmt: skip
+
+WORDS = {
+    "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
+    "velocity_limit": "a velocity limit", "effort_limit": "an effort limit", "compliance": "compliance",
+    "mimic": "a gear", "motion": "a prescribed motion", "enabled": "a switch",
+}  # fmt: skip
+
+
+def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
+    """Fields that a joint asks for."""
+    if joint.limit is not None:
+        yield "limit"
+    if joint.drive is not None:
+        yield "drive"
+        if any(drive is not None and drive.effort_limit is not None for drive in joint.drive):
+            yield "effort_limit"
+    yield from (key for key in ("friction", "damping", "armature") if any(getattr(joint, key)))
+    if joint.velocity_limit is not None:
+        yield "velocity_limit"
+    yield from (key for key in ("compliance", "mimic", "motion") if getattr(joint, key))
+    if name in switched:
+        yield "enabled"
+
+
+# Types on which a solver honours torsion springs, of joints of the tree.
+TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR}
+
+
+def check_torsion(check: Checker, tree: structure.Tree | None) -> None:
+    """Refuse torsion springs on joints where the chosen solver would ignore them."""
+    for name, force in check.spec.forces.items():
+        joint = check.spec.joints.get(force.joint) if force.type == "torsion" else None
+        if joint is None:
+            continue
+        outside = tree is not None and force.joint not in tree.tree_joints
+        if outside or joint.type not in TORSION[check.spec.solver.type]:
+            where = "outside the tree" if outside else f"of type `{joint.type}`"
+            hint = "a spring between two points acts on any bodies"
+            refuse(check, f"a torsion spring on a joint {where}", f"forces.{name}.joint", hint)
+
+
+def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
+    """The fault of what a solver does not honour."""
+    check.fault("SC501", f"the {check.spec.solver.type} solver does not honour {words}", path, hint, on_key)
+
+
+def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
+    """Refuse joint types and fields of joints that the chosen solver would ignore.
+
+    Args:
+        check: the scene.
+        tree: its structure; None if it is not known, then a field that is honoured somewhere passes.
+    """
+    honoured = JOINTS[check.spec.solver.type]
+    switched = structure.switched(check.spec)
+    for name, joint in check.spec.joints.items():
+        if joint.type not in honoured.types:
+            refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
+            continue
+        for field in _asked(joint, name, switched):
+            _check_field(check, tree, name, field)
+        for form in REFUSED_FORMS:
+            if (form.solver, form.type) == (check.spec.solver.type, joint.type) and form.applies(joint):
+                refuse(check, form.words, place(check, name, form.field), form.hint, True)
+
+
+def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str) -> None:
+    honoured, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
+    in_tree, outside = kind in honoured.tree[field], kind in honoured.loop[field]
+    if tree is None:
+        fits = in_tree or outside
+        where = ""
+    else:
+        fits = in_tree if name in tree.tree_joints else outside
+        where = " of the tree" if name in tree.tree_joints else " outside the tree"
+    if fits or _refused_before(kind, field, where):
+        return
+    hint = f"the page on joint fields says which {check.spec.solver.type} honours"
+    if outside:
+        hint = f"write `loop: true`, then the {field} is honoured"
+    elif in_tree:
+        hint = "give it to a joint of the tree"
+    refuse(check, f"{WORDS[field]} on a `{kind}` joint{where}", place(check, name, field), hint, True)
+
+
+def _refused_before(kind: str, field: str, where: str) -> bool:
+    """Whether the scene itself makes no sense, which has been said."""
+    no_gear = kind not in dofs.GEARED or where == " outside the tree"
+    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and no_gear)
+
+
+def place(check: Checker, name: str, field: str) -> tuple:
+    """Path of a field of a joint as written: values of single axes stand below `axes`, a switch in an event."""
+    key = "drive" if field == "effort_limit" else field
+    path = ("joints", name, key)
+    if check.has(f"joints.{name}.{key}"):
+        below = (*path, "effort_limit")
+        return below if field == "effort_limit" and check.has(f"joints.{name}.drive.effort_limit") else path
+    if field == "enabled":
+        for index, event in enumerate(check.spec.events):
+            if f"joints.{name}.enabled" in event.set:
+                return ("events", index, "set", f"joints.{name}.enabled")
+    return (*path[:2], "axes") if check.has(f"joints.{name}.axes") else path
+
+
+NOTES = """\
+- `limit`: hard, or soft where it has a stiffness; its damping is critical if left out. While a limit acts, the drive
+  rests. The limits of a ball bound the components of the rotation vector of its quaternion, in the parent anchor frame.
+  That of a distance joint is its shortest and longest distance.
+- `drive`: modes position, velocity, position_velocity and effort, implicit in the step. The target of a ball is a
+  rotation vector, in the parent anchor frame; its spring is geodesic.
+- `friction`: dry friction with exact stiction.
+- `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
+- `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
+- `mimic`: a gear between two joints of the tree, q = ratio * q_other + offset, dof by dof. A follower may lead.
+- `motion`: the coordinate follows exactly; the effort that it takes is reported.
+- `enabled`: a joint that is off, or that an event switches, is never a joint of the tree.
+"""
+
+
+HALF = 6  # fields side by side, as many as a terminal is wide
+
+
+def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
+    names = [name for name in dofs.TYPES if name in rows]
+    lines: list[str] = []
+    for fields in (FIELDS[:HALF], FIELDS[HALF:]):
+        lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
+        for name in names:
+            cells = ["yes" if honoured(name, field) else "refused" for field in fields]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def page(solver: str = "generalized") -> str:
+    """The reference page on joint types and fields, Markdown."""
+    fields = JOINTS[solver]
+    outside_only = ("compliance", "enabled")
+
+    def anywhere(name: str, field: str) -> bool:
+        return name in fields.tree[field] or (field in outside_only and name in fields.loop[field])
+
+    lines = [
+        f"# Fields of joints: the {solver} solver", "",
+        "What is not honoured is refused by name, with its place in the file. `compliance` and `enabled` are those of",
+        "joints outside the tree (`loop: true`, or a joint that can be switched off).",
+        *_table(fields.types, anywhere), "", "## Joints that close loops",
+        *_table(fields.types - {"cable"}, lambda name, field: name in fields.loop[field]), "", "## Notes", "",
+    ]  # fmt: skip
+    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS if form.solver == solver]
+    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + ("\n" if forms else "")

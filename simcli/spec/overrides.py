@@ -1,0 +1,176 @@
+"""Values from the command line, laid on the tree of a scene; their faults show the option and the text as typed."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.loader import parse_text
+from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, parse_path, replace
+from simcli.spec.scopes import place
+
+SET, VARY = "--set", "--vary"
+_VARIED = "batch.vary."
+_DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
+# Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
+NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
+
+
+class Override(NamedTuple):
+    """A value from the command line.
+
+    Attributes:
+        option: the option, `--dt`; stands for the file in the places of faults.
+        text: what was typed after it.
+        path: dotted path that the option stands for; "" where the text says it, as `joints.pin.q=0.5`.
+    """
+
+    option: str
+    text: str
+    path: str = ""
+
+
+class Laid(NamedTuple):
+    """An override that has been read: where to, what, and the place of its key."""
+
+    steps: tuple[Step, ...]
+    node: Node
+    key_mark: Mark
+
+
+def apply_sets(
+    root: Table, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults
+) -> tuple[Table, list[Laid]]:
+    """Lay overrides on the raw tree, in order.
+
+    Args:
+        root: the tree of the file.
+        sets: overrides; a text is one of `--set`.
+        keep: takes option and text, one line per use of the option, for the snippets of messages.
+        faults: collects.
+
+    Returns:
+        The tree with them, and those that must wait for the expansion.
+    """
+    lines: dict[str, list[str]] = {}
+    waiting: list[Laid] = []
+    varied: dict[str, Mark] = {}
+    for item in sets:
+        override = item if isinstance(item, Override) else Override(SET, item)
+        override = override._replace(text=override.text.replace("\n", " ").replace("\r", " "))
+        lines.setdefault(override.option, []).append(override.text)
+        laid = _read(override, len(lines[override.option]), faults)
+        if laid is None or (override.option == VARY and _varies_already(laid, varied, faults)):
+            continue
+        late = len(laid.steps) > 1 and "/" in str(laid.steps[1])
+        if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
+            waiting.append(laid)
+            continue
+        if not known(root, laid, faults):
+            continue
+        if unwritten_list(root, laid.steps) is not None:
+            waiting.append(laid)
+            continue
+        root = put(root, laid, faults) or root
+    for option, texts in lines.items():
+        keep(option, "\n".join(texts))
+    return root, waiting
+
+
+def _read(override: Override, number: int, faults: Faults) -> Laid | None:
+    """Path and value of an override, or None after a fault."""
+    option, text, path = override
+    column, value = 1, text
+    if not path:
+        key, equals, value = text.partition("=")
+        path, column = key.strip(), len(key) + 2
+        key_mark = Mark(option, number, 1, max(1, len(key)))
+        steps = ("batch", "vary", path) if option == VARY else override_path(path)
+        if not equals or not path or steps is None:
+            faults.add("SC113", f"`{text[:60]}` is not an override", place(key_mark), f"write {option} {_EXAMPLES[option]}")
+            return None
+    else:
+        key_mark = Mark(option, number, 1, max(1, len(text)))
+        steps = parse_path(path)
+    if steps[0] == "include":
+        faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
+        return None
+    node = (_spread if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
+    return Laid(steps, node, key_mark)
+
+
+def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool:
+    """Whether an earlier `--vary` took the same path; a fault if so."""
+    path = str(laid.steps[-1])
+    first = varied.setdefault(path, laid.key_mark)
+    if first is laid.key_mark:
+        return False
+    hint = f"{VARY} number {first.line} takes it too; keep one"
+    faults.add("SC102", f"`{path[:60]}` is varied twice", place(laid.key_mark), hint)
+    return True
+
+
+_EXAMPLES = {SET: "joints.pin.q=0.5", VARY: "joints.pin.q=0.1,0.2"}
+
+
+def override_path(text: str) -> tuple[Step, ...] | None:
+    """Steps of the left side of `--set`; the keys of `batch.vary` are dotted paths themselves."""
+    if text.startswith(_VARIED) and len(text) > len(_VARIED):
+        return "batch", "vary", text.removeprefix(_VARIED)
+    return parse_path(text)
+
+
+def _value(text: str, start: Mark, faults: Faults) -> Node:
+    node = parse_text(text, start.file, faults, at=(start.line, start.column))
+    return Scalar(None, start) if node is None else node
+
+
+def _spread(text: str, start: Mark, faults: Faults) -> Node:
+    """The values of `--vary`: `0.1,0.2` is a grid, `uniform(0, 1)` a draw; the marks are those of the text as typed."""
+    if text.lstrip().startswith("{"):
+        return _value(text, start, faults)
+    draw = _DRAW.match(text)
+    if draw:
+        before, kind, gap, numbers = draw.groups()
+        at = start._replace(column=start.column + len(before), length=len(kind))
+        open_at = at.column + len(kind) + len(gap)
+    else:
+        kind, numbers, at, open_at = "grid", text, start._replace(length=max(1, len(text))), start.column - 1
+    node = _value(f"[{numbers}]", start._replace(column=open_at), faults)
+    return Table({kind: node}, {kind: at}, at, block=False)
+
+
+def known(root: Table, laid: Laid, faults: Faults) -> bool:
+    """Whether the entry that a path leads into exists; a fault if not."""
+    steps = laid.steps
+    if len(steps) <= 2 or steps[0] not in NAMED:
+        return True
+    section = root.get(str(steps[0]))
+    names = section.items if isinstance(section, Table) else {}
+    if steps[1] in names:
+        return True
+    hint = did_you_mean(str(steps[1]), names, f"{steps[0]}")
+    faults.add("SC301", f"there is no `{steps[1]}` in `{steps[0]}`", place(laid.key_mark, format_path(steps)), hint)
+    return False
+
+
+def unwritten_list(root: Table, steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
+    """The path of the list that a path counts in, if the file leaves it at its default."""
+    first = next((k for k, step in enumerate(steps) if isinstance(step, int)), None)
+    if not first:
+        return None
+    node: Node | None = root
+    for step in steps[:first]:
+        if isinstance(node, Listing) or (isinstance(node, Scalar) and node.value is not None):
+            return None
+        node = child(node, step)
+    return steps[:first] if node is None or (isinstance(node, Scalar) and node.value is None) else None
+
+
+def put(root: Table, laid: Laid, faults: Faults) -> Table | None:
+    """The tree with one override, or None after a fault."""
+    changed = replace(root, laid.steps, laid.node, laid.key_mark)
+    if changed is None:
+        message = f"`{format_path(laid.steps)}` leads through something that is no mapping, or past the end of a list"
+        faults.add("SC113", message, place(laid.key_mark, format_path(laid.steps)), "set the whole value")
+    return changed

@@ -1,0 +1,325 @@
+"""Laws of cables: force is minus the gradient of the energy, action equals reaction, statics of a hanging and of a
+clamped cable, and the energy ledger."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.forward import Runner
+from support.scenes import scene
+
+from simcli.errors import SceneError
+from simcli.model import build_worlds
+from simcli.model import rotations as rot
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
+
+pytestmark = pytest.mark.usefixtures("all_honoured")
+CHANNELS = frozenset(("state", "energy", "reactions"))
+STEP = 1e-5  # [m, rad] of central differences: the error of the slope is (1e-5)^2 of the third derivative, and rounding
+SLOPE = 2e-7  # relative to the largest component
+EXACT = 1e-12
+
+PAIR = """
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  a: {{mass: 1.5, com: [0.1, 0.05, -0.02], inertia: {{diag: [0.2, 0.3, 0.4]}}, pose: {{rpy: [0.3, 0.1, -0.4]}}{first}}}
+  b: {{mass: 0.7, com: [-0.1, 0.02, 0.1], inertia: {{diag: [0.1, 0.15, 0.12]}}, pose: {{xyz: [0.6, 0.1, 0.2], rpy: [1, 0, 0.2]}}{second}}}
+joints:
+  wire: {{type: cable, parent: {parent}, child: b, parent_frame: {{xyz: [0.3, 0, 0.1], rpy: [0.2, 0.5, 0]}},
+         child_frame: {{xyz: [-0.25, 0.1, 0], rpy: [0, 0.3, 0.1]}}, axis: [1, 2, 0.5], {law}}}
+batch: {{worlds: {worlds}}}
+"""  # noqa: E501
+STIFF = "stretch: 80, bend: 3, twist: 7"
+DAMPED = STIFF + ", stretch_damping: 2, bend_damping: 0.3, twist_damping: 0.2"
+
+
+def pair(law=STIFF, parent="a", worlds=1, first="", second=""):
+    return PAIR.format(law=law, parent=parent, worlds=worlds, first=first, second=second)
+
+
+def model_of(text):
+    document = scene(text)
+    spec = resolve(document)
+    return build_worlds(document, spec), spec.solver
+
+
+def start(model, options, device):
+    """Columns of frame 0."""
+    return SOLVERS["generalized"](model, options, RunPlan(1e-3, 1, 1, CHANNELS), device).initial().columns
+
+
+DIRECTIONS = [(b, s * k) for b in range(2) for k in range(1, 7) for s in (1, -1)]
+COM = np.array([[0.1, 0.05, -0.02], [-0.1, 0.02, 0.1]])  # of PAIR
+
+
+def moved(q, body, direction):
+    """joint_q (14,) of two free bodies with one body moved by STEP along one of six directions of its centre of mass."""
+    q = q.copy()
+    pose = q[7 * body : 7 * body + 7]
+    if abs(direction) <= 3:
+        pose[abs(direction) - 1] += np.sign(direction) * STEP
+    else:
+        turn = rot.quat_from_axis_angle(np.eye(3)[abs(direction) - 4], np.array(np.sign(direction) * STEP))
+        com = COM[body]
+        before = pose[:3] + rot.quat_rotate(pose[3:], com)
+        pose[3:] = rot.quat_multiply(turn, pose[3:])
+        pose[:3] = before - rot.quat_rotate(pose[3:], com)
+    return q
+
+
+def generalized_forces(model, q, qdd):
+    """Force and torque about the centre of mass on each free body at rest, (2, 6), from its acceleration."""
+    found = np.zeros((2, 6))
+    for b in range(2):
+        R = rot.quat_to_matrix(q[7 * b + 3 : 7 * b + 7])
+        found[b, :3] = model.bodies.mass[0, b] * qdd[6 * b : 6 * b + 3]
+        found[b, 3:] = R @ model.bodies.inertia[0, b] @ R.T @ qdd[6 * b + 3 : 6 * b + 6]
+    return found
+
+
+def states_about(rng, q, reach):
+    """A state of two free bodies some way from q, and that state moved along every direction to both sides."""
+    q = q.copy()
+    for b in range(2):
+        q[7 * b : 7 * b + 3] += 0.1 * reach * rng.normal(size=3)
+        turn = rot.quat_from_axis_angle(rot.unit(rng.normal(size=3)), np.array(0.5 * reach))
+        q[7 * b + 3 : 7 * b + 7] = rot.quat_multiply(turn, q[7 * b + 3 : 7 * b + 7])
+    return [q, *(moved(q, b, d) for b, d in DIRECTIONS)]
+
+
+def test_the_force_is_minus_the_gradient_of_the_energy(device):
+    """Near the rest of the rotations and at large ones; the slots of the cable stand before the two free joints."""
+    rng = np.random.default_rng(0)
+    reaches = (0.01, 0.4, 2.0)
+    n = 1 + len(DIRECTIONS)
+    model, options = model_of(pair(worlds=n * len(reaches)))
+    assert np.isnan(model.joint_q[0, :2]).all()
+    states = np.array([q for reach in reaches for q in states_about(rng, model.joint_q[0, 2:], reach)])
+    start_q = np.concatenate((np.full((len(states), 2), np.nan), states), axis=1)
+    columns = start(replace(model, joint_q=start_q), options, device)
+    for k in range(len(reaches)):
+        energy = columns["energy/elastic"][0, n * k : n * (k + 1)]
+        slope = -(energy[1::2] - energy[2::2]).reshape(2, 6) / (2 * STEP)
+        force = generalized_forces(model, states[n * k], columns["frames/joint_qdd"][0, n * k, 2:])
+        scale = np.abs(force).max()
+        assert scale > 1.0
+        assert np.abs(force - slope).max() < SLOPE * scale
+        assert (np.abs(force) > 1e-4 * scale).all()
+
+
+def turned_from_rest(model, axis, angle):
+    """joint_q of the child when its anchor is turned from its rest, the anchors together; and the parent's anchor."""
+    X_p, X_c, rest = model.joints.X_p[0, 0], model.joints.X_c[0, 0], model.cables.rest[0, 0]
+    turn = rot.quat_from_axis_angle(axis, np.array(angle))
+    anchor = rot.pose_compose(X_p, rot.make_pose(np.zeros(3), rot.quat_multiply(turn, rest[3:])))
+    return np.concatenate(([np.nan] * 2, [0, 0, 0, 0, 0, 0, 1], rot.pose_compose(anchor, rot.pose_inverse(X_c))))
+
+
+def test_twist_is_about_the_written_axis_and_bend_across_it(device):
+    """A turn by 0.8 rad about an axis in the parent anchor gives the torque k 0.8 about it, on the child."""
+    axes = rot.unit(np.array([[1.0, 2.0, 0.5], [2.0, -1.0, 0.0], [0.0, -0.5, 2.0]]))
+    stiffness = np.array([7.0, 4.0, 5.0])  # of the world that turns about each axis
+    vary = "worlds: 3, vary: {joints.wire.bend: {list: [3, 4, 5]}}"
+    model, options = model_of(pair(parent="world", worlds=3).replace("worlds: 3", vary))
+    q = np.array([turned_from_rest(model, axis, 0.8) for axis in axes])
+    columns = start(replace(model, joint_q=q), options, device)
+    wrench = columns["frames/joint_wrench"][0, :, 0]
+    expected = -0.8 * stiffness[:, None] * rot.quat_rotate(model.joints.X_p[0, 0, 3:], axes)
+    assert np.abs(wrench[:, :3]).max() < 80 * EXACT
+    assert np.abs(wrench[:, 3:] - expected).max() < 10 * EXACT
+    assert columns["energy/elastic"][0] == pytest.approx(0.5 * stiffness * 0.8**2, rel=EXACT)
+
+
+def test_a_rotation_of_both_bodies_together_is_not_damped(device):
+    """Dampers see no relative motion in a rigid rotation, however far apart the anchors are; in any other they do."""
+    law = "stretch: 0, bend: 0, stretch_damping: 5, bend_damping: 3, twist_damping: 2"
+    spin, shift = np.array([0.5, -1.0, 2.0]), np.array([0.3, 0.2, 0.1])
+    model, options = model_of(pair(law, worlds=2))
+    qd = np.tile(model.joint_qd, (2, 1))
+    pose = model.joint_q[0, 2:].reshape(2, 7)
+    for b in range(2):
+        com = pose[b, :3] + rot.quat_rotate(pose[b, 3:], model.bodies.com[0, b])
+        qd[:, 2 + 6 * b : 8 + 6 * b] = np.concatenate((shift + np.cross(spin, com), spin))
+    qd[1, 2:8] = 0.0
+    wrench = start(replace(model, joint_qd=qd), options, device)["frames/joint_wrench"][0, :, 0]
+    assert np.abs(wrench[0]).max() < 10 * EXACT
+    assert np.abs(wrench[1]).min() > 0.1
+
+
+MOVING = (", velocity: {linear: [0.2, -0.3, 0.1], angular: [1, 0.5, -2]}",
+          ", velocity: {linear: [-0.5, 0.4, 0.8], angular: [-2, 1, 3]}")  # fmt: skip
+LEDGER = 1e-8  # [J] after 1 s of rk4 at 1 ms: (10/s * 1 ms)^4
+
+
+def momenta(model, columns):
+    """Linear and angular momentum about the origin, (F, 2, 3)."""
+    pose, twist = columns["frames/body_q"][:, 0], columns["frames/body_qd"][:, 0]
+    total = np.zeros((len(pose), 2, 3))
+    for b in range(model.n_bodies):
+        R = rot.quat_to_matrix(pose[:, b, 3:])
+        com = pose[:, b, :3] + rot.turn(R, model.bodies.com[:, b])
+        spin = rot.turn(R @ model.bodies.inertia[0, b] @ rot.transpose(R), twist[:, b, 3:])
+        linear = model.bodies.mass[0, b] * twist[:, b, :3]
+        total += np.stack((linear, np.cross(com, linear) + spin), axis=1)
+    return total
+
+
+def test_two_free_bodies_keep_their_momenta_and_the_ledger_closes(device):
+    runner = Runner(pair(DAMPED, first=MOVING[0], second=MOVING[1]), "rk4", device)
+    columns = runner(1e-3, 100, 10)
+    total = momenta(runner.model, columns)
+    assert np.abs(total[0]).min() > 0.01
+    assert np.abs(total - total[0]).max() < LEDGER
+    assert np.abs(columns["energy/drift"]).max() < LEDGER
+    assert columns["energy/dissipated"][-1, 0] > 0.1
+    assert columns["energy/elastic"].max() > 0.1
+    assert np.isnan(columns["frames/joint_q"][..., :2]).all()
+    assert np.isfinite(columns["frames/joint_q"][..., 2:]).all()
+    for name in ("joint_qd", "joint_qdd", "joint_effort"):
+        assert np.isnan(columns[f"frames/{name}"][..., :2]).all()
+
+
+def test_the_ledger_of_the_first_order_integrator_closes_with_the_step(device):
+    runner = Runner(pair(DAMPED, first=MOVING[0], second=MOVING[1]), "semi_implicit", device)
+    drifts = [np.abs(runner(h, round(0.1 / h), 5)["energy/drift"]).max() for h in (1e-3, 5e-4)]
+    assert drifts[0] < 0.05
+    assert drifts[1] < 0.6 * drifts[0]
+
+
+def test_a_hanging_cable_stretches_by_weight_over_stiffness(device):
+    """Two weights in series: the upper cable carries both. Reactions are the loads."""
+    text = """
+bodies:
+  upper: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 0, -1]}}
+  lower: {mass: 3, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 0, -2]}}
+joints:
+  top: {type: cable, parent: world, child: upper, stretch: 500, stretch_damping: 40, child_frame: {xyz: [0, 0, 1]}}
+  low: {type: cable, parent: upper, child: lower, stretch: 800, stretch_damping: 40, child_frame: {xyz: [0, 0, 1]}}
+"""
+    model, options = model_of(text)
+    solver = SOLVERS["generalized"](model, options, RunPlan(1e-3, 8000, 1, CHANNELS), device)
+    solver.initial()
+    columns = solver.advance(1).columns
+    load = 9.81 * np.array([5.0, 3.0])
+    z = columns["frames/body_q"][0, 0, :, 2]
+    sag = np.cumsum(load / [500, 800])
+    assert np.abs(z - ([-1, -2] - sag)).max() < 1e-9
+    wrench = columns["frames/joint_wrench"][0, 0, :2]
+    assert np.abs(wrench[:, 2] - load).max() < 1e-6
+    assert np.abs(wrench[:, [0, 1, 3, 4, 5]]).max() < 1e-12
+
+
+N_PIECES, PIECE = 8, 0.1  # pieces of the cantilever, their length [m]
+YOUNGS, RADIUS, LOAD = 1e6, 0.01, 2e-4  # [Pa], [m], [N]: deflects 0.5 % of the length
+
+
+def cantilever():
+    """A beam along x clamped at the origin: pieces whose centres are the middles, cables at their ends; the clamp bends over
+    half a piece only."""
+    bodies, joints = [], []
+    material = f"youngs: {YOUNGS}, poisson: 0.3, radius: {RADIUS}, axis: [1, 0, 0]"
+    for k in range(N_PIECES):
+        bodies.append(f"  p{k}: {{mass: 0.05, com: [{PIECE / 2}, 0, 0], inertia: {{diag: [1e-5, 5e-5, 5e-5]}}, "
+                      f"pose: {{xyz: [{k * PIECE}, 0, 0]}}}}")  # fmt: skip
+        parent, at = ("world", 0.0) if k == 0 else (f"p{k - 1}", PIECE)
+        length = PIECE / 2 if k == 0 else PIECE
+        joints.append(f"  c{k}: {{type: cable, parent: {parent}, child: p{k}, length: {length}, {material}, "
+                      f"parent_frame: {{xyz: [{at}, 0, 0]}}}}")  # fmt: skip
+    push = f"forces: {{f: {{type: wrench, body: p{N_PIECES - 1}, force: [0, 0, {LOAD}], at: [{PIECE}, 0, 0]}}}}"
+    parts = ["world: {gravity: [0, 0, 0]}", "bodies:", *bodies, "joints:", *joints, push, "batch: {worlds: 2}"]
+    return "\n".join(parts)
+
+
+def test_a_cantilever_rests_in_the_shape_of_the_theory(device):
+    """Placed in the deflection curve w(x) = F x^2 (3 L - x) / (6 E I), it stays there for half of its slowest period, in
+    which a straight one moves by twice the deflection.
+
+    The tip of the pieces rests at F (sum of the squared arms, half a piece at the clamp) / EI, which is 1 / (2 n^2) further
+    than the theory; it swings about that by as much again, and the other modes take part.
+    """
+    model, options = model_of(cantilever())
+    EI, L = YOUNGS * np.pi * RADIUS**4 / 4, N_PIECES * PIECE
+    x = PIECE * np.arange(N_PIECES + 1)
+    w = LOAD * x**2 * (3 * L - x) / (6 * EI)
+    tip = LOAD * L**3 / (3 * EI)
+    assert w[-1] == pytest.approx(tip)
+    rho = 0.05 / PIECE
+    period = 2 * np.pi / (3.516 * np.sqrt(EI / (rho * L**4)))  # first mode of a clamped beam
+    q = model.joint_q.copy()
+    slots = 2 * N_PIECES
+    for k in range(N_PIECES):
+        pitch = -(w[k + 1] - w[k]) / PIECE
+        pose = rot.make_pose(np.array([x[k], 0, w[k]]), rot.quat_from_axis_angle(np.array([0.0, 1, 0]), np.array(pitch)))
+        q[0, slots + 7 * k : slots + 7 * k + 7] = pose
+    steps = round(0.5 * period / 1e-3)
+    starts = np.concatenate((q, model.joint_q))
+    plan = RunPlan(1e-3, steps // 20, 20, CHANNELS)
+    solver = SOLVERS["generalized"](replace(model, joint_q=starts), options, plan, device)
+    solver.initial()
+    pose = solver.advance(20).columns["frames/body_q"][:, :, -1]
+    tips = (pose[..., 2] + rot.quat_rotate(pose[..., 3:], np.array([PIECE, 0, 0]))[..., 2]).T
+    assert np.abs(tips[0] - tip).max() < 2 * tip / N_PIECES**2
+    assert tips[1][-1] == pytest.approx(2 * tip, rel=0.1)  # a sudden load swings to twice its deflection
+
+
+def test_stiffness_of_a_material():
+    """EA / L, EI / L, GJ / L of a circular section; damping of twist is that of bend unless it is written."""
+    model, _ = model_of(pair("youngs: 2e9, poisson: 0.25, radius: 2 mm, length: 0.5, bend_damping: 0.1"))
+    r, E, L = 2e-3, 2e9, 0.5
+    G = E / 2.5
+    assert model.cables.stretch[0, 0] == pytest.approx(E * np.pi * r**2 / L, rel=EXACT)
+    assert model.cables.bend[0, 0] == pytest.approx(E * np.pi * r**4 / 4 / L, rel=EXACT)
+    assert model.cables.twist[0, 0] == pytest.approx(G * np.pi * r**4 / 2 / L, rel=EXACT)
+    assert model.cables.twist_damping[0, 0] == model.cables.bend_damping[0, 0] == 0.1
+
+
+def test_what_is_left_out_of_a_cable():
+    model, _ = model_of(pair("bend: 2").replace("axis: [1, 2, 0.5], ", ""))
+    assert [model.cables.stretch[0, 0], model.cables.bend[0, 0], model.cables.twist[0, 0]] == [1e5, 2, 2]
+    assert model.cables.tangent[0, 0].tolist() == [0, 0, 1]
+    assert model.cables.stretch_damping[0, 0] == 0
+    assert model.joints.name == ("wire", "a_free", "b_free")
+    assert not model.joints.is_tree[0]
+
+
+@pytest.mark.parametrize(("law", "code"), [
+    ("stretch: 10, length: 0.3", "SC416"), ("youngs: 1e9, radius: 0.1", "SC416"), ("length: 1", "SC416"),
+    ("stretch: 10, youngs: 1e9", "SC416"), ("stretch: -1", "SC231"), ("stretch: 1, init_angle: 1", "SC462"),
+    ("stretch: 1, limit: [0, 1]", "SC409"), ("stretch: 1, q: [1, 2]", "SC466"),
+])  # fmt: skip
+def test_faults_of_cables(law, code):
+    with pytest.raises(SceneError) as caught:
+        model_of(pair(law))
+    assert {fault.code for fault in caught.value.faults} == {code}
+
+
+def test_a_cable_beside_a_row_closes_the_ledger_and_carries_its_load(device):
+    """Two hinged rods, their ends on a cable, and a row that says nothing new: the solver with rows sees cables too."""
+    text = """
+bodies:
+  a: {mass: 1, com: [0.25, 0, 0], inertia: {diag: [0.01, 0.03, 0.03]}}
+  b: {mass: 2, com: [-0.2, 0, 0], inertia: {diag: [0.01, 0.03, 0.03]}, pose: {xyz: [1, 0, 0]}}
+joints:
+  left: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 1, 0], qd: 1}
+  right: {type: revolute, parent: world, child: b, at: [1, 0, 0], axis: [0, 1, 0], limit: [-50, 50]}
+  end: {type: distance, parent: world, child: a, length: 0.5, parent_frame: {xyz: [0, 0.3, 0]},
+        child_frame: {xyz: [0, 0.3, 0.5]}}
+  wire: {type: cable, parent: a, child: b, stretch: 300, bend: 2, stretch_damping: 3, bend_damping: 0.1,
+         parent_frame: {xyz: [0.5, 0, 0]}, child_frame: {xyz: [-0.5, 0, 0]}}
+"""
+    model, options = model_of(text)
+    options = options.model_copy(update={"integrator": "rk4"})
+    solver = SOLVERS["generalized"](model, options, RunPlan(5e-4, 100, 10, CHANNELS), device)
+    solver.initial()
+    columns = solver.advance(10).columns
+    assert np.abs(columns["energy/drift"]).max() < LEDGER
+    assert columns["energy/elastic"].max() > 0.1
+    assert columns["energy/dissipated"].max() > 0.01
+    wire = model.joints.name.index("wire")
+    wrench = columns["frames/joint_wrench"][-1, 0, wire]
+    pose = columns["frames/body_q"][-1, 0]
+    ends = [pose[b, :3] + rot.quat_rotate(pose[b, 3:], np.array(at)) for b, at in enumerate(([0.5, 0, 0], [-0.5, 0, 0]))]
+    pull = 300 * (ends[0] - ends[1])
+    assert np.abs(pull).max() > 1.0
+    assert np.abs(wrench[:3] - pull).max() < 0.2 * np.abs(pull).max()  # but for the damper

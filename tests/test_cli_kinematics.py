@@ -1,0 +1,494 @@
+"""`simcli fk|ik|id|mass-matrix|jacobian`: against pinocchio, against runs, through every kind of file, and on bad input."""
+
+import json
+import re
+import shlex
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+from support.runs import MIXED, SWING
+from support.trials import coordinate_errors
+from support.zoo import JOINTS, forces_of, random_states, write_states, zoo
+
+import simcli as package
+from simcli.cli import doorman
+from simcli.errors import Exit
+from simcli.model.joints import CATALOGUE
+from simcli.pipeline import build_model, read_scene
+from simcli.records.results import FIELDS
+
+pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
+
+EFFORTS = 1e-10  # relative, what issue 3 asks of `id` with external forces and a floating base
+RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run
+KINEMATICS = 1e-12  # relative to the oracle: roundings of a tree of some metres
+PROJECTION = 1e-12  # [m, rad], likewise
+N_STATES = 9  # two full packs of lanes and a rest
+CPU = ("--device", "cpu", "--threads", "1")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def command(capfd):
+    """Run a command in this process; same door, same streams."""
+
+    def run(*words):
+        words = [str(word) for word in words]
+        code = doorman.run_command(words, debug=False, as_json="--json" in words)
+        said = capfd.readouterr()
+        assert "Traceback" not in said.err
+        return SimpleNamespace(returncode=code, stdout=said.out, stderr=said.err)
+
+    return run
+
+
+def run_quietly(*words):
+    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+
+
+@pytest.fixture(scope="module")
+def zoo_results(tmp_path_factory):
+    """Results of all commands for random states of the zoo, with its model and its trees in pinocchio."""
+    folder = tmp_path_factory.mktemp("zoo")
+    scene = folder / "zoo.yaml"
+    scene.write_text(zoo())
+    model = build_model(*read_scene(scene))
+    q, qd, qdd = random_states(model, N_STATES, np.random.default_rng(5))
+    write_states(folder / "states.csv", model, {"joint_qdd": qdd, "joint_q": q, "joint_qd": qd})
+    found = {}
+    for kind in ("fk", "id", "mass-matrix", "jacobian"):
+        run_quietly(kind, scene, "--states", folder / "states.csv", "-o", folder / f"{kind}.h5", *CPU)
+        with package.open(folder / f"{kind}.h5") as result:
+            found |= {name: result[name] for name in result.fields}
+    run_quietly("mass-matrix", scene, "--states", folder / "states.csv", "--no-armature", "-o", folder / "bare.h5", *CPU)
+    with package.open(folder / "bare.h5") as result:
+        found["bare_matrix"] = result["mass_matrix"]
+    return SimpleNamespace(model=model, q=q, qd=qd, qdd=qdd, folder=folder, scene=scene,
+                           trees=pinocchio_model.pinocchio_trees(model, 0), **found)  # fmt: skip
+
+
+def off(found, wanted):
+    """Norm of the difference relative to the norm of what is wanted; infinite if anything is NaN."""
+    error = np.linalg.norm(np.ravel(found) - np.ravel(wanted)) / np.linalg.norm(wanted)
+    return error if np.isfinite(error) else np.inf
+
+
+def test_the_zoo_holds_every_tree_joint_that_pinocchio_has():
+    assert {kind for _, kind, *_ in JOINTS} == set(CATALOGUE) - {"distance", "cable"}
+
+
+def test_poses_and_twists_are_pinocchios(zoo_results):
+    z = zoo_results
+    assert np.array_equal(z.joint_q, z.q)  # the numbers of the table, bit by bit
+    for k in range(N_STATES):
+        for tree in z.trees:
+            pose, twist = tree.poses_and_twists(z.q[k], z.qd[k])
+            signs = np.sign((z.body_q[k, tree.bodies, 3:] * pose[:, 3:]).sum(axis=1, keepdims=True))
+            assert off(z.body_q[k, tree.bodies, :3], pose[:, :3]) < KINEMATICS
+            assert off(z.body_q[k, tree.bodies, 3:], signs * pose[:, 3:]) < KINEMATICS
+            assert off(z.body_qd[k, tree.bodies], twist) < KINEMATICS
+
+
+def test_points_are_those_of_their_bodies(zoo_results):
+    z = zoo_results
+    for k in range(N_STATES):
+        for n, body in enumerate(z.model.points.body):
+            R = pinocchio_model.placement(z.body_q[k, body]).rotation
+            r, c = z.model.points.position[0, n], z.model.bodies.com[0, body]
+            assert off(z.point_position[k, n], z.body_q[k, body, :3] + R @ r) < KINEMATICS
+            wanted = z.body_qd[k, body, :3] + np.cross(z.body_qd[k, body, 3:], R @ (r - c))
+            assert off(z.point_velocity[k, n], wanted) < KINEMATICS
+
+
+def test_efforts_with_springs_wrenches_and_a_floating_base_are_pinocchios(zoo_results):
+    z = zoo_results
+    for k in range(N_STATES):
+        force = forces_of(z.model, z.body_q[k], z.body_qd[k])
+        assert np.linalg.norm(force) > 10.0
+        for tree in z.trees:
+            wanted = tree.inverse_dynamics(z.q[k], z.qd[k], z.qdd[k], force)
+            assert off(z.joint_effort[k, tree.dofs], wanted) < EFFORTS
+
+
+def test_mass_matrices_are_pinocchios(zoo_results):
+    z = zoo_results
+    for k in range(N_STATES):
+        for tree in z.trees:
+            block = np.ix_(tree.dofs, tree.dofs)
+            assert off(z.mass_matrix[k][block], tree.mass_matrix(z.q[k])) < KINEMATICS
+            assert off(z.bare_matrix[k][block], tree.mass_matrix(z.q[k]) - np.diag(tree.armature)) < KINEMATICS
+
+
+def test_jacobians_are_pinocchios_and_give_the_twists(zoo_results):
+    z = zoo_results
+    for k in range(N_STATES):
+        for tree in z.trees:
+            assert off(z.jacobian[k, tree.bodies][:, :, tree.dofs], tree.jacobian(z.q[k])) < KINEMATICS
+    assert off(z.jacobian @ z.qd[:, None, :, None], z.body_qd[..., None]) < KINEMATICS
+
+
+@pytest.mark.parametrize("suffix", ["h5", "csv"])
+def test_ik_inverts_fk(zoo_results, here, command, suffix):
+    z = zoo_results
+    command("fk", z.scene, "--states", z.folder / "states.csv", "-o", f"poses.{suffix}", *CPU)
+    done = command("ik", z.scene, "--states", f"poses.{suffix}", "-o", "back.h5", "--json", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    with package.open("back.h5") as result:
+        errors = coordinate_errors(z.model, result["joint_q"], z.q)
+        assert max(errors.values()) < PROJECTION, errors
+        assert np.abs(result["joint_qd"] - z.qd).max() < 100 * PROJECTION  # the d6 joint's angles amplify
+    facts = json.loads(done.stdout)
+    assert 0.0 < facts["residual_position"] < PROJECTION
+    assert 0.0 < facts["residual_angle"] < PROJECTION
+
+
+def test_ik_does_not_accept_poses_that_the_joints_do_not_allow(zoo_results, here, command):
+    z = zoo_results
+    command("fk", z.scene, "--states", z.folder / "states.csv", "-o", "poses.h5", *CPU)
+    moved = z.model.bodies.name.index("b")
+    with h5py.File("poses.h5", "r+") as file:
+        file["states/body_q"][4, moved, 2] += 0.25  # body b slides on a: a step aside is no slide
+    done = command("ik", z.scene, "--states", "poses.h5", "-o", "back.h5", "--json", *CPU)
+    assert done.returncode == Exit.NEGATIVE
+    assert "frame 4" in done.stderr
+    with package.open("back.h5") as result:
+        residual = result["residual_position"]
+    assert np.flatnonzero(residual > 1e-6).tolist() == [4]
+    assert json.loads(done.stdout)["residual_position"] == residual.max()
+    assert command("ik", z.scene, "--states", "poses.h5", "--tolerance", "1", *CPU).returncode == Exit.OK
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs of a mechanism with drives, damping, armature, springs and wrenches, by integrator and steps per frame."""
+    folder = tmp_path_factory.mktemp("runs")
+    scene = folder / "mixed.yaml"
+    scene.write_text(MIXED.replace("channels: [state, energy, reactions]", "channels: [state, energy]"))
+    names = {}
+    for integrator, every in (("rk4", 0.01), ("implicit", 0.01), ("semi_implicit", 0.001), ("semi_implicit", 0.01)):
+        path = folder / f"{integrator}{every}.h5"
+        run_quietly("run", scene, "-o", path, "-q", "--set", f"solver.integrator={integrator}", "--device", "cpu",
+                    "--set", f"output.every={every}")  # fmt: skip
+        names[integrator, every] = path
+    return SimpleNamespace(folder=folder, scene=scene, of=names)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "every"), [("rk4", 0.01), ("implicit", 0.01), ("semi_implicit", 0.001), ("semi_implicit", 0.01)]
+)
+def test_id_of_a_run_is_its_efforts(runs, here, command, integrator, every):
+    path = runs.of[integrator, every]
+    done = command("id", path, "--compare", "-o", "efforts.h5", "--json", *CPU)
+    assert done.returncode == Exit.OK, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["largest_difference"] < RUN_EFFORTS
+    assert facts["largest_effort"] > 1.0
+    with package.open(path) as run, package.open("efforts.h5") as result:
+        recorded = run.column("frames/joint_effort")[:, 0]
+        assert np.array_equal(result["recorded_effort"], recorded)
+        assert np.abs(result["joint_effort"] - recorded).max() == facts["largest_difference"]
+        assert np.array_equal(result["time"], run.time)
+        assert result["frame"].tolist() == list(range(run.n_frames))
+
+
+def test_id_reads_the_state_at_the_start_of_a_first_order_step(runs, here, command):
+    """Taken as they stand, the frames of a first-order run do not belong to their accelerations: they are O(h) off."""
+    path = runs.of["semi_implicit", 0.01]
+    command("export", path, "-c", "joint.*.q,joint.*.qd,joint.*.qdd,joint.*.effort", "-o", "frames.csv")
+    done = command("id", runs.scene, "--states", "frames.csv", "--compare", "-o", "x.csv", "--json", *CPU)
+    assert 1e-4 < json.loads(done.stdout)["largest_difference"] < 1.0
+    assert "start of their step" in done.stderr
+
+
+def test_external_forces_can_be_left_out(runs, here, command):
+    path = runs.of["rk4", 0.01]
+    command("id", path, "--no-external", "-o", "without.h5", *CPU)
+    command("id", path, "-o", "with.h5", *CPU)
+    command("fk", path, "-o", "poses.h5", *CPU)
+    command("jacobian", path, "-o", "jacobian.h5", *CPU)
+    model = build_model(*read_scene(runs.scene))
+    with package.open("without.h5") as a, package.open("with.h5") as b, package.open("jacobian.h5") as j:
+        gap, J = a["joint_effort"] - b["joint_effort"], j["jacobian"]
+    with package.open("poses.h5") as poses:
+        states = zip(J, poses["body_q"], poses["body_qd"], strict=True)
+        wanted = np.array([np.einsum("bkd,bk->d", J_k, forces_of(model, *state)) for J_k, *state in states])
+    assert off(gap, wanted) < EFFORTS
+
+
+DRIVEN = """
+simcli: 1
+signals:
+  sweep: {sine: {amplitude: 3, frequency: 2}}
+  kick: {step: {after: 200, time: 0.03}}
+bodies:
+  rod: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0, com: [0.1, 0, 0], inertia: {diag: [0.1, 0.1, 0.01]}}
+joints:
+  pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3, damping: 2}
+forces:
+  push: {type: wrench, body: rod, force: [$sweep, 0, $kick], torque: [0, 0.1, 0], at: [0.3, 0, 0.2], frame: body}
+solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
+run: {duration: 0.06}
+output: {every: 0.01}
+"""
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit"])
+def test_forces_that_follow_signals_are_those_of_the_time_of_the_state(here, command, integrator):
+    """A jump at the time of a frame belongs to the step after it."""
+    (here / "driven.yaml").write_text(DRIVEN)
+    command("run", "driven.yaml", "-o", "driven.h5", "-q", "--set", f"solver.integrator={integrator}", "--device", "cpu")
+    done = command("id", "driven.h5", "--compare", "-o", "efforts.h5", "--json", *CPU)
+    facts = json.loads(done.stdout)
+    assert facts["largest_difference"] < RUN_EFFORTS
+    assert facts["largest_effort"] > 1.0
+    command("export", "driven.h5", "-c", "joint.pin.q,joint.pin.qd", "-o", "timed.csv")
+    command("id", "driven.yaml", "--states", "timed.csv", "-o", "timed.h5", *CPU)
+    with package.open("timed.h5") as result:
+        jump = np.diff(result["joint_effort"][:, 0])
+    assert np.abs(jump[2]) > 10 * np.abs(np.delete(jump, 2)).max()  # from 0.02 s to 0.03 s
+    (here / "bare.csv").write_text("pin\n0.1\n")
+    refused = command("id", "driven.yaml", "--states", "bare.csv", *CPU)
+    assert refused.returncode == Exit.USAGE
+    assert "a column `time`" in refused.stderr
+
+
+FOURBAR = """
+simcli: 1
+world: {gravity: [0.2, 0.1, -9.81]}
+bodies:
+  crank: {pose: {xyz: [0, 0, 0.5]}, mass: 1.0, com: [0, 0.01, 0.1], inertia: {diag: [0.1, 0.1, 0.01]}}
+  coupler: {pose: {xyz: [1, 0, 1]}, mass: 2.0, inertia: {diag: [0.02, 0.3, 0.3]}, points: {p: [0.1, 0, 0.2]}}
+  rocker: {pose: {xyz: [2, 0, 0.5]}, mass: 1.5, inertia: {diag: [0.1, 0.1, 0.01]}}
+joints:
+  a: {type: revolute, parent: world, child: crank, at: [0, 0, 0], axis: [0, 1, 0], qd: 1.0, damping: 0.2,
+      drive: {mode: position, target: 0.4, stiffness: 30, damping: 2}}
+  b: {type: revolute, parent: crank, child: coupler, at: [0, 0, 1], axis: [0, 1, 0], friction: 0.3}
+  c: {type: revolute, parent: coupler, child: rocker, at: [2, 0, 1], axis: [0, 1, 0], armature: 0.1}
+  d: {type: revolute, parent: world, child: rocker, at: [2, 0, 0], axis: [0, 1, 0], loop: true, damping: 0.1}
+forces:
+  s: {type: spring, a: coupler/p, b: {world: [1, 0.5, 2]}, stiffness: 40, damping: 1, rest_length: 0.5}
+solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}
+run: {duration: 0.06}
+output: {every: 0.01, channels: [state, reactions]}
+"""
+
+
+def test_id_of_a_closed_loop_reads_what_the_loop_transmits(here, command):
+    (here / "four.yaml").write_text(FOURBAR)
+    command("run", "four.yaml", "-o", "four.h5", "-q", "--device", "cpu")
+    done = command("id", "four.h5", "--compare", "-o", "efforts.h5", "--json", *CPU)
+    facts = json.loads(done.stdout)
+    assert facts["largest_difference"] < RUN_EFFORTS
+    assert facts["largest_effort"] > 1.0
+    with package.open("efforts.h5") as result, package.open("four.h5") as run:
+        assert np.isnan(result["joint_effort"][:, 3]).all()  # the tree does not know the loop joint's
+        assert np.abs(run.joint("d").wrench[:, 0]).max() > 1.0
+    refused = command("id", "four.yaml")
+    assert refused.returncode == Exit.USAGE
+    assert "`d` (revolute)" in refused.stderr
+
+
+VARIED = """
+simcli: 1
+params: {m: 1.0, c: 0.1}
+bodies:
+  upper: {pose: {xyz: [0, 0, -0.5]}, mass: "${m}", com: ["${c}", 0, 0], inertia: {diag: [0.1, 0.1, 0.01]}}
+  lower: {pose: {xyz: [0, 0, -1.5]}, mass: 1.0, inertia: {diag: [0.1, 0.1, 0.01]}, points: {tip: [0, 0, -0.5]}}
+  puck: {pose: {xyz: [2, 0, 0]}, mass: "${2*m}", com: [0, "${c}", 0], inertia: {diag: [0.1, 0.2, 0.1]},
+         velocity: {angular: [1, 2, 3]}}
+joints:
+  pin: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0], q: 2.0}
+  elbow: {type: revolute, parent: upper, child: lower, at: [0, 0, -1], axis: [0, 1, 0], q: 0.5, damping: 0.1}
+forces: {motor: {type: torque, joint: pin, value: 0.7}}
+solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}
+run: {duration: 0.03}
+output: {every: 0.005}
+batch:
+  worlds: 6
+  seed: 1
+  vary: {params.m: {uniform: [1, 2]}, params.c: {uniform: [0, 0.2]}, joints.pin.q: {uniform: [0, 3]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory):
+    """A batch whose bodies differ from world to world, and one of its worlds alone."""
+    folder = tmp_path_factory.mktemp("batch")
+    (folder / "varied.yaml").write_text(VARIED)
+    run_quietly("run", folder / "varied.yaml", "-o", folder / "all.h5", "-q", "--device", "cpu")
+    run_quietly("run", folder / "varied.yaml", "-o", folder / "four.h5", "-q", "--world", "4", "--device", "cpu")
+    return folder
+
+
+def efforts(path):
+    """(world, frame) to efforts."""
+    with package.open(path) as result:
+        keys = zip(result["world"].tolist(), result["frame"].tolist(), strict=True)
+        return dict(zip(keys, result["joint_effort"], strict=True))
+
+
+def test_every_world_has_its_own_bodies(batch, here, command):
+    """A run brings its worlds along, whatever the scene would need to make them; so does the scene."""
+    for words in ((batch / "all.h5",), (batch / "varied.yaml", "--states", batch / "all.h5")):
+        done = command("id", *words, "--compare", "-o", "a.h5", "--force", "--json", *CPU)
+        assert json.loads(done.stdout)["largest_difference"] < RUN_EFFORTS
+    whole = efforts("a.h5")
+    assert len(whole) == 6 * 7
+    for name, chosen, source in (("one", "4", "all.h5"), ("some", "5,1", "all.h5"), ("alone", None, "four.h5")):
+        words = (batch / source, *(("--world", chosen) if chosen else ()))
+        done = command("id", *words, "--compare", "-o", f"{name}.h5", "--json", *CPU)
+        assert json.loads(done.stdout)["largest_difference"] < RUN_EFFORTS, name
+    assert {world for world, _ in efforts("some.h5")} == {1, 5}
+    for key, effort in (efforts("one.h5") | efforts("some.h5")).items():
+        assert np.abs(effort - whole[key]).max() < RUN_EFFORTS
+    # The world that ran alone is number 0 of its file; given the batch, it is recognised by its parameters.
+    command("id", batch / "varied.yaml", "--states", batch / "four.h5", "-o", "found.h5", *CPU)
+    for (world, frame), effort in efforts("found.h5").items():
+        assert world == 4
+        assert np.abs(effort - whole[4, frame]).max() < RUN_EFFORTS
+
+
+def test_tables_choose_the_world_of_each_row(batch, here, command):
+    command("export", batch / "all.h5", "--world", "0-5", "-c", "joint.*.q,joint.*.qd", "-o", "all.csv")
+    lines = (here / "all.csv").read_text().splitlines()
+    order = np.random.default_rng(0).permutation(len(lines) - 1)
+    (here / "mixed.csv").write_text("\n".join([lines[0], *(lines[k + 1] for k in order)]) + "\n")
+    for name in ("all", "mixed"):
+        command("id", batch / "varied.yaml", "--states", f"{name}.csv", "-o", f"{name}.h5", *CPU)
+    with package.open("all.h5") as a, package.open("mixed.h5") as b:
+        assert np.array_equal(a["joint_effort"][order], b["joint_effort"])
+        assert np.array_equal(a["world"][order], b["world"])
+        assert np.ptp(a["joint_effort"], axis=0).max() > 1.0
+    text = command("export", batch / "all.h5", "--world", "3", "-c", "joint.*.q,joint.*.qd").stdout
+    (here / "bare.csv").write_text(text)
+    refused = command("id", batch / "varied.yaml", "--states", "bare.csv")
+    assert refused.returncode == Exit.USAGE
+    assert "--world" in refused.stderr
+    command("id", batch / "varied.yaml", "--states", "bare.csv", "--world", "3", "-o", "b.h5", *CPU)
+    command("fk", batch / "all.h5", "--world", "3", "-o", "c.h5", *CPU)
+    command("id", batch / "varied.yaml", "--states", "c.h5", "-o", "d.h5", *CPU)
+    assert [key[0] for key in efforts("b.h5")] == [3] * 7
+    assert np.array_equal(list(efforts("b.h5").values()), list(efforts("d.h5").values()))
+
+
+def test_export_of_a_run_is_read_back(runs, here, command):
+    path = runs.of["rk4", 0.01]
+    words = ("-c", "energy.total,joint.*.q,joint.*.qd,joint.*.qdd,joint.*.effort,body.*.position,point.*.position")
+    command("export", path, *words, "-o", "run.csv")
+    done = command("id", runs.scene, "--states", "run.csv", "--compare", "-o", "a.csv", "--json", *CPU)
+    facts = json.loads(done.stdout)
+    assert facts["largest_difference"] < RUN_EFFORTS
+    assert facts["states"] == 7
+    assert "not read: energy.total [J], body.cart.position.x [m]" in done.stderr
+    command("id", path, "-o", "b.csv", *CPU)
+    header, *rows = (here / "b.csv").read_text().splitlines()
+    table = np.array([row.split(",") for row in (here / "a.csv").read_text().splitlines()[1:]], float)
+    n = len(header.split(","))
+    assert header.split(",")[:3] == ["time [s]", "joint.rail.effort [N]", "joint.shoulder.effort.0 [N m]"]
+    assert off(table[:, :n], np.array([row.split(",") for row in rows], float)) < EFFORTS
+
+
+def test_units_in_a_header_count_and_missing_velocities_are_zero(here, command):
+    (here / "swing.yaml").write_text(SWING)
+    (here / "deg.csv").write_text("elbow,joints.pin.q [deg],joint.pin.qd [rpm],state\n0.25,30,60,0\n")
+    (here / "rad.csv").write_text(f"joint.pin.q [rad],joint.elbow.q,joint.pin.qd\n{np.pi / 6!r},0.25,{2 * np.pi!r}\n")
+    found = []
+    for name in ("deg", "rad"):
+        done = command("fk", "swing.yaml", "--states", f"{name}.csv", "--json", *CPU)
+        found.append(json.loads(done.stdout))
+    assert off(found[0]["body_qd"], np.array(found[1]["body_qd"])) < KINEMATICS
+    assert found[1]["labels"]["B"] == ["upper", "lower"]
+    assert found[1]["axes"]["body_q"] == ["B", "pose"]
+    assert np.allclose(np.array(found[1]["body_qd"])[0, 0, 3:], [0, 2 * np.pi, 0], atol=1e-12)
+
+
+def test_a_state_of_the_command_line(here, command):
+    """A pendulum that is held: m g L sin(q) at each hinge; one that is accelerated about its hinge: I alpha."""
+    (here / "swing.yaml").write_text(SWING)
+    words = ("--q", "pin=0.5,elbow=0", "--json", *CPU)
+    held = json.loads(command("id", "swing.yaml", *words).stdout)
+    pull = 9.81 * np.sin(0.5)
+    assert np.allclose(held["joint_effort"], [[pull * (0.5 + 1.5), pull * 0.5]], rtol=1e-12)
+    pushed = json.loads(command("id", "swing.yaml", *words, "--qdd", "0,2").stdout)
+    inertia = 0.1 + 0.25
+    assert np.allclose(np.subtract(pushed["joint_effort"], held["joint_effort"])[0, 1], 2 * inertia, rtol=1e-12)
+    initial = json.loads(command("fk", "swing.yaml", "--qd", "elbow=1", "--json", *CPU).stdout)
+    assert np.allclose(initial["body_qd"][0][1], [0.5 * -np.cos(2.5), 0, 0.5 * np.sin(2.5), 0, 1, 0], atol=1e-12)
+
+
+def test_forces_on_bodies_in_a_table_take_their_part(here, command):
+    (here / "swing.yaml").write_text(SWING)
+    wrench = [3.0, -1.0, 2.0, 0.2, 0.5, -0.3]
+    names = [f"body.lower.{quantity}.{axis}" for quantity in ("force", "torque") for axis in "xyz"]
+    row = "0.4,-0.7," + ",".join(map(str, wrench))
+    (here / "pushed.csv").write_text(f"pin,elbow,{','.join(names)}\n{row}\n")
+    for name, words in (("pushed", ["--states", "pushed.csv"]), ("free", ["--q", "0.4,-0.7"])):
+        assert command("id", "swing.yaml", *words, "-o", f"{name}.h5", *CPU).returncode == Exit.OK
+    command("jacobian", "swing.yaml", "--states", "free.h5", "--select", "lower", "-o", "jacobian.h5", *CPU)
+    with package.open("pushed.h5") as pushed, package.open("free.h5") as free, package.open("jacobian.h5") as J:
+        assert np.array_equal(pushed["body_f"], [[[0.0] * 6, wrench]])
+        assert off(free["joint_effort"] - pushed["joint_effort"], wrench @ J["jacobian"][0, 0]) < EFFORTS
+
+
+def test_frames_and_times_choose(runs, here, command):
+    path = runs.of["rk4", 0.01]
+    for words, frames in ((["--frames", "1:6:2"], [1, 3, 5]), (["--frames", "-1"], [6]), (["--at", "0.03"], [3]),
+                          (["--at", "40 ms", "--at", "0"], [4, 0]), ([], list(range(7)))):  # fmt: skip
+        done = command("fk", path, *words, "--select", "hand", "--json", *CPU)
+        document = json.loads(done.stdout)
+        assert document["frame"] == frames
+        with package.open(path) as run:
+            for k, frame in enumerate(frames):
+                assert np.allclose(document["body_q"][k], run.body("hand").pose[frame, 0], atol=1e-14)
+                assert np.allclose(document["point_position"][k], run.point("hand/tip").position[frame, 0], atol=1e-14)
+
+
+def test_unwrapped_angles_follow_the_turns(here, command):
+    (here / "swing.yaml").write_text(SWING)
+    command("run", "swing.yaml", "-q", "--set", "joints.pin.qd=12", "--set", "joints.elbow.qd=-30", "--duration", "1.5")
+    with package.open("outputs/swing.h5") as run:
+        wanted = run.column("frames/joint_q")[:, 0]
+    assert np.abs(wanted).max() > 4 * np.pi
+    command("ik", "outputs/swing.h5", "-o", "plain.h5", *CPU)
+    done = command("ik", "outputs/swing.h5", "--unwrap", "-o", "turns.h5", *CPU)
+    assert done.returncode == Exit.OK
+    with package.open("plain.h5") as plain, package.open("turns.h5") as turns:
+        assert np.abs(plain["joint_q"]).max() <= np.pi + 1e-12
+        assert np.abs(turns["joint_q"] - wanted).max() < PROJECTION
+
+
+def test_worlds_that_have_ended_give_nothing_and_disturb_nobody(batch, here, command):
+    stop = ["--set", "run.stop_when={joint: pin, quantity: joint_qd, below: -0.2}"]
+    command("run", batch / "varied.yaml", "-o", "stopped.h5", "-q", *stop)
+    done = command("id", "stopped.h5", "--compare", "-o", "a.h5", "--json", *CPU)
+    with package.open("stopped.h5") as run, package.open("a.h5") as result:
+        ended = (run.diag.status[...] != 0).ravel()
+        assert 0 < ended.sum() < len(ended)
+        assert np.isnan(result["joint_effort"][ended]).all()
+        assert np.isfinite(result["joint_effort"][~ended]).all()
+    assert json.loads(done.stdout)["largest_difference"] < RUN_EFFORTS
+    assert f"{ended.sum()} of {len(ended)} states belong to worlds that had ended" in done.stderr
+
+
+def test_the_page_of_the_manual_names_every_field_and_works(here, command):
+    from importlib.resources import files
+
+    page = files("simcli").joinpath("docs", "mechanics.md").read_text(encoding="utf-8")
+    table = page.split("| field |")[1]
+    assert set(re.findall(r"`(\w+)`", table)) == {*FIELDS, "q_unit", "qd_unit", "effort_unit"}
+    (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    for line in block.splitlines():
+        program, *words = shlex.split(line)
+        assert program == "simcli"
+        done = command(*words)
+        assert done.returncode == Exit.OK, (line, done.stderr)
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "mechanics.md", "exec"), {})

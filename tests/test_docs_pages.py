@@ -1,0 +1,129 @@
+"""`simcli docs`: every page renders, every key of a scene has one, and what the pages show works."""
+
+import json
+import re
+import shlex
+from importlib.resources import files
+
+import pytest
+
+from simcli.cli import doorman
+from simcli.cli.plain_text import about, plain_text
+from simcli.errors import Exit
+from simcli.spec.keys import fields
+from simcli.spec.reference import overview, section
+from simcli.spec.schema import AUTHORING, SceneSpec
+from simcli.spec.schema_body import BodySpec
+from simcli.spec.schema_joint import JointSpec
+
+PAGES = sorted(entry.name.removesuffix(".md") for entry in files("simcli").joinpath("docs").iterdir()
+               if entry.name.endswith(".md"))  # fmt: skip
+
+
+def text_of(page):
+    return files("simcli").joinpath("docs", f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*words):
+        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_pages_are_listed_with_what_they_are_about(command):
+    code, out, _ = command("docs", "--json")
+    assert code == Exit.OK
+    topics = {entry["name"]: entry["about"] for entry in json.loads(out)["topics"]}
+    assert sorted(topics) == sorted([*PAGES, "scene"])
+    assert all(topics.values())
+
+
+@pytest.mark.parametrize("page", [*PAGES, "scene"])
+def test_every_page_is_plain_text_that_fits(command, page):
+    code, out, err = command("docs", page)
+    assert (code, err) == (Exit.OK, "")
+    source = overview() if page == "scene" else text_of(page)
+    in_code = {line for block in re.findall(r"```\w*\n(.*?)```", source, re.DOTALL) for line in block.splitlines()}
+    for line in out.splitlines():
+        if line[4:] in in_code:
+            continue
+        assert len(line) <= 100, line
+        assert not line.startswith(("#", "```", "|")), line
+
+
+def test_every_word_of_a_page_is_shown():
+    for page in PAGES:
+        source = re.sub(r"^```\w*$", "", text_of(page), flags=re.MULTILINE)
+        words = re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", source))
+        assert sorted(re.findall(r"\w+", plain_text(text_of(page), 60))) == sorted(words), page
+
+
+def test_elements_of_markdown():
+    page = "# T\n\nFirst\nparagraph with **bold** and [a link](x.md).\n\n- one\n  more\n- two\n\n"
+    page += "| a | b |\n|---|:-:|\n| 1 | 2 |\n"
+    assert plain_text(page).splitlines() == [
+        "T", "=", "", "First paragraph with bold and a link.", "", "- one more", "- two", "", "a  b", "----", "1  2",
+    ]  # fmt: skip
+    assert about(page) == "First paragraph with bold and a link."
+    assert plain_text("a\n```yaml\n# b\n\nc: 1\n```\n") == "a\n\n    # b\n\n    c: 1\n"
+
+
+@pytest.mark.parametrize("key", [*fields(SceneSpec), *AUTHORING])
+def test_every_key_of_a_scene_has_a_section(command, key):
+    code, out, _ = command("docs", key)
+    assert code == Exit.OK
+    assert key in overview()
+    assert key in out
+
+
+def test_sections_below_keys_and_names():
+    assert all(f"- `{name}`: " in section("joints") for name in fields(JointSpec))
+    assert all(f"- `{name}`: " in section("bodies") for name in fields(BodySpec))
+    assert "## Limit\n" in section("joints.limit")
+    assert "- `radius`: " in section("bodies.shapes")
+    assert section("bodies.mass").startswith("# bodies.mass\n\n- `mass`: Mass")
+    assert "revolute" in section("joints.type")
+
+
+@pytest.mark.parametrize(
+    ("topic", "hint"),
+    [("jonts", "`joints`"), ("strat", "`start`"), ("joints.limt", "`limit`"), ("bodies.mass.x", "no key `bodies.mass.x`")],
+)
+def test_an_unknown_topic_is_wrong_usage_with_a_guess(command, topic, hint):
+    code, out, err = command("docs", topic)
+    assert (code, out) == (Exit.USAGE, "")
+    assert hint in err
+
+
+def test_commands_of_the_first_steps_work(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```console\n(.*?)```", text_of("start"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) > 10
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "simcli"
+        code, _, err = command(*words)
+        assert code == Exit.OK, (line, err)
+    expect = re.search(r"```yaml\n(.*?)```", text_of("start"), re.DOTALL).group(1)
+    scene = (tmp_path / "swing.yaml").read_text()
+    (tmp_path / "swing.yaml").write_text(scene.split("\nexpect:")[0] + "\n" + expect)
+    code, _, err = command("run", "swing.yaml", "--force")
+    assert code == Exit.OK, err
+
+
+def test_python_of_the_results_page_works(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command("new", "swing", "--template", "pendulum")[0] == Exit.OK
+    assert command("run", "swing.yaml", "--duration", "0.1", "-q")[0] == Exit.OK
+    (code,) = re.findall(r"```python\n(.*?)```", text_of("results"), re.DOTALL)
+    exec(compile(code, "results.md", "exec"), {})
+
+
+def test_exit_codes_of_the_results_page_are_those_of_the_program():
+    rows = dict(re.findall(r"^\| (\d+) \| (.*) \|$", text_of("results"), re.MULTILINE))
+    assert sorted(map(int, rows)) == sorted(map(int, Exit))

@@ -1,0 +1,149 @@
+"""What is refused of signals, each by its code and place; their CSV files, units and resolved text."""
+
+import numpy as np
+import pytest
+from support.scenes import faults_of, scene
+
+from simcli.model import build, build_worlds
+from simcli.model.csv_table import read_csv
+from simcli.spec import resolve, resolved_yaml
+from simcli.spec.document import load_document
+
+ROUNDING = 1e-14
+BASE = """
+bodies:
+  a: {mass: 1, inertia: {diag: [1, 1, 1]}}
+  b: {pose: {xyz: [1, 0, 0]}, mass: 1, inertia: {diag: [1, 1, 1]}}
+joints:
+  pin: {type: revolute, parent: world, child: a, at: [0, 0, 0], axis: [0, 0, 1]}
+  eye: {type: ball, parent: a, child: b, at: [1, 0, 0]}
+"""
+
+
+REFUSED = {
+    "an unknown name": ("SC311", 1, "forces:\n  t: {type: torque, joint: pin, value: $nobody}\n"),
+    "an unknown name in a motion": ("SC311", 1, "bodies:\n  c: {kinematic: true, motion: {linear: [$nobody, 0, 0]}}\n"),
+    "one number for a vector": (
+        "SC205", 1, "forces:\n  w: {type: wrench, body: b, force: $s}\nsignals: {s: {constant: 1}}\n"),
+    "a vector for one number": (
+        "SC205", 1, "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals: {s: {constant: [1, 2, 3]}}\n"),
+    "a vector for a component": (
+        "SC205", 1, "forces:\n  w: {type: wrench, body: b, force: [0, 0, $s]}\nsignals: {s: {constant: [1, 2, 3]}}\n"),
+    "an angle for a force": (
+        "SC213", 3,
+        "forces:\n  w: {type: wrench, body: b, force: [0, 0, $s]}\nsignals:\n"
+        "  s: {sine: {amplitude: 3 deg, frequency: 1}}\n"),
+    "a force for a torque": (
+        "SC213", 3, "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals:\n  s: {step: {after: 3 N, time: 1}}\n"),
+    "a length among the values": (
+        "SC213", 3,
+        "forces:\n  t: {type: torque, joint: pin, value: $s}\nsignals:\n"
+        "  s: {table: {time: [0, 1], value: [2 N*m, 3 cm]}}\n"),
+    "a ramp that ends before it starts": ("SC232", 0, "signals: {s: {ramp: {to: 1, start: 2, end: 1}}}\n"),
+    "times that fall": ("SC232", 0, "signals: {s: {table: {time: [0, 2, 1], value: [1, 2, 3]}}}\n"),
+    "fewer values than times": ("SC205", 0, "signals: {s: {table: {time: [0, 1], value: [1]}}}\n"),
+    "no times": ("SC205", 0, "signals: {s: {table: {time: [], value: []}}}\n"),
+    "no numbers": ("SC205", 0, "signals: {s: {constant: []}}\n"),
+    "a file and values": ("SC207", 0, "signals: {s: {table: {file: x.csv, value: [1]}}}\n"),
+    "a file that is not there": ("SC110", 0, "signals: {s: {table: {file: x.csv}}}\n"),
+    "a file outside": ("SC111", 0, "signals: {s: {table: {file: ../x.csv}}}\n"),
+    "two kinds": ("SC207", 0, "signals: {s: {constant: 1, sine: {amplitude: 1, frequency: 1}}}\n"),
+    "a varied time of a table": (
+        "SC317", 3,
+        "signals: {s: {table: {time: [0, 1], value: [1, 2]}}}\nbatch:\n  vary:\n"
+        "    signals.s.table.time[1]: {uniform: [1, 2]}\n"),
+    "a varied number that a signal drives": (
+        "SC317", 4,
+        "forces: {t: {type: torque, joint: pin, value: $s}}\nsignals: {s: {constant: 1}}\nbatch:\n  vary:\n"
+        "    forces.t.value: {uniform: [1, 2]}\n"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    code, line, text = REFUSED[name]
+    found = faults_of(text, BASE if "bodies" not in text else "")
+    assert (code, line) in [(one[0], one[1]) for one in found], found
+
+
+CSV_FAULTS = {
+    "0,1\n1,x\n": "line 2",
+    "0,1\n1,2,3\n": "line 2: 3 columns",
+    "t,v\n\n0,1\n# later\n0,2\n": "line 5: the time 0 does not rise",
+    "0,nan\n": "line 1",
+    "t,v\n": "no numbers",
+    "": "no numbers",
+    "t,v\nu,w\n0,1\n": None,
+    "no numbers at all\n": "no numbers",
+}
+
+
+@pytest.mark.parametrize("content", CSV_FAULTS)
+def test_csv_faults_name_the_line(tmp_path, content):
+    (tmp_path / "x.csv").write_text(content, encoding="utf-8")
+    found = faults_of("signals:\n  s: {table: {file: x.csv}}\n", BASE, tmp_path)
+    if CSV_FAULTS[content] is None:
+        assert found == []
+        return
+    assert [(code, line) for code, line, _ in found] == [("SC471", 1)]
+    assert found[0][2].startswith("x.csv: ")
+    assert CSV_FAULTS[content] in found[0][2]
+
+
+def test_bytes_that_are_no_text_are_a_fault(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"0,1\n1,\xff\n")
+    ((code, line, message),) = faults_of("signals:\n  s: {table: {file: x.csv}}\n", BASE, tmp_path)
+    assert (code, line) == ("SC471", 1)
+    assert "byte 6 is not UTF-8" in message
+
+
+@pytest.mark.parametrize("content", ["0,1\n0.5,2\n1e0,-3\n", "time;value\n0;1\n0.5;2\n1;-3\n", "# a\n0 1\n\n 0.5\t2\n1   -3",
+                                     '"t","v"\r\n"0","1"\r\n0.5 , 2\r\n1,-3\r\n'])  # fmt: skip
+def test_csv_spellings(tmp_path, content):
+    path = tmp_path / "x.csv"
+    path.write_bytes(content.encode())
+    time, value = read_csv(path)
+    assert time.tolist() == [0, 0.5, 1]
+    assert value.tolist() == [1, 2, -3]
+
+
+def test_a_table_from_a_file_is_that_of_its_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("t,v\n0.2,1\n0.5,-2\n1,4\n")
+    use = "forces: {t: {type: torque, joint: pin, value: $s}}\n"
+    models = []
+    for source in ("file: x.csv", "time: [0.2, 0.5, 1], value: [1, -2, 4]"):
+        document = scene(BASE + use + f"signals: {{s: {{table: {{{source}, interpolate: cubic}}}}}}\n", tmp_path)
+        models.append(build(resolve(document), document))
+    for column in ("knot", "cubic", "piece_start", "kind"):
+        assert np.array_equal(*(getattr(model.signals, column) for model in models))
+
+
+def test_units_are_those_of_what_is_driven(tmp_path):
+    """And a varied number of a signal carries them."""
+    document = scene(BASE + """
+forces: {t: {type: torque, joint: pin, value: $s}}
+signals: {s: {sine: {amplitude: 30 N*cm, frequency: 1.5 Hz, phase: 90 deg}}}
+batch: {worlds: 2, vary: {signals.s.sine.amplitude: {list: [0.5, 0.7]}, signals.s.sine.frequency: {list: [1, 2]}}}
+""")
+    spec = resolve(document)
+    assert spec.signals["s"].sine.amplitude == pytest.approx(0.3, rel=ROUNDING)
+    model = build_worlds(document, spec)
+    assert model.param_unit == ("N*m", "Hz")
+    assert model.signals.parameter[:, 0, 0].tolist() == [0.5, 0.7]
+
+
+def test_a_resolved_scene_with_signals_reads_back(tmp_path):
+    text = BASE + """
+forces: {w: {type: wrench, body: b, force: $v, torque: [0, $s, 0]}}
+signals: {v: {constant: [1, 2, 3]}, s: {ramp: {from: 1, to: 2, end: 3}}}
+"""
+    spec = resolve(scene(text))
+    path = tmp_path / "back.yaml"
+    path.write_text(resolved_yaml(spec))
+    document = load_document(path)
+    again = resolve(document)
+    assert again.forces == spec.forces
+    assert again.signals == spec.signals
+    inputs = build(again, document).inputs
+    assert inputs.item.tolist() == [0, 1, 1, 2]
+    assert inputs.signal.tolist() == [0, 1, 3, 2]

@@ -1,0 +1,288 @@
+"""Signals: every kind against its closed form and its finite differences, and what they drive against closed forms."""
+
+import numpy as np
+import pytest
+import taichi as ti
+from support.forward import Runner, model_of, slope
+from support.runs import MIXED
+from support.scenes import scene
+
+from simcli.kernels.forces import Forces
+from simcli.kernels.runtime import Arena
+from simcli.kernels.signals import ORDERS as NUMBERS
+from simcli.kernels.signals import Motions, Signals, evaluate_signals
+from simcli.kernels.tables import Tables
+from simcli.model import build
+from simcli.model.signals import piecewise, signal_values
+from simcli.solvers.integrators import STAGES
+from simcli.spec import resolve
+
+ROUNDING = 2e-13  # of values near one with phases of some ten radians
+DIFFERENCE = 2e-3  # [s] of the finite differences below
+DIFFERENCED = 3e-7  # their error, (w DIFFERENCE)^4 / 30 for rates of 15 per second, times those rates
+ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
+ORDER_TOLERANCE = 0.1  # of a slope over two halvings
+W = 5  # a pack of lanes and a rest
+ONE_JOINT = """
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2.0, inertia: {diag: [1, 1, 1]}}}
+joints: {rail: {type: prismatic, parent: world, child: m, at: [0, 0, 0], axis: [1, 0, 0]}}
+"""
+TIMES, VALUES = (0.25, 0.4, 1.0, 1.1, 2.0), (0.5, -1.0, 2.0, 1.5, 0.25)
+POINTS = f"time: {list(TIMES)}, value: {list(VALUES)}"
+KINDS = {
+    "constant": "constant: 1.5",
+    "sine": "sine: {amplitude: 2, frequency: 0.7, phase: 0.3, offset: -0.5}",
+    "step": "step: {before: 0.5, after: -1, time: 0.6}",
+    "ramp": "ramp: {from: 1, to: -2, start: 0.3, end: 1.4}",
+    "chirp": "chirp: {amplitude: 1.2, f0: 0.5, f1: 2, duration: 1.5}",
+    "linear": f"table: {{{POINTS}}}",
+    "previous": f"table: {{{POINTS}, interpolate: previous}}",
+    "cubic": f"table: {{{POINTS}, interpolate: cubic}}",
+}
+ALL_KINDS = ONE_JOINT + "\n".join([
+    "forces:", *(f"  f_{name}: {{type: torque, joint: rail, value: ${name}}}" for name in KINDS),
+    "signals:", *(f"  {name}: {{{text}}}" for name, text in KINDS.items()), ""])  # fmt: skip
+TURN = 2.0 * np.pi
+
+
+def chirp(t):
+    phase = np.where(t < 1.5, 0.5 * t + 0.5 * t**2, 0.5 * 1.5 + 0.5 * 1.5**2 + 2.0 * (t - 1.5))  # (2 - 0.5) / 1.5 = 1
+    return 1.2 * np.sin(TURN * phase)
+
+
+CLOSED = {
+    "constant": lambda t: np.full_like(t, 1.5),
+    "sine": lambda t: -0.5 + 2.0 * np.sin(TURN * 0.7 * t + 0.3),
+    "step": lambda t: np.where(t < 0.6, 0.5, -1.0),
+    "ramp": lambda t: np.interp(t, [0.3, 1.4], [1.0, -2.0]),
+    "chirp": chirp,
+    "linear": lambda t: np.interp(t, TIMES, VALUES),
+    "previous": lambda t: np.array([VALUES[max(0, int(np.sum(np.array(TIMES) <= x)) - 1)] for x in t]),
+}
+CORNERS = {"step": (0.6,), "ramp": (0.3, 1.4), "chirp": (1.5,), "linear": TIMES, "previous": TIMES, "cubic": TIMES}
+
+
+@ti.kernel
+def evaluate_at(s: ti.template(), t: float, lean: float):
+    for w in range(s.arena.n_blocks):
+        evaluate_signals(s, w, t, lean)
+
+
+class Probe:
+    """Signals of a model on the device, evaluated at any time."""
+
+    def __init__(self, model, device):
+        arena = Arena(device, model.n_worlds)
+        tables = Tables(model, arena)
+        owners = (Forces(model, tables, arena), Motions(model, tables))
+        self.signals = Signals(model, tables, arena, owners)
+        arena.build()
+        tables.upload()
+
+    def __call__(self, times, lean=0.0):
+        """(T, W, K, 3)."""
+        rows = []
+        for t in times:
+            evaluate_at(self.signals, t, lean)
+            rows.append(self.signals.values.read())
+        return np.array(rows).reshape(len(times), -1, self.signals.n, NUMBERS)
+
+
+@pytest.fixture
+def probe(device):
+    return Probe(model_of(ALL_KINDS)[0], device)
+
+
+SAMPLES = np.linspace(0.0, 2.6, 131) + 0.0003  # in no corner, and with no corner within a difference
+
+
+def test_kinds_have_their_closed_forms(probe):
+    found = probe(SAMPLES)[:, 0]
+    for k, name in enumerate(KINDS):
+        if name in CLOSED:
+            assert np.abs(found[:, k, 0] - CLOSED[name](SAMPLES)).max() < ROUNDING, name
+
+
+def test_rates_are_derivatives(probe):
+    """By central differences of fourth order of the values themselves."""
+    found = probe(SAMPLES)[:, 0]
+    near = [probe(SAMPLES + n * DIFFERENCE)[:, 0, :, 0] for n in (-2, -1, 1, 2)]
+    first = (near[0] - 8.0 * near[1] + 8.0 * near[2] - near[3]) / (12.0 * DIFFERENCE)
+    second = (-near[0] + 16.0 * near[1] - 30.0 * found[..., 0] + 16.0 * near[2] - near[3]) / (12.0 * DIFFERENCE**2)
+    for k, name in enumerate(KINDS):
+        apart = np.all([np.abs(SAMPLES - corner) > 3 * DIFFERENCE for corner in CORNERS.get(name, (-1,))], axis=0)
+        scale = max(1.0, np.abs(found[:, k, 2]).max())
+        assert np.abs(found[:, k, 1] - first[:, k])[apart].max() < DIFFERENCED * scale, name
+        assert np.abs(found[:, k, 2] - second[:, k])[apart].max() < DIFFERENCED * scale / DIFFERENCE * 0.1, name
+
+
+def test_rates_are_zero_across_jumps(probe):
+    found = probe([0.6])[0, 0]
+    names = list(KINDS)
+    assert found[names.index("step")].tolist() == [-1.0, 0.0, 0.0]
+    assert probe([0.4])[0, 0][names.index("previous")].tolist() == [-1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("lean", "side"), [(1e-9, 0), (-1e-9, 1)])
+def test_a_jump_is_seen_from_the_side_that_is_asked_for(probe, lean, side):
+    names = list(KINDS)
+    after, before = (-1.0, 0.5), (0.5, -1.0)  # of step at 0.6 and of previous at 0.4
+    assert probe([0.6], lean)[0, 0, names.index("step"), 0] == (after, before)[side][0]
+    assert probe([0.4], lean)[0, 0, names.index("previous"), 0] == (-1.0, 0.5)[side]
+    assert probe([0.3], lean)[0, 0, names.index("ramp"), 1] == pytest.approx((-3.0 / 1.1, 0.0)[side])
+
+
+def test_the_host_has_the_same_values(probe):
+    model = model_of(ALL_KINDS)[0]
+    host = np.stack([signal_values(model.signals, t) for t in SAMPLES])
+    assert np.abs(host - probe(SAMPLES)).max() < ROUNDING * 200.0  # second derivatives are up to 200
+
+
+def test_the_natural_spline_is_one():
+    """Through the points, with one slope and one curvature at each, none at the ends: there is only one such cubic."""
+    time = np.array(TIMES)
+    c = piecewise(time, np.array([VALUES]), "cubic")[0]
+    inner, s = c[1:-1], np.diff(time)
+    end = np.stack((inner[:, 0] + s * (inner[:, 1] + s * (inner[:, 2] + s * inner[:, 3])),
+                    inner[:, 1] + s * (2 * inner[:, 2] + 3 * s * inner[:, 3]),
+                    inner[:, 2] + 3 * s * inner[:, 3]), axis=1)  # fmt: skip
+    assert np.abs(end[:, 0] - VALUES[1:]).max() < ROUNDING
+    assert np.abs(end[:-1] - inner[1:, :3]).max() < ROUNDING * 100.0  # curvatures are up to 100
+    assert inner[0, 2] == 0.0
+    assert abs(end[-1, 2]) < ROUNDING * 100.0
+    assert c[0].tolist() == [VALUES[0], 0, 0, 0]
+    assert c[-1].tolist() == [VALUES[-1], 0, 0, 0]
+
+
+def test_worlds_have_their_own_parameters(device):
+    """Times of jumps, too, of what is no table."""
+    rng = np.random.default_rng(3)
+    numbers = {"signals.step.step.time": rng.uniform(0.1, 1, W), "signals.ramp.ramp.end": rng.uniform(0.5, 2, W),
+               "signals.chirp.chirp.duration": rng.uniform(0.5, 2, W), "signals.sine.sine.frequency": rng.uniform(1, 2, W),
+               "signals.cubic.table.value[1]": rng.uniform(-1, 1, W)}  # fmt: skip
+    lists = "\n".join(f"    {path}: {{list: {values.tolist()}}}" for path, values in numbers.items())
+    batch = model_of(ALL_KINDS + f"batch:\n  worlds: {W}\n  vary:\n{lists}\n")[0]
+    found = Probe(batch, device)(SAMPLES)
+    document = scene(ALL_KINDS)
+    for world in range(W):
+        spec = resolve(document, {path: float(values[world]) for path, values in numbers.items()})
+        single = Probe(build(spec, document), device)(SAMPLES)
+        assert np.abs(found[:, world] - single[:, 0]).max() == 0.0
+
+
+# A mass on a free rail: x'' = (A sin(wt + p) + b) / m is integrated by hand.
+DRIVEN = ONE_JOINT + """
+forces:
+  push: {type: torque, joint: rail, value: $wave}
+  pull: {type: wrench, body: m, force: [$half, 0, 0]}
+signals:
+  wave: {sine: {amplitude: 3, frequency: 0.8, phase: 0.4}}
+  half: {sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}}
+"""
+COUNTS = {"semi_implicit": (200, 400, 800), "implicit": (50, 100, 200), "rk4": (20, 40, 80)}
+
+
+def driven_place(t):
+    w, p, a, b, m = TURN * 0.8, 0.4, 4.5, 0.25, 2.0
+    x = a / m * (np.sin(p) / w**2 + np.cos(p) / w * t - np.sin(w * t + p) / w**2) + b / m * t**2 / 2
+    v = a / m * (np.cos(p) - np.cos(w * t + p)) / w + b / m * t
+    return np.array([x, v])
+
+
+@pytest.mark.parametrize("integrator", STAGES)
+def test_a_driven_mass_moves_as_in_closed_form(integrator, device):
+    runner, errors, drifts = Runner(DRIVEN, integrator, device), [], []
+    for count in COUNTS[integrator]:
+        out = runner(2.0 / count, count // 10, 10)
+        found = np.array([out["frames/joint_q"][-1, 0, 0], out["frames/joint_qd"][-1, 0, 0]])
+        errors.append(np.abs(found - driven_place(2.0)).max())
+        drifts.append(np.abs(out["energy/drift"]).max())
+        assert out["energy/input"][-1, 0] > 0.5
+    steps = [2.0 / count for count in COUNTS[integrator]]
+    assert slope(steps, errors) == pytest.approx(ORDERS[integrator], abs=ORDER_TOLERANCE)
+    # Work of the first-order step is exact: kinetic energy changes by the force times the mean velocity.
+    assert max(drifts) < 1e-12 or slope(steps, drifts) > ORDERS[integrator] - ORDER_TOLERANCE
+
+
+JUMPING = DRIVEN.replace("sine: {amplitude: 3, frequency: 0.8, phase: 0.4}", "step: {before: 1, after: -2, time: 0.4}")
+JUMPING = JUMPING.replace("sine: {amplitude: 1.5, frequency: 0.8, phase: 0.4, offset: 0.25}",
+                          "table: {time: [0, 0.8], value: [0.5, 3], interpolate: previous}")  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", STAGES)
+def test_jumps_at_the_ends_of_steps_cost_no_order(integrator, device):
+    """Constant forces between jumps at 0.4 s and 0.8 s, which fall on steps: motion and work keep their order."""
+    runner, errors, drifts = Runner(JUMPING, integrator, device), [], []
+    for count in COUNTS[integrator]:
+        out = runner(2.0 / count, count // 10, 10)
+        v = out["frames/joint_qd"][-1, 0, 0]
+        accelerations, spans = np.array([1.5, -1.5, 1.0]) / 2.0, np.array([0.4, 0.4, 1.2])
+        speeds = np.concatenate(([0.0], np.cumsum(accelerations * spans)))
+        x = (speeds[:-1] * spans + accelerations * spans**2 / 2).sum()
+        errors.append(max(abs(out["frames/joint_q"][-1, 0, 0] - x), 1e-14))
+        assert abs(v - speeds[-1]) < 1e-12
+        drifts.append(np.abs(out["energy/drift"]).max())
+    assert max(drifts) < 1e-12
+    if integrator == "semi_implicit":
+        assert slope([2.0 / count for count in COUNTS[integrator]], errors) == pytest.approx(1, abs=ORDER_TOLERANCE)
+    else:
+        assert max(errors) < 1e-12
+
+
+def test_a_run_does_not_depend_on_how_it_is_cut(device):
+    runner = Runner(DRIVEN, "semi_implicit", device)
+    whole, begun, solver = runner(1e-3, 7, 12), runner(1e-3, 7, 1), runner.solver
+    later = [solver.advance(n).columns for n in (5, 2, 4)]
+    for name, values in whole.items():
+        assert np.concatenate([begun[name], *(columns[name] for columns in later)]).tobytes() == values.tobytes(), name
+
+
+def test_constant_signals_are_the_numbers_that_they_stand_for(device):
+    """In every field at once: targets, torques, wrenches in both frames."""
+    fields = MIXED.replace("simcli: 1\n", "")
+    fields = fields.replace("mode: position, target", "mode: position_velocity, target_velocity: 0.4, target")
+    fields = fields.replace("run: {duration: 0.06}\n", "")
+    fields = fields.replace("  spin:", "  turn: {type: wrench, body: hand, force: [0.3, 0.2, 0.1], torque: [0, 0.1, 0.2], "
+                                       "frame: body}\n  spin:")  # fmt: skip
+    numbers = {"target_velocity: 0.4": ("target_velocity: $a", 0.4), "target: 0.2": ("target: $b", 0.2),
+               "torque: [0.01, 0, 0]": ("torque: [$c, 0, 0]", 0.01),
+               "force: [0.3, 0.2, 0.1]": ("force: $d", [0.3, 0.2, 0.1]),
+               "torque: [0, 0.1, 0.2]": ("torque: [0, $e, 0.2]", 0.1), "value: 0.3": ("value: $f", 0.3)}  # fmt: skip
+    driven, signals = fields, "signals:\n"
+    for old, (new, value) in numbers.items():
+        assert old in driven
+        driven = driven.replace(old, new)
+        signals += f"  {new.partition('$')[2][0]}: {{constant: {value}}}\n"
+    plain, wired = (Runner(text, "rk4", device)(1e-3, 10, 5) for text in (fields, driven + signals))
+    for name, values in plain.items():
+        assert np.abs(wired[name] - values).max() < 1e-12, name
+
+
+def test_a_position_drive_takes_no_rate_from_its_signal(device):
+    """J q'' = k (s(t) - q) - d q': the damping is of the rate itself; position_velocity takes the rate that is written."""
+    drive = """
+world: {gravity: [0, 0, 0]}
+bodies: {wheel: {mass: 1, inertia: {diag: [1, 1, 0.5]}}}
+joints:
+  axle: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1],
+         drive: {mode: MODE, target: $s, target_velocity: $v, stiffness: 40, damping: 3}}
+signals:
+  s: {sine: {amplitude: 0.7, frequency: 0.9}}
+  v: {ramp: {from: 0.2, to: 0.9, end: 0.5}}
+"""
+    for mode, share in (("position", 0.0), ("position_velocity", 1.0)):
+        out = Runner(drive.replace("MODE", mode), "rk4", device)(1e-3, 100, 10)
+        q = v = 0.0
+        h = 1e-3
+        for n in range(1000):
+            def rate(t, q, v, share=share):
+                wanted = 0.7 * np.sin(TURN * 0.9 * t)
+                follow = share * np.interp(t, [0.0, 0.5], [0.2, 0.9])
+                return v, (40.0 * (wanted - q) + 3.0 * (follow - v)) / 0.5
+            k1 = rate(n * h, q, v)
+            k2 = rate(n * h + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1])
+            k3 = rate(n * h + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1])
+            k4 = rate(n * h + h, q + h * k3[0], v + h * k3[1])
+            q, v = q + h / 6 * (k1[0] + 2 * k2[0] + 2 * k3[0] + k4[0]), v + h / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
+        assert abs(out["frames/joint_q"][-1, 0, 0] - q) < 1e-12

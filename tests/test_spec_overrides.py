@@ -1,0 +1,105 @@
+"""Values from the command line: where they go, and how their faults are shown."""
+
+import math
+
+import pytest
+
+from simcli.errors import SceneError
+from simcli.spec import load_document, resolve, world_values
+from simcli.spec.overrides import Override
+
+GOOD = "simcli: 1\nbodies:\n  a: {mass: 1, inertia: {diag: [1, 1, 1]}}\n"
+
+
+def write(folder, text):
+    path = folder / "scene.yaml"
+    path.write_text(text)
+    return path
+
+
+def refused(path, sets=()):
+    with pytest.raises(SceneError) as caught:
+        resolve(load_document(path, sets))
+    return caught.value.faults
+
+
+LISTS = GOOD + """
+  c: {shapes: {s: {type: sphere, radius: 1, density: 1}}}
+joints: {pin: {type: planar, parent: world, child: a}, ball: {type: ball, parent: a, child: c}}
+"""
+
+
+def test_an_entry_of_a_list_that_is_not_written_changes_its_default(tmp_path):
+    path = write(tmp_path, LISTS)
+    sets = ["bodies.a.com[0]=10 cm", "world.gravity[1]=1", "bodies.a.pose.xyz[2]=2", "joints.pin.q[2]=90 deg",
+            "joints.pin.axis[1]=1", "joints.pin.damping[1]=3"]  # fmt: skip
+    spec = resolve(load_document(path, sets))
+    assert spec.bodies["a"].com == (0.1, 0, 0)
+    assert spec.world.gravity == (0, 1, -9.81)
+    assert spec.bodies["a"].pose.xyz == (0, 0, 2)
+    assert spec.joints["pin"].q == (0, 0, math.pi / 2)
+    assert (spec.joints["pin"].axis, spec.joints["pin"].damping) == ((1, 1, 0), (0, 3, 0))
+    with pytest.raises(SceneError) as caught:  # sound, but no solver of this version runs it
+        resolve(load_document(path, ["world.plane=xy", "world.gravity[0]=1"]))
+    assert caught.value.spec.world.gravity == (1, -9.81, 0)
+
+
+def test_lists_of_instances_too(tmp_path):
+    models = "models: {m: {bodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}}}\ninstances: {left: {model: m}}\n"
+    spec = resolve(load_document(write(tmp_path, "simcli: 1\n" + models), ["bodies.left/a.com[1]=2"]))
+    assert spec.bodies["left/a"].com == (0, 2, 0)
+    faults = refused(write(tmp_path, "simcli: 1\n" + models), ["bodies.left/b.com[1]=2"])
+    assert [fault.code for fault in faults] == ["SC301"]
+
+
+@pytest.mark.parametrize("text", ["bodies.c.com[0]=1", "joints.ball.q[0]=1", "bodies.a.velocity.linear[0]=1"])
+def test_a_list_without_a_default_of_its_own_is_set_as_a_whole(tmp_path, text):
+    (fault,) = refused(write(tmp_path, LISTS), [text])
+    assert (fault.code, fault.hint) == ("SC113", "set the whole list")
+
+
+OPTIONS = [
+    ((Override("--dt", "-1", "solver.dt"),), "SC231", ("--dt", 1, 1, 2)),
+    ((Override("--duration", "3x", "run.duration"),), "SC212", ("--duration", 1, 1, 2)),
+    ((Override("--worlds", "0", "batch.worlds"),), "SC231", ("--worlds", 1, 1, 1)),
+    ((Override("--seed", "-1", "batch.seed"),), "SC231", ("--seed", 1, 1, 2)),
+    ((Override("--vary", "bodies.a.mass=1,x"),), "SC212", ("--vary", 1, 17, 1)),
+    ((Override("--vary", "bodies.a.mass=1,2"), Override("--vary", "bodies.a.mas=1,2")), "SC303", ("--vary", 2, 1, 12)),
+    ((Override("--vary", "bodies.a.mass=1,2"), Override("--vary", "bodies.a.mass=3")), "SC102", ("--vary", 2, 1, 13)),
+    ((Override("--vary", "bodies.a.mass= unifrm(1, 2)"),), "SC204", ("--vary", 1, 16, 6)),
+    ((Override("--vary", "bodies.a.mass=uniform (1, x)"),), "SC212", ("--vary", 1, 27, 1)),
+    ((Override("--vary", "bodies.a.mass=uniform(2, 1)"),), "SC232", ("--vary", 1, 22, 6)),
+    ((Override("--vary", "bodies.a.mass={uniform: [2, 1]}"),), "SC232", ("--vary", 1, 25, 6)),
+    ((Override("--vary", "bodies.a.mass=-1,2"),), "SC401", ("--vary", 1, 15, 2)),
+    (("name=x", Override("--dt", "1", "solver.dt"), "bodies.a.mass=-1"), "SC401", ("--set", 2, 15, 2)),
+]
+
+
+@pytest.mark.parametrize(("sets", "code", "where"), OPTIONS)
+def test_a_fault_shows_the_option_and_the_text_as_typed(tmp_path, sets, code, where):
+    with pytest.raises(SceneError) as caught:
+        resolve(load_document(write(tmp_path, GOOD), sets))
+    found = [fault for fault in caught.value.faults if fault.code == code]
+    assert len(found) == 1, caught.value.faults
+    place = found[0].where
+    assert (place.file, place.line, place.column, place.length) == where
+    of_option = [one.text if isinstance(one, Override) else one for one in sets
+                 if (one.option if isinstance(one, Override) else "--set") == where[0]]  # fmt: skip
+    assert caught.value.document.line(place) == of_option[where[1] - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("joints.pin.damping=0.1, 0.2", [0.1, 0.2]),
+        ("joints.pin.damping={list: [1, 2]}", [1, 2]),
+        ("joints.pin.damping= linspace (1, 2 )", [1, 2]),
+        ("joints.pin.axis=[0,0,1],[0,1,0]", [[0, 0, 1], [0, 1, 0]]),
+        ("bodies.a.com[2]=1,2", [1, 2]),
+    ],
+)
+def test_values_of_vary(tmp_path, text, values):
+    sets = [Override("--vary", text), *(["batch.worlds=2"] if "l" in text.split("=")[1] else [])]
+    document = load_document(write(tmp_path, LISTS), sets)
+    found = world_values(document, resolve(document))
+    assert [list(world.values()) for world in found] == [[value] for value in values]
