@@ -16,8 +16,6 @@ from support.process import simcli as command
 
 import simcli as package
 
-# Each scene of it was run by hand and holds; the whole file was not, for want of an idle machine. To be taken away.
-pytestmark = pytest.mark.skip(reason="not yet run as a whole")
 REFERENCES = json.loads((Path(__file__).parent / "references" / "closed_loops.json").read_text())
 
 SMOOTH, SHORT = 1e-7, 2.0  # [m, rad], [s] of RK4

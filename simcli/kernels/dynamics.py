@@ -7,8 +7,8 @@ dof by dof (block elimination by scalar pivots, mathematically the same), so tha
 
 import taichi as ti
 
-from simcli.kernels.tables import ADD, START, Tables
-from simcli.kernels.tree import TreeState, com_about_origin, place, point_velocity
+from simcli.kernels.tables import ADD, CARRY, START, Tables
+from simcli.kernels.tree import AFFINE, TreeState, com_about_origin, place, point_velocity
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Vec3
 
 
@@ -108,21 +108,28 @@ def accelerate(t: ti.template(), s: ti.template(), w: ti.i32):
 
         a = a_p + c + S qdd,   qdd = (u - U.a') / D with a' the acceleration before this dof
 
+    As in `eliminate`, an acceleration goes through s.a only where the tree branches.
+
     Reads:  s.{S, c, U, u, inv_d}
-    Writes: s.{a, qdd}
+    Writes: s.qdd; s.a of links where the tree branches
     """
+    a = gravity_motion(t, w)
     for i in range(t.n_links):
         p = t.parent.at(i)
-        a = s.a.load(w, ti.max(p, 0))
         if p < 0:
             a = gravity_motion(t, w)
+        if ti.static(t.branches):
+            if t.route.at(i) != CARRY and p >= 0:
+                a = s.a.load(w, p)
         a = a + s.c.load(w, i)
         first = t.link_qd.at(i)
         for d in range(first, first + t.link_n_qd.at(i)):
             qdd = (s.u.load(w, d) - a.dot(s.U.load(w, d))) * s.inv_d.load(w, d)
             s.qdd.store(w, d, qdd)
             a = a + s.S.load(w, d) * qdd
-        s.a.store(w, i, a)
+        if ti.static(t.branches):
+            if t.gathers.at(i) != 0:
+                s.a.store(w, i, a)
 
 
 def needed_force(t: Tables, w, i, R: Mat3, o: Vec3, v: Motion, a: Motion) -> Force:
@@ -161,7 +168,13 @@ def demand_of(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.te
     s.a.store(w, i, a)
     force = no_force(t.arena.zero())
     if t.massive.at(i) != 0:
-        force = needed_force(t, w, i, R, o, v, a)
+        if ti.static(t.has_affine):
+            if t.kind.at(i) == AFFINE:  # its mass matrix is constant: velocities need no force
+                force = Force.of(a.linear * t.mass.load(w, i), force.moment)
+            else:
+                force = needed_force(t, w, i, R, o, v, a)
+        else:
+            force = needed_force(t, w, i, R, o, v, a)
     if ti.static(has_external):
         force = force - s.external.load(w, i)
     s.f.store(w, i, force)

@@ -16,11 +16,12 @@ from simcli.kernels.elementary import atan2
 from simcli.kernels.rotation_log import pulled_back, rotation_log
 from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import point_velocity, upright
+from simcli.kernels.tree import AFFINE, point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
 from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.tables import LinkKind
 
-MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR = (int(form) for form in Form)
+MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID = (int(form) for form in Form)
 FULL_TURN = 2.0 * math.pi
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
@@ -54,7 +55,11 @@ class Rows:
         self.angle = arena.slot(rows.n)
         self.pull_a, self.pull_b = arena.slot(rows.n, Force), arena.slot(rows.n, Force)
         gears = np.flatnonzero(rows.form == GEAR)
-        self.n_gears, self.first_gear = len(gears), rows.n - len(gears)
+        rigid = np.flatnonzero(rows.form == RIGID)
+        self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
+        self.n_gears, self.first_gear = len(gears), rows.n - len(rigid) - len(gears)
+        vectors = np.stack((rows.follower[rigid], rows.leader[rigid]), axis=-1)
+        self.vector_q, self.vector_d = arena.ints(first_numbers(tables)[vectors]), arena.ints(vectors)
         q_index = tables.q_of_dof
         self.follower_q, self.leader_q = arena.ints(q_index[rows.follower[gears]]), arena.ints(q_index[rows.leader[gears]])
         self.follower, self.leader = arena.ints(rows.follower[gears]), arena.ints(rows.leader[gears])
@@ -63,6 +68,15 @@ class Rows:
     def clear(self):
         """Forget the turns that were counted."""
         self.angle.write(np.zeros((1, self.n, 1)))
+
+
+def first_numbers(tables: Tables) -> np.ndarray:
+    """Index into joint_q of each velocity of natural coordinates, (NV,); -1 for others."""
+    index, links = np.full(tables.n_qd + 1, -1), tables.model.links
+    for q, d, n, kind in zip(links.q_start, links.qd_start, links.n_qd, links.kind, strict=True):
+        if kind == LinkKind.AFFINE:
+            index[d : d + n] = q + np.arange(n)
+    return index
 
 
 @ti.func
@@ -84,7 +98,7 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
         p = x + s.origin.load(w, t.root.at(link))
         v = s.v.load(w, link)
         velocity = point_velocity(v, x)
-        acceleration = point_velocity(s.a.load(w, link), x) + v.angular.cross(velocity)
+        acceleration = point_velocity(s.a.load(w, link), x) + bend(t, link, v.angular, velocity)
     return x, p, velocity, acceleration
 
 
@@ -162,7 +176,7 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     residual = force.dot(gap) - constant
                     rate = force.dot(gap_v) + turned.dot(gap)
                     bias = force.dot(gap_a) + turned.dot(gap_v) * 2.0
-                    bias = bias + (alpha_a.cross(force) + spin_a.cross(turned)).dot(gap)
+                    bias = bias + (alpha_a.cross(force) + bend(t, link_a, spin_a, turned)).dot(gap)
             if ti.static(r.has_dot):
                 if form == DOT:
                     d_a = R_a * r.on_a.load(w, n)
@@ -171,8 +185,8 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     t_b = spin_b.cross(d_b)
                     residual = d_a.dot(d_b) - constant
                     rate = t_a.dot(d_b) + d_a.dot(t_b)
-                    bias = (alpha_a.cross(d_a) + spin_a.cross(t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
-                    bias = bias + (alpha_b.cross(d_b) + spin_b.cross(t_b)).dot(d_a)
+                    bias = (alpha_a.cross(d_a) + bend(t, link_a, spin_a, t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
+                    bias = bias + (alpha_b.cross(d_b) + bend(t, link_b, spin_b, t_b)).dot(d_a)
                     couple = d_b.cross(d_a)
             if ti.static(r.has_turn):
                 if form == TURN or form == PITCH:
@@ -211,6 +225,28 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         r.residual.store(w, n, follower - leader * ratio - r.constant.load(w, n))
         r.rate.store(w, n, s.qd.load(w, r.follower.at(g)) - s.qd.load(w, r.leader.at(g)) * ratio)
         r.bias.store(w, n, zero)
+    for g in range(r.n_rigid):
+        n = r.first_rigid + g
+        a = vector_at(s.q, w, r.vector_q.at(2 * g))
+        b = vector_at(s.q, w, r.vector_q.at(2 * g + 1))
+        a_rate = vector_at(s.qd, w, r.vector_d.at(2 * g))
+        b_rate = vector_at(s.qd, w, r.vector_d.at(2 * g + 1))
+        r.residual.store(w, n, a.dot(b) - r.constant.load(w, n))
+        r.rate.store(w, n, a_rate.dot(b) + a.dot(b_rate))
+        r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
+
+
+@ti.func
+def bend(t: ti.template(), link: ti.i32, spin: ti.template(), rate: ti.template()):
+    """What bends the path of a point or direction without accelerations, w x d'; none in natural coordinates.
+
+    Reads: t.kind
+    """
+    out = spin.cross(rate)
+    if ti.static(t.has_affine):
+        if t.kind.at(ti.max(link, 0)) == AFFINE:
+            out = out * 0.0
+    return out
 
 
 def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):

@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import taichi as ti
@@ -73,6 +73,13 @@ class Device:
     def block_dim(self) -> int:
         """Iterations per task: on the CPU each block of worlds is one, on a GPU a block of threads serves many worlds."""
         return GPU_BLOCK if self.is_gpu else 1
+
+    def for_worlds(self, n_worlds: int) -> "Device":
+        """The device with as many lanes as so many worlds can use: scalar code compiles three times faster.
+
+        Lanes and scalars do the same operations in the same order, so that the bytes do not depend on it.
+        """
+        return replace(self, lanes=1) if n_worlds < self.lanes else self
 
     def blocks(self, n_worlds: int) -> int:
         """Number of packs that hold n_worlds."""
@@ -190,6 +197,11 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
     _live[:] = [(device, impl.get_runtime().prog)]
     return device
+
+
+def compile_thoroughly(thorough: bool) -> None:
+    """Let kernels that are compiled from now on run a sixth faster, or compile twice as fast; the bytes are the same."""
+    impl.current_cfg().advanced_optimization = thorough
 
 
 _live: list = []  # the device started last and Taichi's program of it: Taichi has one per process

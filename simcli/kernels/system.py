@@ -16,7 +16,7 @@ import taichi as ti
 from simcli.kernels.dynamics import compose, own_inertia
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import Laws
-from simcli.kernels.rows import Rows
+from simcli.kernels.rows import Rows, first_numbers
 from simcli.kernels.runtime import Arena
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
@@ -52,13 +52,14 @@ class System:
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
         self.has_locks = bool(self.laws.n or len(locked) or self.n_rows)  # rows may idle; assembly locks
         m_start, m_with, pairs = mass_entries(model, tables)
-        j_start, j_dof, j_side, row_pairs = row_entries(constraints, model, tables)
+        j_start, j_dof, j_side, j_other, row_pairs = row_entries(constraints, model, tables)
         self.n_mass, self.n_entries = len(m_with), len(m_with) + len(j_dof)
         pairs = np.concatenate((pairs, row_pairs, np.repeat(np.arange(self.n_dofs, self.n)[:, None], 2, axis=1)))
         pattern = eliminate(self.n, pairs, np.arange(self.n) >= self.n_dofs)
         self.factor = Factor(pattern, arena)
         self.m_start, self.m_with = arena.ints(m_start), arena.ints(m_with)
         self.j_start, self.j_dof, self.j_side = arena.ints(j_start), arena.ints(j_dof), arena.ints(j_side)
+        self.j_other = arena.ints(j_other)
         self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
         self.place = arena.ints(pattern.place)
         rows = constraints.rows
@@ -94,13 +95,20 @@ def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, 
     above: list[list[int]] = []
     for i in range(model.n_links):
         chain = list(above[links.parent[i]]) if links.parent[i] >= 0 else []
-        for d in range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]):
-            chain.append(d)
+        for d in own_dofs(model, tables, i):
+            chain = [d] if tables.is_natural else [*chain, d]
             others += chain
             pairs += [(tables.unknown_of_dof[d], tables.unknown_of_dof[e]) for e in chain]
             start.append(len(others))
         above.append(chain)
     return np.array(start), np.array(others, int), np.array(pairs, int).reshape(-1, 2)
+
+
+def own_dofs(model: Model, tables: Tables, link: int) -> list[int]:
+    """Indices into joint_qd of the unknowns of a link."""
+    first = int(model.links.qd_start[link])
+    dofs = range(first, first + int(model.links.n_qd[link]))
+    return [d for d in dofs if tables.unknown_of_dof[d] >= 0]
 
 
 def row_entries(constraints: Constraints, model: Model, tables: Tables):
@@ -110,28 +118,37 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
 
     Returns:
         start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 and 3 for follower and leader of
-        a gear; pairs: (n, 2) of unknowns.
+        a gear, 4 for a row of rigidity; other: of these, the number in joint_q that multiplies the dof, else 0; pairs:
+        (n, 2) of unknowns.
     """
     links, rows, couples = model.links, constraints.rows, constraints.couples
     path: list[list[int]] = []
     for i in range(model.n_links):
-        own = list(range(links.qd_start[i], links.qd_start[i] + links.n_qd[i]))
+        own = own_dofs(model, tables, i)
         path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
     path.append([])  # the world
-    start, dofs, sides, pairs = [0], [], [], []
+    start, dofs, sides, others, pairs = [0], [], [], [], []
+    first_q = first_numbers(tables)
     couple = np.repeat(np.arange(len(couples.joint)), np.diff(couples.row_start))
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
-            ends = [(int(rows.follower[r]), 2), (int(rows.leader[r]), 3)]
+            ends = [(int(rows.follower[r]), 2, 0), (int(rows.leader[r]), 3, 0)]
+        elif rows.form[r] == Form.RIGID:
+            a, b = int(rows.follower[r]), int(rows.leader[r])
+            ends = [(a + k, 4, first_q[b + k]) for k in range(3)]
+            ends += [(b + k, 4, first_q[a + k]) for k in range(3)] if a != b else []
+            ends = [end for end in ends if tables.unknown_of_dof[end[0]] >= 0]
         else:
             a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
-            ends = [(d, 0) for d in a if d not in b] + [(d, 1) for d in b if d not in a]
-        for d, side in ends:
+            ends = [(d, 0, 0) for d in a if d not in b] + [(d, 1, 0) for d in b if d not in a]
+        for d, side, other in ends:
             dofs.append(d)
             sides.append(side)
+            others.append(other)
             pairs.append((tables.n_tree_dofs + r, tables.unknown_of_dof[d]))
         start.append(len(dofs))
-    return np.array(start), np.array(dofs, int), np.array(sides, int), np.array(pairs, int).reshape(-1, 2)
+    lists = (np.array(values, int) for values in (start, dofs, sides, others))
+    return *lists, np.array(pairs, int).reshape(-1, 2)
 
 
 @ti.func
@@ -141,19 +158,23 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     Reads:  t links, s.{R, o, S, diagonal}, y.rows
     Writes: y.entry, s.I
     """
-    for i in range(t.n_links):
-        s.I.store(w, i, own_inertia(t, s, w, i))
-    compose(t, s, w)
-    for i in range(t.n_links):
-        inertia = s.I.load(w, i)
-        first = t.link_qd.at(i)
-        for d in range(first, first + t.link_n_qd.at(i)):
-            force = inertia.times(s.S.load(w, d))
-            k = t.unknown.at(d)
-            for m in range(y.m_start.at(k), y.m_start.at(k + 1)):
-                y.entry.store(w, m, s.S.load(w, y.m_with.at(m)).dot(force))
-            last = y.m_start.at(k + 1) - 1
-            y.entry.store(w, last, y.entry.load(w, last) + s.diagonal.load(w, d))
+    if ti.static(t.is_natural):
+        for k in range(y.n_dofs):
+            y.entry.store(w, k, t.arena.zero() + t.weight.load(w, t.tree_dof.at(k)))
+    else:
+        for i in range(t.n_links):
+            s.I.store(w, i, own_inertia(t, s, w, i))
+        compose(t, s, w)
+        for i in range(t.n_links):
+            inertia = s.I.load(w, i)
+            first = t.link_qd.at(i)
+            for d in range(first, first + t.link_n_qd.at(i)):
+                force = inertia.times(s.S.load(w, d))
+                k = t.unknown.at(d)
+                for m in range(y.m_start.at(k), y.m_start.at(k + 1)):
+                    y.entry.store(w, m, s.S.load(w, y.m_with.at(m)).dot(force))
+                last = y.m_start.at(k + 1) - 1
+                y.entry.store(w, last, y.entry.load(w, last) + s.diagonal.load(w, d))
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -166,6 +187,9 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
                     value = s.S.load(w, y.j_dof.at(e)).dot(pull)
                 elif side == 3:
                     value = t.arena.zero() - y.rows.ratio.load(w, r)
+                if ti.static(t.is_natural):
+                    if side == 4:  # the constant is 1 for a vector with itself
+                        value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
                 y.entry.store(w, y.n_mass + e, value)
 
 

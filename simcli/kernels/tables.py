@@ -33,8 +33,12 @@ class Tables:
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
         self.parent, self.kind = arena.ints(links.parent), arena.ints(links.kind)
-        self.has_helix, self.has_ball, self.has_free = (
-            bool(np.any(links.kind == kind)) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE))
+        self.has_helix, self.has_ball, self.has_free, self.has_affine = (
+            bool(np.any(links.kind == kind)) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
+        self.is_natural, self.normal = model.columns is not None, model.plane
+        if model.columns is not None:
+            self.n_vectors, self.weight = arena.ints(model.columns.n_vectors), self.column(model.columns.weight)
+            self.has_bodies, self.has_bars = (bool(np.any(model.columns.n_vectors == n)) for n in (3, 1))
         helix = links.kind == LinkKind.HELIX
         self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges
         self.link_q, self.link_qd, self.link_n_qd = (arena.ints(c) for c in (links.q_start, links.qd_start, links.n_qd))
@@ -147,11 +151,12 @@ def dof_coordinates(model: Model) -> np.ndarray:
 
 
 def tree_dofs(model: Model) -> np.ndarray:
-    """Indices into joint_qd of the dofs of tree joints, in link order.
+    """Indices into joint_qd of the dofs of tree joints, in link order, without those that leave a plane.
 
     Returns:
         (n,) int.
     """
     links = model.links
     ranges = [np.arange(s, s + n) for s, n in zip(links.qd_start, links.n_qd, strict=True)]
-    return np.concatenate(ranges).astype(int) if ranges else np.zeros(0, int)
+    order = np.concatenate(ranges).astype(int) if ranges else np.zeros(0, int)
+    return order if model.columns is None else order[model.columns.active[order]]

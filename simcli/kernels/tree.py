@@ -16,7 +16,9 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Quat, Vec3
 from simcli.model.tables import LinkKind
 
-HELIX, BALL, FREE = int(LinkKind.HELIX), int(LinkKind.BALL), int(LinkKind.FREE)
+HELIX, BALL, FREE, AFFINE = (int(kind) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
+
+TINY = 1e-300
 
 
 class TreeState:
@@ -114,6 +116,10 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     if ti.static(t.has_free):
         if kind == FREE:
             o = o + R * vector_at(s.q, w, start)
+    if ti.static(t.has_affine):
+        if kind == AFFINE:
+            o = vector_at(s.q, w, start)
+            R = attitude(t, s, w, i, start)
     if p < 0:  # the tree's reference point is here
         s.origin.store(w, i, o)
         o = Vec3(zero, zero, zero)
@@ -151,6 +157,9 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
             v_j = Motion.of(rate + com.cross(spin), spin)
             extra = rate.cross(spin)
             R = R_c
+    if ti.static(t.has_affine):
+        if kind == AFFINE:
+            v_j = column_motions(t, s, w, i, start, d)
     c = v.cross(v_j)
     if ti.static(t.has_free):
         c = Motion.of(c.linear + extra, c.angular)
@@ -159,6 +168,74 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     s.R.store(w, i, R)
     s.o.store(w, i, o)
     return R, o, v, c
+
+
+@ti.func
+def attitude(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32):
+    """Rotation of an AFFINE link: its vectors as columns, completed where there is only one.
+
+        in a plane: a, n x a, n;  of a bar in space: the shortest turn that brings x over a
+
+    Reads: s.q
+    """
+    zero = t.arena.zero()
+    R = upright(zero)
+    count = t.n_vectors.at(i)
+    if ti.static(t.has_bodies):
+        if count == 3:
+            a = vector_at(s.q, w, start + 3)
+            b = vector_at(s.q, w, start + 6)
+            c = vector_at(s.q, w, start + 9)
+            R = columns_of(a, b, c)
+    if ti.static(t.has_bars):
+        if count == 1:
+            a = vector_at(s.q, w, start + 3)
+            if ti.static(t.normal >= 0):
+                normal = unit_vector(zero, t.normal)
+                R = columns_of(a, normal.cross(a), normal)
+            else:
+                x, y, z = a.parts
+                part = 1.0 / ti.max(1.0 + x, TINY)
+                R = Mat3(x, -y, -z, y, 1.0 - y * y * part, -(y * z * part), z, -(y * z * part), 1.0 - z * z * part)
+    return R
+
+
+@ti.func
+def column_motions(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32):
+    """Motion columns of the dofs of an AFFINE link as rigid motions, and their sum by the rates.
+
+        p: e_k;   a: the angular velocity share a x e_k, of which three vectors give twice the spin
+
+    Reads:  s.{q, qd}
+    Writes: s.S of its dofs
+    """
+    zero = t.arena.zero()
+    none = Vec3(zero, zero, zero)
+    v = still(zero)
+    share = zero + 1.0
+    if t.n_vectors.at(i) == 3:
+        share = share * 0.5
+    for k in ti.static(range(3)):
+        column = Motion.of(unit_vector(zero, k), none)
+        s.S.store(w, d + k, column)
+        v = v + column * s.qd.load(w, d + k)
+    for n in range(t.n_vectors.at(i)):
+        a = vector_at(s.q, w, start + 3 + 3 * n) * share
+        for k in ti.static(range(3)):
+            column = Motion.of(none, a.cross(unit_vector(zero, k)))
+            s.S.store(w, d + 3 + 3 * n + k, column)
+            v = v + column * s.qd.load(w, d + 3 + 3 * n + k)
+    return v
+
+
+def unit_vector(zero, k: int) -> Vec3:
+    """A unit vector along an axis, from a zero."""
+    return Vec3(*(zero + float(n == k) for n in range(3)))
+
+
+def columns_of(a: Vec3, b: Vec3, c: Vec3) -> Mat3:
+    """The matrix of three columns."""
+    return Mat3(*(x for row in zip(a.parts, b.parts, c.parts, strict=True) for x in row))
 
 
 @ti.func
@@ -212,7 +289,7 @@ def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: 
     """Move joint coordinates along rates for a time h: q_to = q_from (+) h rate.
 
     Scalars add; rotations take the exponential of h w (w in the parent anchor frame, so it multiplies from the left); a
-    free body's centre of mass moves by h v, and its anchor follows.
+    free body's centre of mass moves by h v, and its anchor follows. Natural coordinates add.
 
     Reads:  t links, q_from (NQ), rate (NV)
     Writes: q_to (NQ) of tree joints
@@ -236,3 +313,7 @@ def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: 
                 shift = q.matrix() * com - turned.matrix() * com
                 store_vector(q_to, w, start, vector_at(q_from, w, start) + vector_at(rate, w, d) * h + shift)
                 store_quaternion(q_to, w, start + 3, turned)
+        if ti.static(t.has_affine):
+            if kind == AFFINE:
+                for k in range(t.link_n_qd.at(i)):
+                    q_to.store(w, start + k, q_from.load(w, start + k) + rate.load(w, d + k) * h)

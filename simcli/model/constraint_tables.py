@@ -7,6 +7,7 @@ kinds are added to those of the catalogue, because laws act on them:
     LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
     SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
     GEAR    q_follower - ratio q_leader - offset on joint coordinates themselves
+    RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
 
 A law (kernels/laws.py) acts on a dof of the tree, or on a row.
 """
@@ -30,6 +31,7 @@ class Form(IntEnum):
     LENGTH = 6
     SPIN = 7
     GEAR = 8
+    RIGID = 9
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Couples(Table):
 
 @dataclass(frozen=True)
 class Rows(Table):
-    """Rows, couple by couple, then gears.
+    """Rows, couple by couple, then gears, then those of rigidity.
 
     Attributes:
         label: (R,) as `rod:0`.
@@ -71,7 +73,7 @@ class Rows(Table):
         compliance: [m/N, rad/(N m)], (W|1, R).
         enabled: (W|1, R), 1 or 0.
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
-        follower, leader: (R,) index into joint_qd of gears, else -1.
+        follower, leader: (R,) index into joint_qd of gears, or of the first numbers of two vectors; else -1.
         ratio: (W|1, R), of gears.
     """
 

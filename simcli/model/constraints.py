@@ -131,6 +131,18 @@ class _Builder:
                                       follower, leader, mimics.ratio[:, k]))  # fmt: skip
 
 
+    def add_rigidity(self) -> None:
+        """Rows that keep the vectors of natural coordinates unit and at right angles."""
+        links, columns = self.model.links, self.model.columns
+        for k in np.flatnonzero(columns.n_vectors).tolist():
+            first, name = int(links.qd_start[k]) + 3, self.model.bodies.name[links.body[k]]
+            for i in range(columns.n_vectors[k]):
+                for j in range(i, columns.n_vectors[k]):
+                    a, b = first + 3 * i, first + 3 * j
+                    self.rows.append(_RowPart(f"{name}:rigid{i}{j}", Form.RIGID, int(links.joint[k]), True, NO_VECTOR,
+                                              NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), a, b))  # fmt: skip
+
+
 def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool = False) -> Constraints:
     """Rows and laws of a model.
 
@@ -151,6 +163,8 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
     if springs:
         builder.add_springs()
     builder.add_gears()
+    if model.columns is not None:
+        builder.add_rigidity()
     tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
     spins = {d for d, row in builder.laws if row >= 0}
     for d in np.flatnonzero(lawful & tree).tolist():
@@ -260,12 +274,13 @@ def _rows(builder: _Builder) -> Rows:
     joint = np.array([p.joint for p in parts], int)
     vectors = {name: _stack([getattr(p, name) for p in parts], (3,)) for name in ("on_a", "across_a", "on_b")}
     hard = np.array([p.is_hard for p in parts], bool)
+    on_joint = np.array([p.form != Form.RIGID for p in parts], bool)
     return Rows(
         label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
         spring=np.array([p.spring for p in parts], int), is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
-        compliance=np.where(hard & (joint >= 0), model.joints.compliance[:, joint], 0.0),
+        compliance=np.where(hard & (joint >= 0) & on_joint, model.joints.compliance[:, joint], 0.0),
         enabled=np.where(joint >= 0, model.joints.enabled[joint], True).astype(float)[None],
         scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
         leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()),
@@ -278,6 +293,10 @@ def _scale(model: Model, parts: list[_RowPart]) -> Array:
     turning = np.trace(model.bodies.inertia, axis1=-2, axis2=-1) / 3.0
     out = []
     for part in parts:
+        if part.form == Form.RIGID:
+            weight = model.columns.weight[:, [part.follower, part.leader]]
+            out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
+            continue
         inertia = turning if part.form in (Form.DOT, Form.TURN, Form.SPIN) else mass
         ends = [model.joints.parent[part.joint], model.joints.child[part.joint]]
         if part.spring >= 0:

@@ -59,7 +59,7 @@ def relinked(model: Model, before: Model) -> Model:
     Returns:
         The tables; the authored poses are new in the trees where an anchor or an axis is.
     """
-    bodies, joints = _bodies(model), _joints(model)
+    bodies, joints = body_parts(model), joint_parts(model)
     links = build_links(bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
     model = replace(model, links=links)
     moved = {int(links.root[k]) for k in range(model.n_links) if _differs(model, before, int(links.joint[k]))}
@@ -79,14 +79,15 @@ def _differs(model: Model, before: Model, j: int) -> bool:
     return any(np.any(new != old) for new, old in zip(*pairs, strict=True))
 
 
-def _bodies(model: Model) -> list[BodyPart]:
+def body_parts(model: Model) -> list[BodyPart]:
+    """Parts with what the links read of them."""
     b = model.bodies
     return [BodyPart(name, b.mass[:, k], b.com[:, k], b.inertia[:, k], b.q[:, k], bool(b.kinematic[k]))
             for k, name in enumerate(b.name)]  # fmt: skip
 
 
-def _joints(model: Model) -> list[JointPart]:
-    """Parts with what the links read of them."""
+def joint_parts(model: Model) -> list[JointPart]:
+    """Parts with what the links read of them, as `body_parts`."""
     t, parts = model.joints, []
     for j, name in enumerate(t.name):
         axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]

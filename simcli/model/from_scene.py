@@ -161,6 +161,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     model = with_signals(worlds, assemble(mechanism), signals)
     if worlds.first.solver.type == "generalized":
         _refuse_weightless(worlds, model)
+    else:
+        _refuse_points(worlds, model)
     return replace(model, springs=read_springs(worlds, model))
 
 
@@ -236,4 +238,15 @@ def _refuse_weightless(worlds: Worlds, model: Model) -> None:
         hint = "give the body inertia about this axis, or the joint armature"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
         worlds.fault("SC452", path, message, hint)
+    worlds.raise_faults()
+
+
+def _refuse_points(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies that by themselves lack inertia along or about some axis that they can move."""
+    inertia = np.linalg.eigvalsh(model.bodies.inertia)
+    least = model.bodies.inertia[:, :, model.plane, model.plane] if model.plane >= 0 else inertia[..., 0]
+    lacks = (model.bodies.mass <= 0) | (least <= SINGULAR * inertia[..., 2])
+    for b in np.flatnonzero(lacks.any(axis=0) & ~model.bodies.kinematic):
+        message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the maximal solver needs"
+        worlds.fault("SC452", f"bodies.{model.bodies.name[b]}", message, "give it inertia, or use the generalized solver")
     worlds.raise_faults()

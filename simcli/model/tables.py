@@ -38,6 +38,7 @@ class LinkKind(IntEnum):
     HELIX = 1  # one dof about and along the link's z axis: hinge, slide, screw
     BALL = 2  # quaternion, three dofs
     FREE = 3  # position and quaternion, six dofs
+    AFFINE = 4  # centre of mass and up to three vectors, a root; see Columns
 
 
 class DriveMode(IntEnum):
@@ -241,6 +242,23 @@ class Links(Table):
 
 
 @dataclass(frozen=True)
+class Columns(Table):
+    """Natural coordinates of AFFINE links: the centre of mass p and vectors a_1.. along the principal axes of mass.
+
+    Their coordinates are the 3 (1 + n_vectors) numbers p, a_1, .. in world axes, their velocities the rates of these.
+
+    Attributes:
+        n_vectors: (L,): 3 for a body, 1 for a bar and in a planar scene, 0 for a point or a link of another kind.
+        weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves; 0 of other dofs.
+        active: (NV,) bool, False for dofs that leave the plane of a planar scene.
+    """
+
+    n_vectors: Array
+    weight: Array
+    active: Array
+
+
+@dataclass(frozen=True)
 class Mimics(Table):
     """Gears, dof by dof: q[follower] = ratio q[leader] + offset. Both are scalar dofs of tree joints; no cycles.
 
@@ -381,6 +399,7 @@ class Model:
         joint_qd: (W|1, NV), initial joint velocities.
         joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
+        columns: of the natural form of a model (natural.py), else None.
     """
 
     n_worlds: int
@@ -406,6 +425,7 @@ class Model:
     param_value: Array
     world_seed: Array
     plane: int = -1
+    columns: Columns | None = None
 
     @property
     def n_bodies(self) -> int:

@@ -5,8 +5,9 @@ no event bus: one dictionary of classes. Never found here: files, scenes, printi
 """
 
 from simcli.solvers.generalized import GeneralizedSolver
+from simcli.solvers.maximal import MaximalSolver
 from simcli.solvers.plan import RunPlan
 
-SOLVERS = {"generalized": GeneralizedSolver}
+SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver}
 
-__all__ = ["SOLVERS", "GeneralizedSolver", "RunPlan"]
+__all__ = ["SOLVERS", "GeneralizedSolver", "MaximalSolver", "RunPlan"]

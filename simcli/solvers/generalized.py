@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.runtime import Arena, Device
+from simcli.kernels.runtime import Arena, Device, compile_thoroughly
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.constrained import DIAGNOSTICS
@@ -25,6 +25,7 @@ BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
 
+THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation, where rows and laws make it slow
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604"}
@@ -47,10 +48,10 @@ class GeneralizedSolver:
     """
 
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
-        self.model, self.plan, self.device, self.options = model, plan, device, options
+        self.model, self.plan, self.device, self.options = model, plan, device.for_worlds(model.n_worlds), options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
-        self.arena = Arena(device, model.n_worlds)
+        self.arena = Arena(self.device, model.n_worlds)
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
@@ -114,6 +115,14 @@ class GeneralizedSolver:
             elif np.issubdtype(column.dtype, np.floating):
                 column[:, ends] = np.nan
 
+    def end(self, ended: dict[int, int]) -> None:
+        """End worlds before they begin: status by world."""
+        if ended:
+            health = self.core.health.read()
+            for world, status in ended.items():
+                health[world, 0, 0] = self.status[world] = status
+            self.core.health.write(health)
+
     def advance(self, n_frames: int) -> FrameBlock:
         """The next frames: n_frames of them, or fewer if an event comes before."""
         steps = self.plan.steps_per_frame
@@ -172,6 +181,9 @@ class GeneralizedSolver:
         """Call the kernel, gather its buffers, and turn new failures into events."""
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
+        if self.compile_seconds is None:
+            work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
+            compile_thoroughly(work > THOROUGH_WORK or not self.core.constrained)
         rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start

@@ -15,10 +15,9 @@ from simcli.spec.nodes import Scalar, Table, find, walk
 from simcli.spec.quantities import is_signal
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED,))  # solvers that exist in this version
+BUILT = frozenset((GENERALIZED, MAXIMAL))  # solvers that exist in this version
 _TO_BUILD = frozenset((MAXIMAL, NATURAL, AFFINE)) - BUILT
 NONE: frozenset[str] = frozenset()
-_G = frozenset((GENERALIZED,))
 
 
 @dataclass(frozen=True)
@@ -41,19 +40,19 @@ class Row:
 
 
 ROWS: tuple[Row, ...] = (
-    Row("joints.*.loop", _G, "a loop joint", hint="this version builds trees only"),
+    Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
     Row("joints.*.strength_ratio", NONE, "libuipc's strength ratio"),
     Row("joints.*.driving", NONE, "libuipc's driving joint", hint="use `drive`"),
-    Row("bodies.*.kinematic", _G, "a kinematic body"),
-    Row("bodies.*.motion", _G, "a prescribed body motion"),
+    Row("bodies.*.kinematic", BUILT, "a kinematic body"),
+    Row("bodies.*.motion", BUILT, "a prescribed body motion"),
     Row("bodies.*.natural", NONE, "a kind of natural coordinates"),
-    Row("world.plane", _G, "a planar scene", hint="use joints that keep the bodies in a plane"),
-    Row("events", _G, "events"),
-    Row("initial.assemble", _G, "assembly of loops"),
+    Row("world.plane", BUILT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    Row("events", BUILT, "events"),
+    Row("initial.assemble", BUILT, "assembly of loops"),
 )
 
-LOOPS: frozenset[str] = _G  # solvers that close loops
-SIGNALS: frozenset[str] = _G  # solvers that read signals
+LOOPS: frozenset[str] = BUILT  # solvers that close loops
+SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = NONE  # solvers with contact
 
 

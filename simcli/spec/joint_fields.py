@@ -74,6 +74,8 @@ JOINTS: dict[str, JointFields] = {
         },
     ),
 }
+_OUTSIDE = JOINTS["generalized"].loop
+JOINTS["maximal"] = JointFields(types=MOVING | _types("fixed cable"), tree=_OUTSIDE, loop=_OUTSIDE)
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
 
 
 # Types on which a solver honours torsion springs, of joints of the tree.
-TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR}
+TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR, "maximal": NONE}
 
 
 def check_torsion(check: Checker, tree: structure.Tree | None) -> None:

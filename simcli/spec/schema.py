@@ -40,6 +40,7 @@ Precision = Literal["float64", "float32"]
 class _Solver(Part):
     dt: PositiveTime = say(1e-3, "Time step", "s", 1e-3)
     precision: Precision = say("float64", "Floating-point type of the simulation", "", "float32")
+    max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
 
 
 class GeneralizedSolver(_Solver):
@@ -47,7 +48,6 @@ class GeneralizedSolver(_Solver):
 
     type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
     integrator: Literal["semi_implicit", "rk4", "implicit"] = say("semi_implicit", "Time stepping", "", "rk4")
-    max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
 
 
 class _Iterative(_Solver):

@@ -1,0 +1,87 @@
+"""Maximal coordinates: position and quaternion per body, every joint a set of rows.
+
+The loose form of a model (model/loosen.py) under the constrained steps of solvers/constrained.py: the mass matrix is that
+of single bodies, and limits, drives and friction act on coordinates that are rows. What a loop is makes no difference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.kernels.runtime import Device
+from simcli.model.loosen import loosen
+from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.tables import Model
+from simcli.solvers.generalized import GeneralizedSolver
+from simcli.solvers.plan import RunPlan
+from simcli.solvers.start import start_of
+
+if TYPE_CHECKING:
+    from simcli.model.phases import Phase
+
+COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
+               "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
+
+
+class MaximalSolver:
+    """Steps all worlds of a model, each body by itself; else as `GeneralizedSolver`.
+
+    Attributes:
+        status: (W,), Status of each world.
+        row_label: names of the constraint rows.
+        compile_seconds: [s], wall time of the call that compiled.
+    """
+
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
+        self.model, assembly = model, start_of(model, device, phases)
+        self.events = assembly.events
+        loosened = [replace(phase, model=loosen(phase.model, assembly.start)) for phase in phases]
+        self.stepper = GeneralizedSolver(loosen(model, assembly.start), options, plan, device, loosened)
+        self.stepper.end(assembly.ended)
+        self.row_label = self.stepper.row_label
+
+    @property
+    def status(self) -> np.ndarray:
+        """(W,), Status of each world."""
+        return self.stepper.status
+
+    @property
+    def compile_seconds(self) -> float | None:
+        """[s], wall time of the call that compiled."""
+        return self.stepper.compile_seconds
+
+    def suggest_frames(self) -> int:
+        """Frames per `advance` call that keep a call short."""
+        return self.stepper.suggest_frames()
+
+    def initial(self) -> FrameBlock:
+        """Frame 0."""
+        block = self.shown(self.stepper.initial())
+        block.events[:0] = self.events
+        return block
+
+    def advance(self, n_frames: int) -> FrameBlock:
+        """The next frames: n_frames of them, or fewer if an event comes before."""
+        return self.shown(self.stepper.advance(n_frames))
+
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """All that the frames to come depend on, besides the model and the number of steps."""
+        return self.stepper.state_arrays()
+
+    def restore(self, arrays: dict[str, np.ndarray], n_steps: int) -> None:
+        """Go on from `state_arrays` of another run, which had made n_steps steps."""
+        self.stepper.restore(arrays, n_steps)
+
+    def shown(self, block: FrameBlock) -> FrameBlock:
+        """A block without the columns of added joints."""
+        for name, count in COORDINATES.items():
+            if name in block.columns:
+                block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.model, count)])
+        block.events[:] = [self.named(event) for event in block.events]
+        return block
+
+    def named(self, event: Event) -> Event:
+        """An event that names a joint of the scene, or none."""
+        return event if event.joint < self.model.n_joints else replace(event, joint=-1)
