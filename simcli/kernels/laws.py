@@ -121,13 +121,13 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
 
 @ti.func
 def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
-              moved: ti.template(), gained: ti.template(), b: ti.template(), h: ti.template()):
+              moved: ti.template(), gained: ti.template(), b: ti.template(), h: ti.template(), g: ti.template()):
     """Put the graph of law k over the velocity that its acceleration, shift included, gives in a step.
 
     Args:
         x, v: coordinate and its rate.
         moved, gained: what the first stage of `use_implicit` gave to both, for the second; else 0.
-        b: [s], over which efforts are implicit.  h: [s], of the step.
+        b: [s], over which efforts are implicit.  h: [s], of the step.  g: [s], over which accelerations act in it.
 
     Reads:  law and fo columns
     Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
@@ -138,10 +138,10 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     law.rest_now.store(w, k, c2 + v * k2 * b)
     c1 = c1 + (moved * k1 * b + gained * gain1) * 2.0
     c2 = c2 + (moved * k2 * b + gained * gain2) * 2.0
-    law.drive.store(w, k, c1 + v * gain1 / h)
-    law.drive_gain.store(w, k, gain1 / h)
-    law.rest.store(w, k, c2 + v * gain2 / h)
-    law.rest_gain.store(w, k, gain2 / h)
+    law.drive.store(w, k, c1 + v * gain1 / g)
+    law.drive_gain.store(w, k, gain1 / g)
+    law.rest.store(w, k, c2 + v * gain2 / g)
+    law.rest_gain.store(w, k, gain2 / g)
     fastest = zero + law.velocity_limit.load(w, k)
     low = bound_speed(zero + law.lower.load(w, k) - x, h, zero + 1.0)
     high = bound_speed(zero + law.upper.load(w, k) - x, h, zero - 1.0)

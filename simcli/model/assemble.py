@@ -79,6 +79,7 @@ def _bodies(parts: list[BodyPart]) -> Bodies:
         inertia=pile([part.inertia for part in parts], (3, 3)),
         q=pile([part.pose for part in parts], (7,)),
         kinematic=np.array([part.kinematic for part in parts], bool),
+        n_vectors=np.array([part.n_vectors for part in parts], np.int32),
     )
 
 

@@ -66,6 +66,8 @@ def pose_of(worlds: Worlds, get) -> Array:
     """
     return worlds.numbers(lambda s: (*get(s).xyz, *get(s).quat_xyzw), (7,))
 
+FEW_VECTORS = {"1P": 0, "2P": 1, "1P1V": 1}  # kinds of natural coordinates with less than a body's
+
 
 class ShapeReader:
     """Reads shapes of bodies and of the world once, for their mass and for the table."""
@@ -209,7 +211,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic)
+    vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors)
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:

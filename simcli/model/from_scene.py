@@ -19,6 +19,7 @@ from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.param_units import param_unit
+from simcli.model.natural import THIN
 from simcli.model.placing import placing_order
 from simcli.model.reference import SINGULAR, dof_inertia
 from simcli.model.signals import read_signals
@@ -161,8 +162,10 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     model = with_signals(worlds, assemble(mechanism), signals)
     if worlds.first.solver.type == "generalized":
         _refuse_weightless(worlds, model)
-    else:
+    elif worlds.first.solver.type == "maximal":
         _refuse_points(worlds, model)
+    else:
+        _refuse_unnatural(worlds, model)
     return replace(model, springs=read_springs(worlds, model))
 
 
@@ -249,4 +252,25 @@ def _refuse_points(worlds: Worlds, model: Model) -> None:
     for b in np.flatnonzero(lacks.any(axis=0) & ~model.bodies.kinematic):
         message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the maximal solver needs"
         worlds.fault("SC452", f"bodies.{model.bodies.name[b]}", message, "give it inertia, or use the generalized solver")
+    worlds.raise_faults()
+
+
+def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some."""
+    bodies, asked = model.bodies, model.bodies.n_vectors
+    full = (asked == 3) | ((asked < 0) & (model.plane < 0))
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    if model.plane >= 0:
+        inertia = np.repeat(bodies.inertia[:, :, model.plane, model.plane, None], 3, axis=-1)
+    thick = inertia[..., 0] > THIN * inertia[..., 2]
+    faults = {
+        "has no mass": (bodies.mass <= 0) & ~bodies.kinematic,
+        "has no inertia: a point has `natural: 1P`": (inertia[..., 2] <= 0) & (asked != 0) & ~bodies.kinematic,
+        "has inertia about its axis, which a bar of one vector ignores": (asked == 1) & thick & (model.plane < 0) & ~full,
+        "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
+    }  # fmt: skip
+    for words, lacks in faults.items():
+        for b in np.flatnonzero(lacks.any(axis=0)):
+            name = bodies.name[b]
+            worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", "change mass, inertia or natural")
     worlds.raise_faults()

@@ -46,6 +46,7 @@ class BodyPart:
         inertia: [kg m^2], (W|1, 3, 3), about the centre of mass, body axes.
         pose: [m, 1], (W|1, 7), with all joint coordinates at zero, world.
         kinematic: prescribed motion.
+        n_vectors: of its natural coordinates, -1 where nothing is said.
     """
 
     name: str
@@ -54,6 +55,7 @@ class BodyPart:
     inertia: Array
     pose: Array = field(default_factory=ONE_POSE.copy)
     kinematic: bool = False
+    n_vectors: int = -1
 
 
 @dataclass

@@ -21,20 +21,22 @@ from simcli.model.loosen import SUFFIX, Start, beside, with_damping, with_dofs, 
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
-THIN = 1e-9  # [1] second moment, relative to the others, below which a body is flat or thin along an axis
+# Least second moment, relative to the largest: flat bodies and thin rods get it, so that M has an inverse. It changes their
+# inertia in this proportion, far below the error of any step.
+THIN = 1e-9
 
 
-def natural_form(model: Model, start: Start, n_vectors: Array) -> Model:
+def natural_form(model: Model, start: Start) -> Model:
     """The natural form of a model at a state.
 
     Args:
         model: the tables.
         start: where everything is.
-        n_vectors: (B,), 3, 1 for a bar, 0 for a point; of bars, the axis is the x axis of least inertia.
 
     Returns:
         Tables whose first joints, dofs and coordinates are those of the model; the others are natural coordinates.
     """
+    n_vectors = np.where(model.bodies.n_vectors < 0, 3 if model.plane < 0 else 1, model.bodies.n_vectors)
     R_0, x_0 = rot.quat_to_matrix(start.body_q[..., 3:]), start.body_q[..., :3]
     axes, moments = principal_axes(model, n_vectors)
     p = x_0 + rot.turn(R_0, model.bodies.com)
@@ -102,7 +104,7 @@ def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:
     keeps = (is_diagonal & (n_vectors != 1))[None, :, None]  # the axes of the body, as they are
     axes = np.where(keeps[..., None], np.eye(3), axes)
     moments = np.where(keeps, np.diagonal(second, axis1=-2, axis2=-1), moments)
-    return axes, np.maximum(moments, 0.0)
+    return axes, np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True))
 
 
 def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vectors: Array) -> Links:

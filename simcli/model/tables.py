@@ -76,6 +76,7 @@ class Bodies(Table):
         inertia: [kg m^2], (W|1, B, 3, 3), about the centre of mass, body axes.
         q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
         kinematic: (B,) bool.
+        n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
     """
 
     name: tuple[str, ...]
@@ -84,6 +85,7 @@ class Bodies(Table):
     inertia: Array
     q: Array
     kinematic: Array
+    n_vectors: Array
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ no event bus: one dictionary of classes. Never found here: files, scenes, printi
 """
 
 from simcli.solvers.generalized import GeneralizedSolver
-from simcli.solvers.maximal import MaximalSolver
+from simcli.solvers.loose import MaximalSolver, NaturalSolver
 from simcli.solvers.plan import RunPlan
 
-SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver}
+SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver}
 
-__all__ = ["SOLVERS", "GeneralizedSolver", "MaximalSolver", "RunPlan"]
+__all__ = ["SOLVERS", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]

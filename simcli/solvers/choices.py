@@ -13,8 +13,13 @@ NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot ru
 
 
 @ti.func
-def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template()):
+def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
+               g: ti.template(), instant: ti.i32):
     """Masks, known values and right-hand side for the pieces that the laws choose now; 0 if none changed.
+
+    Args:
+        g: [s], over which the accelerations act on the velocity that moves the coordinates in the step of length h.
+        instant: 1 if the rows hold in accelerations.
 
     Reads:  c.bound, c.state
     Writes: c.bound.system.{free, goal, load, soft, gain, laws}
@@ -30,8 +35,8 @@ def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.temp
         c.bound.tries.store(w, 0, select(may, zero + 1.0, c.bound.tries.load(w, 0)))
     if ti.static(y.laws.n > 0):
         if k == 0:
-            state_laws(c, w, stage, b, h)
-        aim_laws(c, w, k, h)
+            state_laws(c, w, stage, b, h, g, instant)
+        aim_laws(c, w, k, g)
         for n in range(y.laws.n):
             choose_again(c, w, n, k, may)
         changed = y.laws.changed.load(w, 0) != 0.0
@@ -48,22 +53,23 @@ def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.temp
             y.gain.store(w, n, zero)
             y.load.store(w, n, c.bound.base.load(w, n))
         for r in range(y.n_rows):
-            set_hard_row(c, w, r, b, h)
+            set_hard_row(c, w, r, b, h, g, instant)
         if ti.static(y.laws.n > 0):
             for n in range(y.laws.n):
-                set_law(c, w, n, h)
+                set_law(c, w, n, g)
         if ti.static(y.n_springs > 0):
             for r in range(y.n_rows):
                 if y.spring.at(r) >= 0:
                     set_spring(c, w, r, stage, b)
         if ti.static(c.bound.n_motions > 0):
-            lock_motions(c, w, stage, h)
+            lock_motions(c, w, stage, h, g)
         push_rows(y, w)
     return goes_on
 
 
 @ti.func
-def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template()):
+def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
+               instant: ti.i32):
     """State the laws at the present coordinates.
 
     The acceleration of a coordinate that is a row is J qdd and the row's bias. A first-order step takes half of it: then
@@ -76,7 +82,8 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
     zero = c.tables.arena.zero()
     part = zero + 1.0
     if ti.static(c.stages == 1):
-        part = zero + 0.5
+        if instant == 0:
+            part = zero + 0.5 * h / g
     for n in range(y.laws.n):
         i = y.laws.unknown.at(n)
         x = zero
@@ -107,12 +114,12 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
                         moved = moved + value * c.k1_q.load(w, y.j_dof.at(e))
                         gained = gained + value * c.k1_qd.load(w, y.j_dof.at(e))
         y.laws.shift.store(w, n, shift)
-        y.laws.delta.store(w, n, h / inertia)
-        state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h)
+        y.laws.delta.store(w, n, g / inertia)
+        state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h, g)
 
 
 @ti.func
-def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, g: ti.template()):
     """Speeds and aims that the last try found; in the walk also how far each law can go to them.
 
     Reads:  c.bound
@@ -125,7 +132,7 @@ def aim_laws(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     for n in range(y.laws.n):
         v = y.laws.rate.load(w, n)
         if k > 0:
-            v = v + (acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)) * h
+            v = v + (acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)) * g
         y.laws.found.store(w, n, v)
         y.laws.goal.store(w, n, v - y.laws.delta.load(w, n) * y.laws.effort.load(w, n))
         if k >= NEWTON_CHOICES:
@@ -181,11 +188,12 @@ def acceleration_of_law(c: ti.template(), w: ti.i32, n: ti.i32):
 
 
 @ti.func
-def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti.template()):
+def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
+                 instant: ti.i32):
     """Equation of a hard or compliant row; rows of laws are set after it.
 
-        first order:  J qdd = -(phi / h + rate) / h - bias / 2     so that phi vanishes where the step ends
-        else:         J qdd = -bias
+        one stage:  J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
+        else:       J qdd = -bias
         compliant:    J qdd + e lambda = ...,  e = compliance / b^2
 
     Reads:  c.bound.system
@@ -202,7 +210,8 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     load = -bias
     soft = zero + y.scale.load(w, r) * y.softness
     if ti.static(c.stages == 1):
-        load = -(residual / h + rate) / h - bias * 0.5
+        if instant == 0:
+            load = -(residual / h + rate) / g - bias * (0.5 * h / g)
     span = b * b + zero
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)
@@ -218,7 +227,7 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
 
 
 @ti.func
-def set_law(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
+def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
     """Lock, or line, of law n.
 
     Reads:  c.bound
@@ -227,11 +236,11 @@ def set_law(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
     y = c.bound.system
     zero = c.tables.arena.zero()
     i = y.laws.unknown.at(n)
-    draw_line(y.laws, w, n, h)
+    draw_line(y.laws, w, n, g)
     locked = y.laws.lock.load(w, n) != FREE
     push = y.laws.push.load(w, n)
     gain = y.laws.gain.load(w, n)
-    known = (y.laws.speed.load(w, n) - y.laws.rate.load(w, n)) / h - y.laws.shift.load(w, n)
+    known = (y.laws.speed.load(w, n) - y.laws.rate.load(w, n)) / g - y.laws.shift.load(w, n)
     if i < y.n_dofs:
         y.free.store(w, i, select(locked, zero, y.free.load(w, i)))
         y.goal.store(w, i, select(locked, known, zero))
@@ -309,7 +318,7 @@ def push_rows(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
     """Lock the dofs of prescribed motions.
 
         first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
@@ -327,7 +336,7 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
             speed = zero + c.motions.motion_qd.load(w, d)
             if c.bound.by_position.at(m) != 0:
                 speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
-            goal = (speed - c.state.qd.load(w, d)) / h
+            goal = (speed - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
@@ -345,7 +354,7 @@ def follow_motions(c: ti.template(), w: ti.i32):
         zero = c.tables.arena.zero()
         if c.bound.by_position.at(m) != 0:
             c.state.q.store(w, c.tables.dof_q.at(d), zero + c.motions.motion_q.load(w, d))
-        if ti.static(c.stages > 1):
+        if ti.static(c.stages > 1 or c.is_natural):
             c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
 
 

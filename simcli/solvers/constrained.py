@@ -43,7 +43,16 @@ from simcli.solvers.corrections import (
     lock_written,
     use_correction,
 )
-from simcli.solvers.integrators import GAMMA, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.integrators import GAMMA, STAGES, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.natural_steps import (
+    PROJECTIONS,
+    demand_velocities,
+    finish_natural,
+    load_midpoint,
+    span_of,
+    use_natural,
+    use_velocities,
+)
 from simcli.solvers.repeat import JUMP, go_back, keep_work, note_jumps, use_again
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
@@ -63,7 +72,7 @@ class Constrained:
     Args:
         constraints, model, tables, arena: see `System`.
         motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
-        stages: of the integrator.
+        integrator: its name.
 
     Attributes:
         start: (rows) coordinate of each row at the start of a step.
@@ -79,7 +88,8 @@ class Constrained:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 stages: int):
+                 integrator: str):
+        stages = STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero(motions)
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
@@ -87,7 +97,9 @@ class Constrained:
         self.system = System(constraints, model, tables, arena, prescribed)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
-        self.repeats = stages > 1 and constraints.laws.n > 0
+        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
+        stiff = bool(np.any(constraints.rows.compliance) or (constraints.rows.spring >= 0).any())
+        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
         self.n_evaluations = stages + self.repeats
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
@@ -110,7 +122,7 @@ class Constrained:
 
 @ti.func
 def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, stage: ti.i32, held: ti.i32,
-                b: ti.template(), h: ti.template()):
+                instant: ti.i32, b: ti.template(), h: ti.template()):
     """One phase after `place_all`: see EVALUATE, CORRECT, PROJECT, START and PLACE.
 
         EVALUATE  accelerations, multipliers and efforts of laws at the present state
@@ -120,6 +132,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         PLACE     only the residuals, for the report
 
     Args:
+        instant: 1 for the accelerations of the instant, 0 for those that a step takes.
         b: [s], time over which efforts are implicit.
 
     Reads:  c
@@ -131,9 +144,14 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     y = c.bound.system
     evaluates = kind == EVALUATE
     builds = evaluates or kind == START
+    g = span_of(c, w, h, stage)
     if builds:
         if ti.static(c.forces.has_external):
-            load_links(t, fo, s, w)
+            if ti.static(c.is_midpoint):
+                if instant != 0:
+                    load_links(t, fo, s, w)
+            else:
+                load_links(t, fo, s, w)
         elif ti.static(c.forces.has_work):
             fo.power.store(w, 0, t.arena.zero())
             fo.power.store(w, 1, t.arena.zero())
@@ -156,44 +174,68 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
     n_tries = 1
+    first_try = 0
     if kind == PLACE:
         n_tries = 0
     if evaluates:
         n_tries = SOLUTIONS * c.bound.max_choices
+        if ti.static(c.is_natural):
+            if stage == 0:
+                first_try = -PROJECTIONS
     if kind == PROJECT or held == 2:
         n_tries = 2
     running = 1
-    for k in range(n_tries):
+    for k in range(first_try, n_tries):
         if running != 0:
-            if evaluates:
-                if k % SOLUTIONS == 0:
-                    running = set_pieces(c, w, k // SOLUTIONS, stage, b, h)
-                    if running != 0:
+            if k < 0:
+                if ti.static(c.is_natural):
+                    if k == -PROJECTIONS:
+                        demand_velocities(c, w)
                         assemble(y, w)
+                    else:
+                        for r in range(y.n_rows):
+                            harden(y, w, r)
+            elif evaluates:
+                if k % SOLUTIONS == 0:
+                    running = set_pieces(c, w, k // SOLUTIONS, stage, b, h, g, instant)
+                    if running != 0:
+                        if ti.static(c.is_natural and c.bound.is_plain):
+                            if stage > 0:
+                                assemble(y, w)
+                        else:
+                            assemble(y, w)
                 else:
                     for r in range(y.n_rows):
                         harden(y, w, r)
             else:
-                if kind == START and k == 0:
-                    lock_written(c, w, held)
-                    assemble(y, w)
-                if held == 2 and k == 1:
-                    leave(y, w)
-                    for r in range(y.n_rows):
-                        harden(y, w, r)
-                else:
-                    demand_correction(c, w, kind, k, stage, held, h)
+                leaves = 0
+                if ti.static(c.assembles):
+                    if kind == START and k == 0:
+                        lock_written(c, w, held)
+                        assemble(y, w)
+                    leaves = ti.cast(held == 2 and k == 1, ti.i32)
+                    if leaves == 1:
+                        leave(y, w)
+                        for r in range(y.n_rows):
+                            harden(y, w, r)
+                if leaves == 0:
+                    demand_correction(c, w, kind, k, stage, held, h, g)
             if running != 0:
                 enter(y, w)
                 substitute(y.factor, w)
-                if evaluates:
+                if k < 0:
+                    if ti.static(c.is_natural):
+                        leave(y, w)
+                        if k == -1:
+                            use_velocities(c, w)
+                elif evaluates:
                     if k % SOLUTIONS < SOLUTIONS - 1:
                         leave(y, w)
                     else:
                         extrapolate(y, w)
                         finish_try(c, w, stage)
                 else:
-                    use_correction(c, w, kind, k, stage, held, h)
+                    use_correction(c, w, kind, k, stage, held, h, g)
     if evaluates:
         if ti.static(c.stages == 1):
             law_power(c, w, h)
@@ -289,7 +331,8 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if i == 0:
         kind = START
     elif last:
-        if ti.static(c.stages == 1):
+        stage = 0
+        if ti.static(c.stages == 1 and not c.is_natural):
             if steps > 0:
                 kind = PLACE
     elif p >= c.bound.n_evaluations:
@@ -298,34 +341,52 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if ti.static(c.stages == 1):
             kind = CORRECT
     again = 0
-    if ti.static(c.bound.repeats):
+    if ti.static(c.is_natural):
+        if kind == EVALUATE and p == c.stages and not last:
+            again = 1
+            if not any_lane(c.bound.jumps.load(w, 0) > 0.0):
+                kind = CORRECT
+    elif ti.static(c.bound.repeats):
         if kind == EVALUATE and p == c.stages:
             again = 1
             go_back(c, w)
+    if ti.static(c.is_midpoint):
+        if kind == EVALUATE and not last:
+            load_midpoint(c, w, h)
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
         if kind == EVALUATE and again == 0:
             account = stage
         follow_signals(c, w, t, side, account)
-    if ti.static(c.integrator == "rk4" and not c.bound.repeats):
-        solve_phase(c, w, t, kind, stage, held, 0.0, h)
+    instant = ti.cast(last, ti.i32)
+    if ti.static(c.is_natural):
+        b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
+        solve_phase(c, w, t, kind, stage, held, instant, b, h)
+    elif ti.static(c.integrator == "rk4" and not c.bound.repeats):
+        solve_phase(c, w, t, kind, stage, held, instant, 0.0, h)
     elif ti.static(c.stages > 1):
         part = ti.cast(again, c.tables.arena.device.real)
         if ti.static(c.integrator == "implicit"):
             if not last and again == 0:
                 part = GAMMA
-        solve_phase(c, w, t, kind, stage, held, h * part, h)
+        solve_phase(c, w, t, kind, stage, held, instant, h * part, h)
     else:
-        solve_phase(c, w, t, kind, stage, held, h, h)
+        solve_phase(c, w, t, kind, stage, held, instant, h, h)
     if ti.static(c.reports["reactions"]):
         shows = last and kind == EVALUATE
-        if ti.static(c.stages == 1):
+        if ti.static(c.stages == 1 and not c.is_natural):
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
     if kind == EVALUATE and not last:
-        if ti.static(c.stages == 1):
+        if ti.static(c.is_natural):
+            waits = 0
+            if ti.static(c.bound.repeats):
+                waits = ti.cast(again == 0 and any_lane(c.bound.jumps.load(w, 0) > 0.0), ti.i32)
+            if waits == 0:
+                use_natural(c, w, h, stage)
+        elif ti.static(c.stages == 1):
             use_constrained(c, w, h)
         elif again == 1:
             if ti.static(c.bound.repeats):
@@ -334,7 +395,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             use_rk4(c, w, stage, h)
         else:
             use_implicit(c, w, stage, h)
-        if ti.static(c.bound.repeats):
+        if ti.static(c.bound.repeats and not c.is_natural):
             if stage == 0:
                 keep_work(c, w, h)
         if ti.static(c.stages > 1):
@@ -343,7 +404,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             if stage >= c.stages - 1:
                 if ti.static(c.bound.n_motions > 0):
                     follow_motions(c, w)
-        if ti.static(c.bound.system.n_rows == 0):
+        if ti.static(c.is_natural):
+            over = 0
+        elif ti.static(c.bound.system.n_rows == 0):
             if stage == c.stages - 1:
                 over = 1
                 if ti.static(c.bound.repeats):
@@ -354,4 +417,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     elif kind != EVALUATE and kind != PLACE:
         if not any_lane(c.bound.worst.load(w, 0) > c.bound.tight):
             over = 1
+        if ti.static(c.is_natural):
+            if over == 1 or p == c.bound.n_evaluations + MAX_CORRECTIONS - 1:
+                finish_natural(c, w, h)
     return over

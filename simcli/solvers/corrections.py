@@ -55,10 +55,11 @@ def lock_written(c: ti.template(), w: ti.i32, held: ti.i32):
 
 
 @ti.func
-def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template()):
+def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template(),
+                      g: ti.template()):
     """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
 
-    Positions of START and PROJECT are asked for -phi, those of CORRECT for -phi / h^2 of acceleration. Velocities of
+    Positions of START and PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of
     PROJECT (k = 1) are asked for -J qd, and the speed of a lock; those of START (held = 2) for J qd = 0 with the least
     kinetic energy.
 
@@ -93,7 +94,7 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
         c.bound.worst.store(w, 0, worst)
     factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
     if kind == CORRECT:
-        factor = factor / (h * h)
+        factor = factor / (h * g)
     if held == 2:
         factor = zero
     for r in range(y.n_rows):
@@ -123,7 +124,8 @@ def needs_correction(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
 
 
 @ti.func
-def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template()):
+def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template(),
+                   g: ti.template()):
     """Move along a correction.
 
     Reads:  c.bound.system.factor
@@ -146,8 +148,16 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
             x = c.bound.move.load(w, d)
             y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
             s.qdd.store(w, d, s.qdd.load(w, d) + x)
-            s.qd.store(w, d, s.qd.load(w, d) + x * h)
-            c.bound.move.store(w, d, s.qd.load(w, d) * h)
+            if ti.static(c.is_natural):
+                c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+            else:
+                s.qd.store(w, d, s.qd.load(w, d) + x * h)
+                c.bound.move.store(w, d, s.qd.load(w, d) * h)
+        if ti.static(c.is_natural):
+            for r in range(y.n_rows):
+                x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+                x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
+                y.force.store(w, r, y.force.load(w, r) - x)
     if held == 2:
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)

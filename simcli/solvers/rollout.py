@@ -29,6 +29,7 @@ from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
 from simcli.model.constraints import constraints_of, drives_by_law
+from simcli.model.loosen import SUFFIX
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
 from simcli.solvers.clock import constrained_time, follow_signals, time_of
@@ -81,11 +82,13 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
+        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
         self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
-        by_rows = self.integrator == "implicit" and len(model.springs.name) > 0
+        self.is_natural = self.tables.is_natural
+        by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
@@ -107,14 +110,15 @@ class Core:
         self.projects = self.assembles = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.stages)
+            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator)
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
-            self.row_joint, self.assembles = rows.joint, bool(rows.is_hard.any())
+            self.row_joint, self.assembles = rows.joint, bool(rows.is_hard.any()) and not is_loose
             self.forces.has_work |= constraints.laws.n > 0 or moves
+        self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and (
             self.forces.has_external or (efforts_too and self.forces.has_work))
@@ -245,6 +249,8 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
                     n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
         if i == steps + 1:
             n_phases = 1
+            if ti.static(c.is_natural):
+                n_phases = 2  # the first one projects the velocities
         over = 0
         for p in range(n_phases):
             if over < 2:

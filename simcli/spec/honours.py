@@ -15,9 +15,10 @@ from simcli.spec.nodes import Scalar, Table, find, walk
 from simcli.spec.quantities import is_signal
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED, MAXIMAL))  # solvers that exist in this version
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL))  # solvers that exist in this version
 _TO_BUILD = frozenset((MAXIMAL, NATURAL, AFFINE)) - BUILT
 NONE: frozenset[str] = frozenset()
+_RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ ROWS: tuple[Row, ...] = (
     Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
     Row("joints.*.strength_ratio", NONE, "libuipc's strength ratio"),
     Row("joints.*.driving", NONE, "libuipc's driving joint", hint="use `drive`"),
-    Row("bodies.*.kinematic", BUILT, "a kinematic body"),
-    Row("bodies.*.motion", BUILT, "a prescribed body motion"),
-    Row("bodies.*.natural", NONE, "a kind of natural coordinates"),
+    Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
+    Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
+    Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
     Row("world.plane", BUILT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
     Row("initial.assemble", BUILT, "assembly of loops"),

@@ -75,7 +75,7 @@ JOINTS: dict[str, JointFields] = {
     ),
 }
 _OUTSIDE = JOINTS["generalized"].loop
-JOINTS["maximal"] = JointFields(types=MOVING | _types("fixed cable"), tree=_OUTSIDE, loop=_OUTSIDE)
+JOINTS |= dict.fromkeys(("maximal", "natural"), JointFields(MOVING | _types("fixed cable"), _OUTSIDE, _OUTSIDE))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
 
 
 # Types on which a solver honours torsion springs, of joints of the tree.
-TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR, "maximal": NONE}
+TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR, "maximal": NONE, "natural": NONE}
 
 
 def check_torsion(check: Checker, tree: structure.Tree | None) -> None:

@@ -1,17 +1,20 @@
-"""Maximal coordinates: position and quaternion per body, every joint a set of rows.
+"""Solvers that take the bodies one by one, every joint a set of rows: maximal and natural coordinates.
 
-The loose form of a model (model/loosen.py) under the constrained steps of solvers/constrained.py: the mass matrix is that
-of single bodies, and limits, drives and friction act on coordinates that are rows. What a loop is makes no difference.
+Another form of the model (model/loosen.py, model/natural.py) goes under the constrained steps of solvers/constrained.py: the
+mass matrix is that of single bodies, and limits, drives and friction act on coordinates that are rows. What closes a loop
+makes no difference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simcli.kernels.runtime import Device
-from simcli.model.loosen import loosen
+from simcli.model.loosen import Start, loosen
+from simcli.model.natural import natural_form
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.generalized import GeneralizedSolver
@@ -25,8 +28,12 @@ COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint
                "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
 
 
-class MaximalSolver:
-    """Steps all worlds of a model, each body by itself; else as `GeneralizedSolver`.
+class LooseSolver:
+    """Steps all worlds of a model in another form; else as `GeneralizedSolver`.
+
+    Args:
+        form: makes it from a model and where everything is.
+        others: as of `GeneralizedSolver`.
 
     Attributes:
         status: (W,), Status of each world.
@@ -34,11 +41,12 @@ class MaximalSolver:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
+    def __init__(self, form: Callable[[Model, Start], Model], model: Model, options, plan: RunPlan, device: Device,
+                 phases: "Sequence[Phase]" = ()):
         self.model, assembly = model, start_of(model, device, phases)
         self.events = assembly.events
-        loosened = [replace(phase, model=loosen(phase.model, assembly.start)) for phase in phases]
-        self.stepper = GeneralizedSolver(loosen(model, assembly.start), options, plan, device, loosened)
+        later = [replace(phase, model=form(phase.model, assembly.start)) for phase in phases]
+        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later)
         self.stepper.end(assembly.ended)
         self.row_label = self.stepper.row_label
 
@@ -85,3 +93,7 @@ class MaximalSolver:
     def named(self, event: Event) -> Event:
         """An event that names a joint of the scene, or none."""
         return event if event.joint < self.model.n_joints else replace(event, joint=-1)
+
+
+MaximalSolver = partial(LooseSolver, loosen)
+NaturalSolver = partial(LooseSolver, natural_form)

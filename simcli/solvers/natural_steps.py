@@ -1,0 +1,177 @@
+"""Steps in natural coordinates: velocities projected, then one step whose rows hold where it ends.
+
+    zhong06   v_m = v + h/2 a,  q+ = q + h v_m,  v+ = v + h/2 (a + M^-1 (F + A+^T lambda)):   order 2, symplectic
+    moreau    v_m = v + h a,    q+ = q + h v_m,  v+ = v_m:                                    order 1, for impacts
+
+with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. A world of
+zhong06 in which a law stops a coordinate takes the step of moreau, whose impacts are plastic; the other one would reflect.
+
+Source: Zhong (2006) in the form of reference/natural-coordinates.md A.7. Deviations: lambda is a force; velocities are
+projected before each step, which takes from them what the next multipliers would carry, and changes no position.
+"""
+
+import taichi as ti
+
+from simcli.kernels.dynamics import no_force
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import accumulate_work, effort_power, load_links
+from simcli.kernels.tree import AFFINE, place_all, retract
+from simcli.solvers.choices import follow_motions
+from simcli.solvers.integrators import copy
+
+PROJECTIONS = 2  # solutions for the velocities: the second takes the softness of the rows away
+
+
+def span_of(c, w, h, stage):
+    """[s], time over which accelerations act on the velocity that moves the coordinates in a step of length h.
+
+    Reads: c.bound.jumps
+    """
+    if c.integrator != "zhong06":
+        return h
+    if c.bound.repeats:
+        again = (stage > 0) & (c.bound.jumps.load(w, 0) > 0.0)
+        return select(again, c.tables.arena.zero() + h, c.tables.arena.zero() + h * 0.5)
+    return h * 0.5
+
+
+@ti.func
+def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
+    """External forces half a step ahead, along the present velocities.
+
+    Reads:  c.state.{q, qd}, c.forces
+    Writes: c.state.external, c.forces.power, c.bound.q_kept
+    """
+    copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, h * 0.5)
+    place_all(c.tables, c.state, w)
+    load_links(c.tables, c.forces, c.state, w)
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+
+
+@ti.func
+def demand_velocities(c: ti.template(), w: ti.i32):
+    """Masks and right-hand side of the projection of velocities: A dv = -A v with the least kinetic energy.
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.{free, gain, soft, load, goal, centre}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.gain.store(w, n, zero)
+        y.load.store(w, n, zero)
+        y.goal.store(w, n, zero)
+    for m in range(c.bound.n_motions):
+        y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+        acts = acts & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
+        y.free.store(w, i, select(acts, zero + 1.0, zero))
+        y.soft.store(w, r, select(acts, zero + y.scale.load(w, r) * y.softness, zero + 1.0))
+        y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
+        y.goal.store(w, i, zero)
+        y.centre.store(w, r, zero)
+
+
+@ti.func
+def use_velocities(c: ti.template(), w: ti.i32):
+    """Take the projected velocities, and the rates of the rows by them.
+
+    Reads:  c.bound.system
+    Writes: c.state.qd, c.bound.system.rows.rate
+    """
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
+    for r in range(y.n_rows):
+        rate = y.rows.rate.load(w, r)
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            rate = rate + y.entry.load(w, y.n_mass + e) * y.acceleration.load(w, y.end_j.at(y.n_mass + e))
+        y.rows.rate.store(w, r, rate)
+
+
+@ti.func
+def use_natural(c: ti.template(), w: ti.i32, h: ti.template(), stage: ti.i32):
+    """q+ = q + h (v + g a); the velocities stay those of the start until `finish_natural`.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.q, c.bound.{q_start, move}, c.forces.work
+    """
+    s = c.state
+    g = span_of(c, w, h, stage)
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, h)
+        accumulate_work(c.forces, w, h)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
+    if ti.static(c.bound.n_motions > 0):
+        follow_motions(c, w)
+
+
+@ti.func
+def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Velocities at the end of the step, where the rows have just been measured.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{qd, f}
+    """
+    s = c.state
+    t = c.tables
+    y = c.bound.system
+    if ti.static(c.integrator == "zhong06"):
+        pull_links(c, w)
+        for i in range(t.n_links):
+            if t.kind.at(i) == AFFINE:
+                force = s.f.load(w, i)
+                first = t.link_qd.at(i)
+                for d in range(first, first + t.link_n_qd.at(i)):
+                    c.bound.move.store(w, d, s.S.load(w, d).dot(force))
+        for k in range(y.rows.n_rigid):
+            n = y.rows.first_rigid + k
+            pull = y.force.load(w, n)
+            for side in ti.static(range(2)):
+                at_d = y.rows.vector_d.at(2 * k + side)
+                at_q = y.rows.vector_q.at(2 * k + 1 - side)
+                for x in ti.static(range(3)):
+                    given = s.q.load(w, at_q + x) * pull
+                    c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
+    for n in range(y.n_dofs):
+        d = t.tree_dof.at(n)
+        a = y.acceleration.load(w, n)
+        if ti.static(c.integrator == "zhong06"):
+            found = (c.bound.base.load(w, n) + c.bound.move.load(w, d)) / t.weight.load(w, d)
+            half = (a + found) * 0.5
+            if ti.static(c.bound.repeats):
+                half = select(c.bound.jumps.load(w, 0) > 0.0, a, half)
+            a = half
+        s.qd.store(w, d, s.qd.load(w, d) + a * h)
+    if ti.static(c.bound.n_motions > 0):
+        follow_motions(c, w)
+
+
+@ti.func
+def pull_links(c: ti.template(), w: ti.i32):
+    """Forces of the rows of joints on the links, at their present pulls.
+
+    Reads:  c.bound.system
+    Writes: c.state.f
+    """
+    r = c.bound.system.rows
+    for i in range(c.tables.n_links):
+        c.state.f.store(w, i, no_force(c.tables.arena.zero()))
+    for k in range(r.n_couples):
+        a = r.link_a.at(k)
+        b = r.link_b.at(k)
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            force = c.bound.system.force.load(w, n)
+            if a >= 0:
+                c.state.f.store(w, a, c.state.f.load(w, a) + r.pull_a.load(w, n) * force)
+            if b >= 0:
+                c.state.f.store(w, b, c.state.f.load(w, b) + r.pull_b.load(w, n) * force)
