@@ -170,7 +170,7 @@ def demand_of(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, R: ti.te
     if t.massive.at(i) != 0:
         if ti.static(t.has_affine):
             if t.kind.at(i) == AFFINE:  # its mass matrix is constant: velocities need no force
-                force = Force.of(a.linear * t.mass.load(w, i), force.moment)
+                force = Force.of((a.linear + v.angular.cross(v.linear)) * t.mass.load(w, i), force.moment)
             else:
                 force = needed_force(t, w, i, R, o, v, a)
         else:

@@ -2,6 +2,7 @@
 
     residual phi,  rate J qd,  bias: what phi'' is at qdd = 0,  pull: the force on B and its opposite on A per unit lambda
 
+Rows see natural coordinates as the rigid motion that they make: rows of rigidity, which are met, make up the difference.
 Every row but a gear acts between two links by a force F through a point of both and a couple T, so that action equals
 reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides of parent and child.
 """
@@ -16,7 +17,7 @@ from simcli.kernels.elementary import atan2
 from simcli.kernels.rotation_log import pulled_back, rotation_log
 from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import AFFINE, point_velocity, upright, vector_at
+from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.tables import LinkKind
@@ -98,7 +99,7 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
         p = x + s.origin.load(w, t.root.at(link))
         v = s.v.load(w, link)
         velocity = point_velocity(v, x)
-        acceleration = point_velocity(s.a.load(w, link), x) + bend(t, link, v.angular, velocity)
+        acceleration = point_velocity(s.a.load(w, link), x) + v.angular.cross(velocity)
     return x, p, velocity, acceleration
 
 
@@ -176,7 +177,7 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     residual = force.dot(gap) - constant
                     rate = force.dot(gap_v) + turned.dot(gap)
                     bias = force.dot(gap_a) + turned.dot(gap_v) * 2.0
-                    bias = bias + (alpha_a.cross(force) + bend(t, link_a, spin_a, turned)).dot(gap)
+                    bias = bias + (alpha_a.cross(force) + spin_a.cross(turned)).dot(gap)
             if ti.static(r.has_dot):
                 if form == DOT:
                     d_a = R_a * r.on_a.load(w, n)
@@ -185,8 +186,8 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     t_b = spin_b.cross(d_b)
                     residual = d_a.dot(d_b) - constant
                     rate = t_a.dot(d_b) + d_a.dot(t_b)
-                    bias = (alpha_a.cross(d_a) + bend(t, link_a, spin_a, t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
-                    bias = bias + (alpha_b.cross(d_b) + bend(t, link_b, spin_b, t_b)).dot(d_a)
+                    bias = (alpha_a.cross(d_a) + spin_a.cross(t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
+                    bias = bias + (alpha_b.cross(d_b) + spin_b.cross(t_b)).dot(d_a)
                     couple = d_b.cross(d_a)
             if ti.static(r.has_turn):
                 if form == TURN or form == PITCH:
@@ -234,19 +235,6 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         r.residual.store(w, n, a.dot(b) - r.constant.load(w, n))
         r.rate.store(w, n, a_rate.dot(b) + a.dot(b_rate))
         r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
-
-
-@ti.func
-def bend(t: ti.template(), link: ti.i32, spin: ti.template(), rate: ti.template()):
-    """What bends the path of a point or direction without accelerations, w x d'; none in natural coordinates.
-
-    Reads: t.kind
-    """
-    out = spin.cross(rate)
-    if ti.static(t.has_affine):
-        if t.kind.at(ti.max(link, 0)) == AFFINE:
-            out = out * 0.0
-    return out
 
 
 def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):

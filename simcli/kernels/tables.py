@@ -38,6 +38,7 @@ class Tables:
         self.is_natural, self.normal = model.columns is not None, model.plane
         if model.columns is not None:
             self.n_vectors, self.weight = arena.ints(model.columns.n_vectors), self.column(model.columns.weight)
+            self.excess, self.has_excess = self.column(model.columns.excess), bool(np.any(model.columns.excess))
             self.has_bodies, self.has_bars = (bool(np.any(model.columns.n_vectors == n)) for n in (3, 1))
         helix = links.kind == LinkKind.HELIX
         self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges

@@ -160,8 +160,9 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     if ti.static(t.has_affine):
         if kind == AFFINE:
             v_j = column_motions(t, s, w, i, start, d)
+            extra = v_j.linear.cross(v_j.angular)  # the columns of p pass through the centre of mass, which moves
     c = v.cross(v_j)
-    if ti.static(t.has_free):
+    if ti.static(t.has_free or t.has_affine):
         c = Motion.of(c.linear + extra, c.angular)
     v = v + v_j
     s.v.store(w, i, v)

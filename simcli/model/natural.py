@@ -21,9 +21,10 @@ from simcli.model.loosen import SUFFIX, Start, beside, with_damping, with_dofs, 
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
-# Least second moment, relative to the largest: flat bodies and thin rods get it, so that M has an inverse. It changes their
-# inertia in this proportion, far below the error of any step.
-THIN = 1e-9
+# Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
+# is taken away again by iteration, each of which leaves this part (see solvers/natural_steps.py).
+THIN = 1e-2
+NOTHING = 1e-12  # second moment, relative to the largest, that is rounding
 
 
 def natural_form(model: Model, start: Start) -> Model:
@@ -42,13 +43,15 @@ def natural_form(model: Model, start: Start) -> Model:
     p = x_0 + rot.turn(R_0, model.bodies.com)
     A = rot.multiply(R_0, axes)
     turn = start.body_qd[..., 3:]
-    q, qd, weight = [], [], []
+    q, qd, weight, excess = [], [], [], []
+    full = np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True))
     for b in range(model.n_bodies):
         vectors = [A[:, b, :, k] for k in range(n_vectors[b])]
         q.append(np.concatenate([p[:, b], *vectors], axis=-1))
         qd.append(np.concatenate([start.body_qd[:, b, :3], *(rot.cross(turn[:, b], a) for a in vectors)], axis=-1))
-        weight.append(np.repeat(np.concatenate((model.bodies.mass[:, b, None], moments[:, b, : n_vectors[b]]), -1), 3, -1)
-                      if n_vectors[b] else np.repeat(model.bodies.mass[:, b, None], 3, -1))  # fmt: skip
+        mass, kept = model.bodies.mass[:, b, None], slice(n_vectors[b])
+        weight.append(np.repeat(beside([mass, full[:, b, kept]]), 3, axis=-1))
+        excess.append(np.repeat(beside([0.0 * mass, (full - moments)[:, b, kept]]), 3, axis=-1))
     n = 3 * (1 + n_vectors)
     added = [_Columns(f"{name}{SUFFIX}", b, int(n[b])) for b, name in enumerate(model.bodies.name)]
     joints = with_joints(model.joints, added)
@@ -60,7 +63,7 @@ def natural_form(model: Model, start: Start) -> Model:
     return replace(
         with_state(model, start, q, qd),
         joints=joints, dofs=with_dofs(model.dofs, added, model.n_joints),
-        columns=Columns(n_vectors, beside([np.zeros((1, model.n_qd)), *weight]), active),
+        columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active),
         links=_links(model, joints.q_start[model.n_joints :], n, axes, A, n_vectors),
     )  # fmt: skip
 
@@ -104,7 +107,7 @@ def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:
     keeps = (is_diagonal & (n_vectors != 1))[None, :, None]  # the axes of the body, as they are
     axes = np.where(keeps[..., None], np.eye(3), axes)
     moments = np.where(keeps, np.diagonal(second, axis1=-2, axis2=-1), moments)
-    return axes, np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True))
+    return axes, np.where(moments > NOTHING * moments.max(axis=-1, keepdims=True), moments, 0.0)
 
 
 def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vectors: Array) -> Links:

@@ -251,12 +251,14 @@ class Columns(Table):
 
     Attributes:
         n_vectors: (L,): 3 for a body, 1 for a bar and in a planar scene, 0 for a point or a link of another kind.
-        weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves; 0 of other dofs.
+        weight: [kg, kg m^2], (W|1, NV), mass that each velocity moves, and a little where it has none; 0 of other dofs.
+        excess: [kg m^2], (W|1, NV), that little.
         active: (NV,) bool, False for dofs that leave the plane of a planar scene.
     """
 
     n_vectors: Array
     weight: Array
+    excess: Array
     active: Array
 
 

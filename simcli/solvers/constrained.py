@@ -45,10 +45,14 @@ from simcli.solvers.corrections import (
 )
 from simcli.solvers.integrators import GAMMA, STAGES, H, copy, correct_efforts, use_implicit, use_rk4
 from simcli.solvers.natural_steps import (
+    MANY_PROJECTIONS,
     PROJECTIONS,
     demand_velocities,
+    filter_correction,
     finish_natural,
+    give_excess,
     load_midpoint,
+    owe_excess,
     span_of,
     use_natural,
     use_velocities,
@@ -81,6 +85,9 @@ class Constrained:
         tries: choices of pieces in the last evaluation.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         work_kept: [J] done before this step.
+        impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
+        first: (unknowns) the first solution of a correction.
+        excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
         q_held, v_held: (n dofs) 1 where the scene wrote the initial coordinate or velocity.
     """
@@ -99,6 +106,7 @@ class Constrained:
         self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
         stiff = bool(np.any(constraints.rows.compliance) or (constraints.rows.spring >= 0).any())
+        self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
         self.n_evaluations = stages + self.repeats
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
@@ -106,6 +114,8 @@ class Constrained:
         self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
         self.tries, self.diag = arena.slot(1), arena.slot(len(DIAGNOSTICS))
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
+        self.impulse = arena.slot(n)
+        self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
         order = order[np.argsort(tables.unknown_of_dof[order])]
@@ -116,7 +126,7 @@ class Constrained:
     def clear(self):
         """Forget what earlier steps left."""
         self.system.clear()
-        for slot in (self.start, self.base, self.worst, self.move, self.tries, self.diag, self.jumps, self.opens):
+        for slot in (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps, self.opens):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -181,20 +191,27 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         n_tries = SOLUTIONS * c.bound.max_choices
         if ti.static(c.is_natural):
             if stage == 0:
-                first_try = -PROJECTIONS
+                first_try = -c.bound.projections
     if kind == PROJECT or held == 2:
         n_tries = 2
+    if ti.static(c.is_natural):
+        if kind == CORRECT:
+            n_tries = 2
     running = 1
     for k in range(first_try, n_tries):
         if running != 0:
             if k < 0:
                 if ti.static(c.is_natural):
-                    if k == -PROJECTIONS:
+                    if k == -c.bound.projections:
                         demand_velocities(c, w)
                         assemble(y, w)
                     else:
                         for r in range(y.n_rows):
                             harden(y, w, r)
+                        if ti.static(c.has_excess):
+                            for n in range(y.n_dofs):
+                                given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
+                                y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
                 if k % SOLUTIONS == 0:
                     running = set_pieces(c, w, k // SOLUTIONS, stage, b, h, g, instant)
@@ -207,6 +224,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 else:
                     for r in range(y.n_rows):
                         harden(y, w, r)
+                    if ti.static(c.has_excess):
+                        give_excess(c, w, k % SOLUTIONS)
             else:
                 leaves = 0
                 if ti.static(c.assembles):
@@ -218,7 +237,12 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         leave(y, w)
                         for r in range(y.n_rows):
                             harden(y, w, r)
-                if leaves == 0:
+                if ti.static(c.is_natural):
+                    if k == 0:
+                        demand_correction(c, w, kind, k, stage, held, h, g)
+                    else:
+                        filter_correction(c, w)
+                elif leaves == 0:
                     demand_correction(c, w, kind, k, stage, held, h, g)
             if running != 0:
                 enter(y, w)
@@ -233,7 +257,12 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         leave(y, w)
                     else:
                         extrapolate(y, w)
+                        if ti.static(c.has_excess):
+                            owe_excess(c, w)
                         finish_try(c, w, stage)
+                elif ti.static(c.is_natural):
+                    if k == 1:
+                        use_correction(c, w, kind, 0, stage, held, h, g)
                 else:
                     use_correction(c, w, kind, k, stage, held, h, g)
     if evaluates:

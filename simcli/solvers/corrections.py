@@ -91,6 +91,11 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
         for r in range(y.n_rows):
             acts = y.free.load(w, y.n_dofs + r) != 0.0
             worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
+        if ti.static(c.has_excess):
+            if kind == CORRECT:
+                for n in range(y.n_dofs):
+                    lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
+                    worst = ti.max(worst, ti.abs(lacks) * h * g)
         c.bound.worst.store(w, 0, worst)
     factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
     if kind == CORRECT:
@@ -104,6 +109,9 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
     for n in range(y.n_dofs):
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
+        if ti.static(c.has_excess):
+            if kind == CORRECT:
+                y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
         if held == 2:
             y.goal.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)))
 
@@ -134,6 +142,10 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
     y = c.bound.system
     t = c.tables
     s = c.state
+    if ti.static(c.is_natural):
+        for i in range(y.n):
+            at = y.factor.position.at(i)
+            y.factor.x.store(w, at, c.bound.first.load(w, i) * 2.0 - y.factor.x.load(w, at))
     most = t.arena.zero()
     for n in range(y.n_dofs):
         x = y.factor.x.load(w, y.factor.position.at(n))
@@ -147,6 +159,8 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
             d = t.tree_dof.at(n)
             x = c.bound.move.load(w, d)
             y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
+            if ti.static(c.has_excess):
+                c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
             s.qdd.store(w, d, s.qdd.load(w, d) + x)
             if ti.static(c.is_natural):
                 c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)

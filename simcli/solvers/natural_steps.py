@@ -6,6 +6,9 @@
 with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. A world of
 zhong06 in which a law stops a coordinate takes the step of moreau, whose impacts are plastic; the other one would reflect.
 
+Flat bodies and thin rods have no mass along some vectors. The weights that are inverted have a little there, W = M + D; what
+D does is taken away by the solutions that follow: W a' = F + D a + A^T lambda'.
+
 Source: Zhong (2006) in the form of reference/natural-coordinates.md A.7. Deviations: lambda is a force; velocities are
 projected before each step, which takes from them what the next multipliers would carry, and changes no position.
 """
@@ -19,7 +22,8 @@ from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.solvers.choices import follow_motions
 from simcli.solvers.integrators import copy
 
-PROJECTIONS = 2  # solutions for the velocities: the second takes the softness of the rows away
+# Solutions for the velocities: the second takes the softness of the rows away; more take away what the weights have too much.
+PROJECTIONS, MANY_PROJECTIONS = 2, 5
 
 
 def span_of(c, w, h, stage):
@@ -50,6 +54,56 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
+def give_excess(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Put D a of the last solution on the right-hand side, for solution k = 1 or 2 of a try.
+
+    Reads:  c.bound.system.acceleration
+    Writes: c.bound.{system.load, excess}
+    """
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
+        before = c.tables.arena.zero()
+        if k == 2:
+            before = c.bound.excess.load(w, n)
+        c.bound.excess.store(w, n + (k - 1) * y.n_dofs, given)
+        y.load.store(w, n, y.load.load(w, n) + given - before)
+
+
+@ti.func
+def owe_excess(c: ti.template(), w: ti.i32):
+    """What the right-hand side lacks of D a after `extrapolate`: D a - (3 d1 - 2 d2).
+
+    Reads and writes: c.bound.excess
+    """
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        whole = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
+        given = c.bound.excess.load(w, n) * 3.0 - c.bound.excess.load(w, n + y.n_dofs) * 2.0
+        c.bound.excess.store(w, n, whole - given)
+
+
+@ti.func
+def filter_correction(c: ti.template(), w: ti.i32):
+    """Ask for the second solution x2 of a correction, centred at the first one: 2 x1 - x2 has nothing of what rows contradict.
+
+    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
+    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
+
+    Reads:  c.bound.system
+    Writes: c.bound.{first, system.load}
+    """
+    y = c.bound.system
+    for i in range(y.n):
+        c.bound.first.store(w, i, y.factor.x.load(w, y.factor.position.at(i)))
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        acts = y.free.load(w, i) != 0.0
+        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
+        y.load.store(w, i, select(acts, moved, y.load.load(w, i)))
+
+
+@ti.func
 def demand_velocities(c: ti.template(), w: ti.i32):
     """Masks and right-hand side of the projection of velocities: A dv = -A v with the least kinetic energy.
 
@@ -61,7 +115,7 @@ def demand_velocities(c: ti.template(), w: ti.i32):
     for n in range(y.n_dofs):
         y.free.store(w, n, zero + 1.0)
         y.gain.store(w, n, zero)
-        y.load.store(w, n, zero)
+        y.load.store(w, n, zero + c.bound.impulse.load(w, n))
         y.goal.store(w, n, zero)
     for m in range(c.bound.n_motions):
         y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
@@ -81,12 +135,13 @@ def use_velocities(c: ti.template(), w: ti.i32):
     """Take the projected velocities, and the rates of the rows by them.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.system.rows.rate
+    Writes: c.state.qd, c.bound.{system.rows.rate, impulse}
     """
     y = c.bound.system
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
+        c.bound.impulse.store(w, n, c.tables.arena.zero())
     for r in range(y.n_rows):
         rate = y.rows.rate.load(w, r)
         for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -120,7 +175,7 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
     """Velocities at the end of the step, where the rows have just been measured.
 
     Reads:  c.state, c.bound
-    Writes: c.state.{qd, f}
+    Writes: c.state.{qd, f}, c.bound.impulse
     """
     s = c.state
     t = c.tables
@@ -146,7 +201,14 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
         d = t.tree_dof.at(n)
         a = y.acceleration.load(w, n)
         if ti.static(c.integrator == "zhong06"):
-            found = (c.bound.base.load(w, n) + c.bound.move.load(w, d)) / t.weight.load(w, d)
+            found = c.bound.base.load(w, n) + c.bound.move.load(w, d)
+            if ti.static(c.has_excess):  # a massless vector keeps a, and gets the rest as an impulse
+                mass = t.weight.load(w, d) - t.excess.load(w, d)
+                thin = t.excess.load(w, d) > 0.0
+                rest = select(thin, found - a * mass, found * 0.0)
+                c.bound.impulse.store(w, n, rest * (h * 0.5))
+                found = select(thin, a * t.weight.load(w, d), found)
+            found = found / t.weight.load(w, d)
             half = (a + found) * 0.5
             if ti.static(c.bound.repeats):
                 half = select(c.bound.jumps.load(w, 0) > 0.0, a, half)

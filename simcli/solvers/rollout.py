@@ -88,6 +88,7 @@ class Core:
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.is_natural = self.tables.is_natural
+        self.has_excess = self.is_natural and self.tables.has_excess
         by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
