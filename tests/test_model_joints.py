@@ -9,6 +9,7 @@ from simcli.model import joints, rows
 from simcli.model import rotations as rot
 from simcli.model.joints import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
+from simcli.spec import dofs
 
 SEEDS = range(5)
 ROUNDING = 1e-13  # poses of size one to ten through a dozen products
@@ -41,7 +42,8 @@ def catalogue_cases():
             skew = np.stack((axis, rot.unit(np.array([1.0, 0.2, 0.1]))))
             yield "universal-skew", name, {"linear": np.zeros((0, 3)), "angular": skew}
         elif name != "cable":
-            yield name, name, {"axis": axis, "pitch": 0.17 if "pitch" in entry.reads else 0.0}
+            own = {"axis": axis} if "axis" in entry.reads else {}
+            yield name, name, {**own, "pitch": 0.17 if "pitch" in entry.reads else 0.0, "radius": 0.7}
 
 
 CASES = list(catalogue_cases())
@@ -58,10 +60,8 @@ class Placed:
         self.rows = self.entry.rows(self.motion)
         n_q = self.entry.n_q(self.motion)
         self.q = rng.uniform(-3.0, 3.0, n_q)
-        if self.entry.coordinates == "quaternion":
-            self.q = rot.unit(rng.normal(size=4))
-        if self.entry.coordinates == "pose":
-            self.q = np.concatenate((rng.normal(size=3), rot.unit(rng.normal(size=4))))
+        if self.entry.has_quaternion:
+            self.q[-4:] = rot.unit(rng.normal(size=4))
         self.X_p, self.X_c, self.body_a = (random_pose(rng) for _ in range(3))
         self.com = rng.normal(size=(2, 3))
         self.place(self.q)
@@ -166,7 +166,7 @@ def test_gradients_are_the_rates_of_the_residuals(name, axes):
 @pytest.mark.parametrize(("name", "axes"), [case[1:] for case in CASES], ids=IDS)
 def test_motion_columns_are_the_rates_of_the_joint_transform(name, axes):
     placed = Placed(name, axes, 9)
-    if placed.entry.coordinates != "scalars":
+    if placed.entry.has_quaternion:
         pytest.skip("velocities are not rates of the coordinates; the span test covers them")
     columns = placed.columns()
     for i in range(columns.shape[1]):
@@ -178,6 +178,28 @@ def test_motion_columns_are_the_rates_of_the_joint_transform(name, axes):
         turned = rot.quat_multiply(ahead[3:], rot.quat_inverse(placed.X_b[3:]))
         rate = np.concatenate((com_ahead - placed.com_b, 2.0 * turned[:3] * np.sign(turned[3]))) / (2 * STEP)
         assert np.abs(rate - columns[:, i]).max() < DIFFERENCE * 10
+
+
+def test_all_of_rible_are_in_the_catalogue_with_the_dofs_that_the_spec_knows():
+    """And the rows of each are those of the table of reference/natural-coordinates.md A.6."""
+    assert set(joints.RIBLE) == set(dofs.RIBLE)
+    parts = {"floating": (0, 0, 0), "orbital": (0, 1, 0), "planar": (0, 0, 1), "prismatic": (0, 0, 2)}
+    turns = {"spherical": 0, "universal": 1, "revolute": 2}
+    for name, entry in joints.RIBLE.items():
+        words = {"nc_cylindrical": "prismatic_revolute"}.get(name, name.removeprefix("nc_")).split("_")
+        meet, apart, along = next((parts[word] for word in words if word in parts), (3, 0, 0))
+        dot = next((turns[word] for word in words if word in turns), 3)
+        motion = entry.motion(axis=np.array([0.0, 0.0, 1.0]), radius=1.0)
+        kinds = [row.kind for row in entry.rows(motion)]
+        found = tuple(kinds.count(kind) for kind in (RowKind.MEET, RowKind.APART, RowKind.ALONG, RowKind.DOT))
+        assert found == (meet, apart, along, dot), name
+        of = dofs.TYPES[name]
+        assert entry.dof_dim(motion) == (of.count("L"), of.count("A")), name
+        assert entry.n_q(motion) == dofs.n_q(name, len(of)), name
+        assert (entry.kind in joints.ROWS_ONLY) == (name in dofs.ROWS_ONLY), name
+        assert name in dofs.ROWS_ONLY or joints.TYPE_NAME[entry.kind] == dofs.SAME[name], name
+        assert (entry.kind in joints.ORBITS) == (name in dofs.ORBITAL), name
+        assert (name in dofs.AXIS) == ("axis" in entry.reads), name
 
 
 def test_free_velocity_is_that_of_the_centre_of_mass_in_the_parent_anchor_frame():

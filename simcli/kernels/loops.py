@@ -10,6 +10,7 @@ from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Vec3
 from simcli.model import rotations as rot
+from simcli.model.joints import ORBITS
 from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import JointKind, Model
 
@@ -31,15 +32,16 @@ class Loops:
         closed = np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE))
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
-        turns = closed[(joints.dof_dim[closed, 1] == 1) & ~np.isin(joints.kind[closed], (JointKind.BALL, JointKind.FREE))]
+        before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, list(ORBITS))  # coordinates of the anchor
+        turns = closed[joints.dof_dim.sum(axis=1)[closed] == before[closed] + 1]
         self.n_turns = len(turns)
-        dof = joints.qd_start[turns] + joints.dof_dim[turns, 0]
-        self.q = arena.ints(joints.q_start[turns] + joints.dof_dim[turns, 0])
+        dof, place = joints.qd_start[turns] + before[turns], joints.q_start[turns] + before[turns]
+        self.q = arena.ints(place)
         self.link_a, self.link_b = (arena.ints(links_of(model, body[turns])) for body in (joints.parent, joints.child))
         frame = body_rotations(model, joints.parent[turns]) @ rot.quat_to_matrix(joints.X_p[:, turns, 3:])
         self.axis = tables.column(rot.turn(frame, model.dofs.axis[:, dof]), Vec3)
         self.angle = arena.slot(self.n_turns)
-        self.start = np.nan_to_num(model.joint_q[:, joints.q_start[turns] + joints.dof_dim[turns, 0]])
+        self.start = np.nan_to_num(model.joint_q[:, place])
 
     def clear(self):
         """Start at the authored angles."""

@@ -16,10 +16,12 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, upright, vector_at
 from simcli.kernels.values import Mat3, Vec3
 from simcli.model import rotations as rot
+from simcli.model.joints import ORBITS
 from simcli.model.tables import JointKind, Model
 
-BALL = int(JointKind.BALL)
 POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion
+QUATERNIONS = (JointKind.BALL, JointKind.PRISMATIC_BALL, JointKind.PLANAR_BALL, JointKind.ORBITAL_BALL)  # q ends with one
+ON_AXIS = 1e-24  # [1] of the square of a displacement: so near to its pole a longitude has no rate
 FULL_TURN = 2 * math.pi
 
 
@@ -28,7 +30,9 @@ class Anchors:
 
     Attributes:
         chosen: the joints that `project_joints` visits.
-        parent, child, kind, n_linear, n_angular, q_start, qd_start, is_pose, is_scalar: per joint.
+        parent, child, kind, n_linear, q_start, qd_start: per joint.
+        n_orbit: angles that move the anchor.  n_angular: turns about axes.
+        is_pose, is_ball (the turn is a quaternion), is_scalar (the rest), is_carried (the slide is fixed in the child).
         point, frame: (J, 2) anchor position [m] and rotation in parent and child.
         axis: per dof, [1], parent anchor frame.  dual: per linear dof, gives its coordinate from a displacement.
         com: [m], per body.  pitch: [m/rad], per joint.
@@ -41,17 +45,21 @@ class Anchors:
         chosen = np.arange(model.n_joints) if chosen is None else chosen
         self.n_joints, self.chosen = len(chosen), tables.arena.ints(chosen)
         self.parent, self.child, self.kind = (tables.arena.ints(x) for x in (joints.parent, joints.child, joints.kind))
-        self.n_linear, self.n_angular = tables.arena.ints(joints.dof_dim[:, 0]), tables.arena.ints(joints.dof_dim[:, 1])
+        orbits = 2 * np.isin(joints.kind, list(ORBITS))
+        turns = joints.dof_dim[:, 1] - orbits
+        self.n_linear, self.n_angular, self.n_orbit = (tables.arena.ints(n) for n in (joints.dof_dim[:, 0], turns, orbits))
         self.q_start, self.qd_start = tables.arena.ints(joints.q_start), tables.arena.ints(joints.qd_start)
         self.is_pose = tables.arena.ints(np.isin(joints.kind, POSES))
         self.point = [tables.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
         self.frame = [tables.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
         self.axis = tables.column(model.dofs.axis, Vec3)
         kinds = [JointKind(k) for k in joints.kind[chosen]]
-        self.has_many = bool(np.any(joints.dof_dim[chosen, 1] > 1))
-        self.has_poses, self.has_balls = any(k in POSES for k in kinds), JointKind.BALL in kinds
-        others = (*POSES, JointKind.BALL, JointKind.CABLE)
-        self.is_scalar = tables.arena.ints(~np.isin(joints.kind, others))
+        self.has_many = bool(np.any(turns[chosen] > 1))
+        self.has_poses, self.has_balls = any(k in POSES for k in kinds), any(k in QUATERNIONS for k in kinds)
+        self.has_orbits, self.has_carried = bool(orbits[chosen].any()), JointKind.UNIVERSAL_PRISMATIC in kinds
+        self.is_scalar = tables.arena.ints(~np.isin(joints.kind, (*POSES, JointKind.CABLE)))
+        self.is_ball = tables.arena.ints(np.isin(joints.kind, QUATERNIONS))
+        self.is_carried = tables.arena.ints(joints.kind == JointKind.UNIVERSAL_PRISMATIC)
         self.dual = tables.column(dual_axes(model), Vec3)
         self.com = tables.column(model.bodies.com, Vec3)
         self.pitch = tables.column(joints.pitch)
@@ -122,10 +130,10 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
     Reads:  a
     Writes: q, qd
     """
-    n_linear = a.n_linear.at(j)
+    before = a.n_linear.at(j) + a.n_orbit.at(j)
     n = a.n_angular.at(j)
-    at = a.q_start.at(j) + n_linear
-    d = a.qd_start.at(j) + n_linear
+    at = a.q_start.at(j) + before
+    d = a.qd_start.at(j) + before
     zero = Vec3(R.parts[0] * 0.0, R.parts[0] * 0.0, R.parts[0] * 0.0)
     a0 = zero + a.axis.load(w, d)
     if n == 1:
@@ -161,6 +169,32 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
             put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
 
 
+@ti.func
+def project_orbit(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(), q: ti.template(),
+                  qd: ti.template()):
+    """Longitude about the first axis n and latitude towards it of the displacement of the child's anchor.
+
+    Args:
+        gap: [m], the displacement; rate: [m/s], its rate; both in the parent anchor frame.
+
+    Reads:  a
+    Writes: q, qd
+    """
+    at = a.q_start.at(j)
+    d = a.qd_start.at(j)
+    zero = Vec3(gap.parts[0] * 0.0, gap.parts[0] * 0.0, gap.parts[0] * 0.0)
+    n = zero + a.axis.load(w, d)
+    b = zero - a.axis.load(w, d + 1)
+    t = b.cross(n)
+    x, y, z = gap.dot(t), gap.dot(b), gap.dot(n)
+    x_rate, y_rate, z_rate = rate.dot(t), rate.dot(b), rate.dot(n)
+    whole = gap.dot(gap)
+    across = ti.max(x * x + y * y, whole * ON_AXIS)
+    out = ti.sqrt(across)
+    put(q, w, at, atan2(y, x), atan2(z, out))
+    put(qd, w, d, (x * y_rate - y * x_rate) / across, (z_rate * out - z * (x * x_rate + y * y_rate) / out) / whole)
+
+
 def pitch_is_set(pitch):
     """True for a screw (the pitch of one world stands for all: a screw is a screw in every world)."""
     return any_lane(pitch != 0.0)
@@ -187,16 +221,24 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
                 rate = R_p.T * (v_c - v_p - w_p.cross(com_c - com_p))
                 put(q, w, at, gap, quaternion_of(R))
                 put(qd, w, d, rate, spin)
-        if ti.static(a.has_balls):
-            if a.kind.at(j) == BALL:
-                put(q, w, at, quaternion_of(R))
-                put(qd, w, d, spin)
         if a.is_scalar.at(j) != 0:
             rate = R_p.T * (v_c + w_c.cross(x_c - com_c) - v_p - w_p.cross(x_c - com_p))
+            if ti.static(a.has_carried):
+                if a.is_carried.at(j) != 0:
+                    rate = R.T * (rate - spin.cross(gap))
+                    gap = R.T * gap
             for k in range(a.n_linear.at(j)):
                 dual = a.dual.load(w, d + k)
                 put(q, w, at + k, gap.dot(dual))
                 put(qd, w, d + k, rate.dot(dual))
-            if a.n_angular.at(j) > 0:
+            if ti.static(a.has_orbits):
+                if a.n_orbit.at(j) > 0:
+                    project_orbit(a, w, j, gap, rate, q, qd)
+            if ti.static(a.has_balls):
+                if a.is_ball.at(j) != 0:
+                    before = a.n_linear.at(j) + a.n_orbit.at(j)
+                    put(q, w, at + before, quaternion_of(R))
+                    put(qd, w, d + before, spin)
+            if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
                 ahead = gap.dot(a.axis.load(w, d))
                 project_angles(a, w, j, R, spin, ahead, q, qd)

@@ -45,6 +45,7 @@ class Rows:
         self.point_a, self.point_b = tables.column(couples.point_a, Vec3), tables.column(couples.point_b, Vec3)
         self.frame_a, self.frame_b = tables.column(couples.frame_a, Mat3), tables.column(couples.frame_b, Mat3)
         self.row_start, self.joint = arena.ints(couples.row_start), arena.ints(couples.joint)
+        self.is_swapped, self.has_swapped = arena.ints(couples.is_swapped), bool(couples.is_swapped.any())
         self.form = arena.ints(rows.form)
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms

@@ -40,10 +40,11 @@ class Couples(Table):
 
     Attributes:
         joint: (P,) joint whose anchors these are, -1 for the ends of a spring.
-        link_a, link_b: (P,) links of parent and child, -1 for the world.
+        link_a, link_b: (P,) links of A and B, -1 for the world: of parent and child, unless swapped.
         point_a, point_b: [m], (W|1, P, 3), link frames.
         frame_a, frame_b: [1], (W|1, P, 3, 3), anchor axes in link axes.
         row_start: (P + 1,) offsets into the rows.
+        is_swapped: (P,) bool, True where A is the joint's child and B its parent.
     """
 
     joint: Array
@@ -54,6 +55,7 @@ class Couples(Table):
     frame_a: Array
     frame_b: Array
     row_start: Array
+    is_swapped: Array
 
 
 @dataclass(frozen=True)

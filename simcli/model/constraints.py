@@ -7,12 +7,13 @@ import numpy as np
 from simcli.model import rotations as rot
 from simcli.model.actuation import Driven
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
-from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.joints import CATALOGUE, ROWS_ONLY, TYPE_NAME, Motion, Row, RowKind
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
 
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
-MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE)  # no coordinate that a law could bound
+# Without a coordinate that a law could bound.
+MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
 
 
 @dataclass
@@ -51,11 +52,13 @@ class _Builder:
 
     def add_joint(self, j: int) -> None:
         model = self.model
-        kind, before = JointKind(model.joints.kind[j]), len(self.rows)
+        kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
         if kind == JointKind.CABLE:
             return
         if not model.joints.is_tree[j] or kind == JointKind.DISTANCE:  # the tree leaves a distance joint free
-            for row in hard_rows(model, j):
+            rows = hard_rows(model, j)
+            swapped = bool(rows) and rows[0].swapped
+            for row in rows:
                 self.add_row(j, row)
         if not model.joints.is_tree[j] and kind not in MOVED:
             self.add_loop_coordinates(j)
@@ -64,17 +67,19 @@ class _Builder:
         if kind == JointKind.BALL and model.joints.is_tree[j]:
             self.add_spins(j)
         if len(self.rows) > before:
-            self.couples.append((j, model.joints.parent[j], model.joints.child[j], -1))
+            ends = model.joints.parent[j], model.joints.child[j]
+            self.couples.append((j, *(ends[::-1] if swapped else ends), -1))
             self.row_start.append(len(self.rows))
 
     def add_row(self, j: int, row: Row) -> None:
         on_a = NO_VECTOR if row.on_a is None else _lead(row.on_a)
         across, on_b = NO_VECTOR, NO_VECTOR
+        turn_a, turn_b = (self.turn_b, self.turn_a) if row.swapped else (self.turn_a, self.turn_b)
         if row.on_b is not None:
-            on_b = rot.turn(self.turn_b[:, j], _lead(row.on_b))
-            across = rot.turn(self.turn_a[:, j], _lead(row.on_b))
+            on_b = rot.turn(turn_b[:, j], _lead(row.on_b))
+            across = rot.turn(turn_a[:, j], _lead(row.on_b))
         if row.kind not in (RowKind.MEET, RowKind.APART):
-            on_a = rot.turn(self.turn_a[:, j], on_a)
+            on_a = rot.turn(turn_a[:, j], on_a)
         self.append(j, int(row.kind), True, on_a, across, on_b, np.atleast_1d(row.constant))
 
     def append(self, j: int, form: int, is_hard: bool, on_a: Array, across: Array, on_b: Array, constant: Array) -> None:
@@ -233,7 +238,7 @@ def hard_rows(model: Model, j: int) -> list[Row]:
     n_linear, n_angular = model.joints.dof_dim[j].tolist()
     first = int(model.joints.qd_start[j])
     axes = model.dofs.axis[:, first : first + n_linear + n_angular]
-    motion = Motion(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j])
+    motion = Motion(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
     rows = entry.rows(motion)
     return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
 
@@ -261,12 +266,18 @@ def _couples(builder: _Builder) -> Couples:
     table = np.array(builder.couples, int).reshape(-1, 4)
     joint, a, b, spring = table.T
     is_joint, none = (joint >= 0)[:, None], np.eye(3)
+    is_swapped = (joint >= 0) & (a != joints.parent[joint])
+    anchors = [X[:, joint, :3] for X in (joints.X_p, joints.X_c)]
+    turns = [turn[:, joint] for turn in (builder.turn_a, builder.turn_b)]
     points, frames = [], []
-    for side, (body, X, turn) in enumerate(((a, joints.X_p, builder.turn_a), (b, joints.X_c, builder.turn_b))):
+    for side, body in enumerate((a, b)):
         ends = model.springs.point[:, spring, side] if len(model.springs.name) else np.zeros((1, len(joint), 3))
-        points.append(link_points(model, body, np.where(is_joint, X[:, joint, :3], ends)))
-        frames.append(np.where(is_joint[..., None], turn[:, joint], none))
-    return Couples(joint, links_of(model, a), links_of(model, b), *points, *frames, np.array(builder.row_start, int))
+        x = np.where(is_swapped[:, None], anchors[1 - side], anchors[side])
+        turn = np.where(is_swapped[:, None, None], turns[1 - side], turns[side])
+        points.append(link_points(model, body, np.where(is_joint, x, ends)))
+        frames.append(np.where(is_joint[..., None], turn, none))
+    row_start = np.array(builder.row_start, int)
+    return Couples(joint, links_of(model, a), links_of(model, b), *points, *frames, row_start, is_swapped)
 
 
 def _rows(builder: _Builder) -> Rows:

@@ -14,8 +14,7 @@ from simcli.model.selection import choose, owners
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.spec.patterns import Pattern
 
-Q_UNITS = {"quaternion": ("1",) * 4, "pose": ("m",) * 3 + ("1",) * 4}
-POSE_LETTERS = {"quaternion": ("qx", "qy", "qz", "qw"), "pose": ("px", "py", "pz", "qx", "qy", "qz", "qw")}
+QUATERNION = ("qx", "qy", "qz", "qw")
 
 
 def joint_type(model: Model, joint: int) -> str:
@@ -127,20 +126,22 @@ def layout(model: Model, joints: Container[str] | None = None) -> dict[str, list
         entry = CATALOGUE[joint_type(model, j)]
         n_linear, n_angular = (int(n) for n in model.joints.dof_dim[j])
         scalar = ("m",) * n_linear + ("rad",) * n_angular
-        units = {"joint_q": Q_UNITS.get(entry.coordinates, scalar), "joint_qd": [f"{unit}/s" for unit in scalar]}
+        with_quaternion = (*scalar[:-3], *("1",) * 4) if entry.has_quaternion else scalar
+        units = {"joint_q": with_quaternion, "joint_qd": [f"{unit}/s" for unit in scalar]}
         if entry.coordinates == "slots":
             units = {"joint_q": ("",) * 2, "joint_qd": ("",) * 2}
         starts = {"joint_q": model.joints.q_start[j], "joint_qd": model.joints.qd_start[j]}
         labels = {"joint_q": model.dofs.q_label, "joint_qd": model.dofs.label}
         values = {"joint_q": model.joint_q, "joint_qd": model.joint_qd}
-        letters = POSE_LETTERS.get(entry.coordinates)
+        places = ("px", "py", "pz") if entry.coordinates == "pose" else ("",) * (len(scalar) - 3)
+        letters = (*places, *QUATERNION) if entry.has_quaternion else ()
         for key, rows in out.items():
             for i, unit in enumerate(units[key]):
                 index = int(starts[key]) + i
                 value = float(values[key][0, index])
                 row = {"index": index, "label": labels[key][index], "joint": name, "type": joint_type(model, j),
                        "unit": unit, "initial": value if np.isfinite(value) else None}  # fmt: skip
-                if key == "joint_q" and letters:
+                if key == "joint_q" and letters and letters[i]:
                     row["component"] = letters[i]
                 rows.append(row)
     return out

@@ -18,8 +18,8 @@ from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.mechanism import JointPart, Mechanism
-from simcli.model.param_units import param_unit
 from simcli.model.natural import THIN
+from simcli.model.param_units import param_unit
 from simcli.model.placing import placing_order
 from simcli.model.reference import SINGULAR, dof_inertia
 from simcli.model.signals import read_signals
@@ -186,6 +186,7 @@ def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     for part in joints:
         if not part.is_tree:
             reader.anchors(part)
+            reader.set_radius(part)
     worlds.raise_faults()
     for index, body in enumerate(reader.bodies):
         body.pose = reader.poses[index]

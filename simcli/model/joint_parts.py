@@ -15,7 +15,7 @@ from simcli.model import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
-from simcli.model.joints import CATALOGUE, Motion
+from simcli.model.joints import CATALOGUE, ORBITS, Motion
 from simcli.model.links import can_invert
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
@@ -26,6 +26,7 @@ SAME_POSE = 1e-9  # [m] or [rad], scene-format.md Exact meaning 4
 SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
 SMALLEST_SINE = 1e-6  # of the angle between axes that count as different; sixth root of what squares lose
 TURN_PER_RADIAN = 1.0 / (2.0 * np.pi)
+SMALLEST_RADIUS = 1e-9  # [m], of an orbital joint
 OFFSET_TYPES = ("revolute", "prismatic", "screw")  # joints with one coordinate take init_angle
 
 
@@ -168,6 +169,20 @@ class JointReader:
             part.X_p = rot.pose_compose(rot.pose_inverse(P), here)
             part.X_c = rot.pose_compose(rot.pose_inverse(C), here)
         self._offset(part)
+
+    def set_radius(self, part: JointPart) -> None:
+        """Radius of an orbital joint: the distance of its anchors at the authored poses.
+
+        Args:
+            part: completed in place; its anchors and both bodies are placed.
+        """
+        if part.kind not in ORBITS:
+            return
+        radius = np.linalg.norm(self.relative(part)[..., :3], axis=-1)
+        if radius.min() < SMALLEST_RADIUS:
+            message = f"the anchors of the orbital joint `{part.name}` are at one point: it has no radius"
+            self.worlds.fault("SC468", f"joints.{part.name}", message, "move parent_frame, child_frame or a body")
+        part.length = np.repeat(radius[:, None], 2, axis=1)
 
     def _offset(self, part: JointPart) -> None:
         name = part.name

@@ -14,13 +14,17 @@ PITCH is ALONG whose constant follows the turn about d; only the screw has it. I
 kinds, because they forget full turns: the angle is known from directions only up to 2 pi, so that its reader passes the
 angle that the joint had before and gets the branch nearest to it.
 
+Rible's 21 joints (nc_...) are compositions of the same rows: five translation parts times four rotation parts, with the axis
+as their normal n, and one more. Fourteen are other types under a second name; the rest no tree can hold.
+
 Twists are (velocity of the centre of mass, angular velocity), world frame, so that a row's gradient has twelve
 columns: v_A, w_A, v_B, w_B.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 
 import numpy as np
 
@@ -49,12 +53,14 @@ class Row:
         on_a: [1], (..., 3), unit: n for MEET (world), d_A else (parent anchor frame). Not read by APART.
         on_b: [1], (..., 3), unit: d_B of DOT, t_B of PITCH (which is t_A too), child anchor frame.
         constant: c [m for lengths, 1 for DOT]; p [m/rad] for PITCH.
+        swapped: True: A is the child and B the parent; all rows of a joint agree in this.
     """
 
     kind: RowKind
     on_a: Array | None = None
     on_b: Array | None = None
     constant: Array | float = 0.0
+    swapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,13 @@ class Motion:
         linear: [1], (..., nl, 3), unit.
         angular: [1], (..., na, 3), unit; scalar angular dofs turn in the listed order, each carried by those before.
         pitch: [m/rad], (...), advance along the first angular axis.
+        radius: [m], (...), of orbital joints, whose first two angular axes move the child's anchor instead of turning it.
     """
 
     linear: Array
     angular: Array
     pitch: Array | float = 0.0
+    radius: Array | float = 0.0
 
 
 def _no_axes() -> Array:
@@ -122,6 +130,34 @@ def everything(**_: Array) -> Motion:
     return Motion(np.eye(3), np.eye(3))
 
 
+def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..., Motion]:
+    """Maker of the motion of a translation part and a rotation part about one normal n, in the frame (t, b, n) of it.
+
+    Args:
+        n_linear: directions in which the anchor moves: along n; in the plane of t and b; any.
+        n_angular: turns: about n; about t of the parent and b of the child; any.
+        orbits: the anchor moves on a sphere: by longitude about n, from t, and latitude towards n.
+
+    Returns:
+        Function of axis [1], (..., 3) and radius [m].
+    """
+
+    def make(axis: Array | None = None, radius: Array | float = 0.0, **_: Array) -> Motion:
+        every = np.eye(3)
+        if axis is None:
+            return Motion(every[:n_linear], every[:n_angular])
+        t, b, n = (frame_axis[..., None, :] for frame_axis in np.moveaxis(rot.frame_along(axis), -1, 0))
+        every = np.broadcast_to(every, (*axis.shape[:-1], 3, 3))
+        few = n[..., :0, :]
+        linear = (few, n, np.concatenate((t, b), axis=-2), every)[n_linear]
+        angular = (few, n, np.concatenate((t, b), axis=-2), every)[n_angular]
+        if orbits:
+            angular = np.concatenate((n, -b, angular), axis=-2)
+        return Motion(linear, angular, radius=radius)
+
+    return make
+
+
 def same_point(motion: Motion) -> list[Row]:
     """Rows that keep the anchor points together."""
     return [Row(RowKind.MEET, axis) for axis in np.eye(3)]
@@ -166,6 +202,25 @@ def unbound(motion: Motion) -> list[Row]:
     return []
 
 
+def on_sphere(motion: Motion) -> list[Row]:
+    """Row that keeps the anchor points apart."""
+    return [Row(RowKind.APART, constant=motion.radius)]
+
+
+def after_orbit(motion: Motion) -> list[Row]:
+    """Rows of the turns that have no angular axis, of a joint whose first two move the anchor."""
+    return rotation_by_count(Motion(motion.linear, motion.angular[..., 2:, :]))
+
+
+def seen_from_child(rows: Callable[[Motion], list[Row]], motion: Motion) -> list[Row]:
+    """Rows with parent and child in each other's place, each with its own axes."""
+    found = []
+    for row in rows(motion):
+        ends = (row.on_a, None) if row.on_b is None else (row.on_b, row.on_a)
+        found.append(replace(row, on_a=ends[0], on_b=ends[1], swapped=True))
+    return found
+
+
 TRANSLATION_ROWS = {0: same_point, 1: on_lines, 2: on_lines, 3: unbound}
 ROTATION_ROWS = {0: same_axes, 1: parallel, 2: crossed, 3: unbound}
 
@@ -187,7 +242,9 @@ class JointType:
     Attributes:
         kind: JointKind.
         coordinates: what joint_q holds: "scalars" (one per motion axis), "quaternion", "pose" (position, quaternion),
-            or "slots" (placeholders that move nothing).
+            "slides quaternion" (one per linear axis, quaternion), "orbit" and "orbit quaternion" (longitude and latitude
+            of the anchor, then the turns), "carried" (scalars, the linear axis fixed in the child), or "slots"
+            (placeholders that move nothing).
         motion: makes the motion axes from axis [1] (3,), linear (nl, 3), angular (na, 3), pitch [m/rad].
         translation: makes the rows on the anchor points.
         rotation: makes the rows on the directions.
@@ -210,8 +267,14 @@ class JointType:
 
     def n_q(self, motion: Motion) -> int:
         """Number of joint_q entries."""
-        fixed = {"quaternion": 4, "pose": 7, "slots": 2}
-        return fixed.get(self.coordinates, motion.linear.shape[-2] + motion.angular.shape[-2])
+        if self.coordinates == "slots":
+            return 2
+        return motion.linear.shape[-2] + motion.angular.shape[-2] + int(self.has_quaternion)
+
+    @property
+    def has_quaternion(self) -> bool:
+        """True if the last four coordinates are a quaternion."""
+        return self.coordinates == "pose" or self.coordinates.endswith("quaternion")
 
     def dof_dim(self, motion: Motion) -> tuple[int, int]:
         """Numbers of linear and angular joint_qd entries."""
@@ -234,8 +297,47 @@ CATALOGUE: dict[str, JointType] = {
     "planar": JointType(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
     "screw": JointType(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),
 }
-
 TYPE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
+
+
+def _again(name: str, n_linear: int, n_angular: int, *reads: str) -> JointType:
+    """A type of the catalogue, its axes those of a composed joint."""
+    return replace(CATALOGUE[name], motion=composed(n_linear, n_angular), reads=reads)
+
+
+def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointType:
+    """A joint whose anchors keep their distance."""
+    return JointType(kind, coordinates, composed(0, n_angular, True), on_sphere, after_orbit, ("axis",))
+
+
+_QUATERNION, _SWAPPED = "slides quaternion", (partial(seen_from_child, rows) for rows in (on_lines, crossed))
+RIBLE: dict[str, JointType] = {
+    "nc_fixed": _again("fixed", 0, 0),
+    "nc_revolute": _again("revolute", 0, 1, "axis"),
+    "nc_universal": _again("universal", 0, 2, "axis"),
+    "nc_spherical": _again("ball", 0, 3),
+    "nc_prismatic": _again("prismatic", 1, 0, "axis"),
+    "nc_cylindrical": _again("cylindrical", 1, 1, "axis"),
+    "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
+    "nc_prismatic_spherical": JointType(JointKind.PRISMATIC_BALL, _QUATERNION, composed(1, 3), on_lines, unbound, ("axis",)),
+    "nc_universal_prismatic": JointType(JointKind.UNIVERSAL_PRISMATIC, "carried", composed(1, 2), *_SWAPPED, ("axis",)),
+    "nc_planar": _again("d6", 2, 0, "axis"),
+    "nc_planar_revolute": _again("planar", 2, 1, "axis"),
+    "nc_planar_universal": _again("d6", 2, 2, "axis"),
+    "nc_planar_spherical": JointType(JointKind.PLANAR_BALL, _QUATERNION, composed(2, 3), on_lines, unbound, ("axis",)),
+    "nc_orbital": _orbital(JointKind.ORBITAL, "orbit", 0),
+    "nc_orbital_revolute": _orbital(JointKind.ORBITAL_REVOLUTE, "orbit", 1),
+    "nc_orbital_universal": _orbital(JointKind.ORBITAL_UNIVERSAL, "orbit", 2),
+    "nc_orbital_spherical": _orbital(JointKind.ORBITAL_BALL, "orbit quaternion", 3),
+    "nc_floating": _again("d6", 3, 0),
+    "nc_floating_revolute": _again("d6", 3, 1, "axis"),
+    "nc_floating_universal": _again("d6", 3, 2, "axis"),
+    "nc_floating_spherical": _again("free", 3, 3),
+}
+CATALOGUE |= RIBLE
+TYPE_NAME = {entry.kind: name for name, entry in RIBLE.items()} | TYPE_NAME  # the shorter name of two
+ORBITS = frozenset(entry.kind for entry in RIBLE.values() if entry.translation is on_sphere)
+ROWS_ONLY = frozenset(entry.kind for entry in RIBLE.values() if entry.kind >= JointKind.ORBITAL_BALL)
 
 
 def distance_row(length: float) -> Row:

@@ -139,7 +139,7 @@ class JointPart:
     def zero_q(self) -> Array:
         """Coordinates of the joint at rest in its anchor frames, (1, n_q); NaN for slots."""
         q = np.zeros((1, self.n_q))
-        if self.entry.coordinates in ("quaternion", "pose"):
+        if self.entry.has_quaternion:
             q[:, -1] = 1.0
         if self.entry.coordinates == "slots":
             q[:] = np.nan

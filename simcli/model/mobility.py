@@ -56,7 +56,7 @@ def type_and_motion(model: Model, j: int) -> tuple[JointType, Motion]:
     n_linear, n_angular = (int(n) for n in joints.dof_dim[j]) if entry.coordinates != "slots" else (0, 0)
     start = int(joints.qd_start[j])
     axes = model.dofs.axis[0, start : start + n_linear + n_angular]
-    return entry, Motion(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]))
+    return entry, Motion(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]), float(joints.length[0, j, 1]))
 
 
 def bilateral_rows(model: Model, j: int) -> list[Row]:

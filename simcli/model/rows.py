@@ -3,6 +3,8 @@
 One joint at a time, in numpy: the reference that tests and `simcli show` use and that device code is checked against.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from simcli.model import rotations as rot
@@ -38,9 +40,25 @@ def joint_transform(entry: JointType, motion: Motion, q: Array) -> Array:
     q = np.asarray(q, dtype=float)
     if entry.coordinates == "scalars":
         return _scalar_transform(motion, q)
-    if entry.coordinates == "quaternion":
-        return rot.make_pose(np.zeros(3), q)
+    if entry.coordinates == "carried":
+        pose = _scalar_transform(Motion(motion.linear[:0], motion.angular), q[1:])
+        return rot.make_pose(q[0] * rot.quat_rotate(pose[3:], motion.linear[0]), pose[3:])
+    if entry.coordinates.startswith("orbit"):
+        place, _ = _orbit(motion, q)
+        turn = q[2:] if entry.has_quaternion else _scalar_transform(Motion(motion.linear, motion.angular[2:]), q[2:])[3:]
+        return rot.make_pose(place, turn)
+    if entry.coordinates.endswith("quaternion"):
+        return rot.make_pose((motion.linear * q[:-4, None]).sum(axis=-2), q[-4:])
     return q.copy()
+
+
+def _orbit(motion: Motion, q: Array) -> tuple[Array, Array]:
+    """Place of the child's anchor by longitude and latitude, and its derivatives as rows, in the parent anchor frame."""
+    n, b = motion.angular[0], -motion.angular[1]
+    t = rot.cross(b, n)
+    (c, s), (cl, sl) = ((np.cos(x), np.sin(x)) for x in q[:2])
+    out, along = c * t + s * b, c * b - s * t
+    return motion.radius * (cl * out + sl * n), motion.radius * np.stack((cl * along, cl * n - sl * out))
 
 
 def _scalar_columns(motion: Motion, q: Array, Q: Array, lever: Array) -> list[Array]:
@@ -73,13 +91,23 @@ def motion_columns(entry: JointType, motion: Motion, q: Array, X_a: Array, X_b: 
     lever = com_b - X_b[:3]
     if entry.coordinates == "slots":
         return np.zeros((6, 2))
+    q = np.asarray(q, dtype=float)
     if entry.coordinates == "scalars":
-        columns = _scalar_columns(motion, np.asarray(q, dtype=float), Q, lever)
+        columns = _scalar_columns(motion, q, Q, lever)
         return np.stack(columns, axis=-1) if columns else np.zeros((6, 0))
+    if entry.coordinates == "carried":
+        along = np.concatenate((rot.quat_rotate(X_b[3:], motion.linear[0]), np.zeros(3)))
+        turns = _scalar_columns(Motion(motion.linear[:0], motion.angular), q[1:], Q, com_b - X_a[:3])
+        return np.stack((along, *turns), axis=-1)
     angular = np.concatenate((np.zeros((3, 3)), Q))
-    if entry.coordinates == "quaternion":
+    if entry.coordinates != "pose":
         angular[:3] = -rot.skew(lever) @ Q
-        return angular
+        moves, turn = motion.linear, Motion(motion.linear[:0], motion.angular)
+        if entry.coordinates.startswith("orbit"):
+            moves, turn, q = _orbit(motion, q)[1], Motion(motion.linear, motion.angular[2:]), q[2:]
+        columns = [np.concatenate((Q @ move, np.zeros(3))) for move in moves]
+        columns += list(angular.T) if entry.has_quaternion else _scalar_columns(turn, q, Q, lever)
+        return np.stack(columns, axis=-1)
     return np.concatenate((np.concatenate((Q, np.zeros((3, 3)))), angular), axis=1)
 
 
@@ -135,6 +163,8 @@ def row_residual(row: Row, X_a: Array, X_b: Array, near: float = 0.0) -> float:
     Returns:
         [m], or [1] for DOT.
     """
+    if row.swapped:
+        X_a, X_b = X_b, X_a
     gap = X_b[:3] - X_a[:3]
     if row.kind == RowKind.MEET:
         return float(row.on_a @ gap - row.constant)
@@ -161,6 +191,8 @@ def row_gradient(row: Row, X_a: Array, X_b: Array, com_a: Array, com_b: Array) -
     Returns:
         [1, m], (12,), columns v_A, w_A, v_B, w_B. For a parent that is the world drop the first six.
     """
+    if row.swapped:
+        return np.roll(row_gradient(replace(row, swapped=False), X_b, X_a, com_b, com_a), 6)
     if row.kind == RowKind.MEET:
         return _point_gradient(row.on_a, X_a, X_b, com_a, com_b)
     if row.kind == RowKind.APART:

@@ -15,7 +15,7 @@ WORLD = -1  # body index of the world
 
 
 class JointKind(IntEnum):
-    """Joint types. The first eight have Newton's numbers."""
+    """Joint types. The first eight have Newton's numbers; the last seven are joints of Rible's that no tree can hold."""
 
     PRISMATIC = 0
     REVOLUTE = 1
@@ -29,6 +29,13 @@ class JointKind(IntEnum):
     CYLINDRICAL = 9
     PLANAR = 10
     SCREW = 11
+    ORBITAL_BALL = 12
+    ORBITAL_UNIVERSAL = 13
+    ORBITAL_REVOLUTE = 14
+    ORBITAL = 15
+    PLANAR_BALL = 16
+    PRISMATIC_BALL = 17
+    UNIVERSAL_PRISMATIC = 18
 
 
 class LinkKind(IntEnum):
@@ -109,6 +116,7 @@ class Joints(Table):
         pitch: [m/rad], (W|1, J), of screws, else 0.
         length: [m], (W|1, J, 2), minimum and maximum distance of distance joints; NaN: no bound on that side. A soft
             bound has its stiffness and damping in dofs.limit_stiffness and dofs.limit_damping at the joint's first dof.
+            Of orbital joints both are the radius.
         compliance: [m/N, rad/(N m)], (W|1, J), of the joint's rows, 0 is rigid.
     """
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli.errors import OutputError
+from simcli.model.joints import CATALOGUE as JOINTS
+from simcli.model.joints import TYPE_NAME
 from simcli.model.tables import JointKind, Model
 
 FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
@@ -246,10 +248,8 @@ def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:
     qd: list[str] = []
     effort: list[str] = []
     for kind, (linear, angular) in zip(model.joints.kind, model.joints.dof_dim, strict=True):
-        if kind == JointKind.BALL:
-            q += ["1"] * 4
-        elif kind in (JointKind.FREE, JointKind.DISTANCE):
-            q += ["m"] * 3 + ["1"] * 4
+        if JOINTS[TYPE_NAME[JointKind(kind)]].has_quaternion:
+            q += ["m"] * int(linear) + ["rad"] * (int(angular) - 3) + ["1"] * 4
         else:
             q += ["m"] * int(linear) + ["rad"] * int(angular)
         qd += ["m/s"] * int(linear) + ["rad/s"] * int(angular)

@@ -43,6 +43,13 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
             total = total + r.pull_b.load(w, n) * y.force.load(w, n)
         x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
+        if ti.static(r.has_swapped):
+            if r.is_swapped.at(k) != 0:
+                a = r.link_a.at(k)
+                total = total * 0.0
+                for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+                    total = total + r.pull_a.load(w, n) * y.force.load(w, n)
+                x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
         at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
         first = 6 * r.joint.at(k)
         if first >= 0:

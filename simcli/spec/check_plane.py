@@ -7,7 +7,8 @@ from simcli.spec.planes import NORMAL_INDEX, normal
 from simcli.spec.schema_body import PoseSpec, norm
 from simcli.spec.schema_joint import JointSpec
 
-TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable"))  # that fit into a plane
+TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
+                   "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in
 OUTSIDE = 1e-9  # [m], or of a unit vector: rounding in the file
 
 
@@ -36,15 +37,15 @@ def check_plane(check: Checker, bodies: list[str], joints: list[str]) -> None:
 def _joint(check: Checker, plane: str, name: str, joint: JointSpec) -> None:
     path = f"joints.{name}"
     if joint.type not in TYPES:
-        if not joint.type.startswith("nc_"):  # which the natural solver knows
-            hint = "use revolute" if joint.type in ("ball", "universal", "cylindrical", "screw") else "use planar"
-            _fault(check, plane, f"a `{joint.type}` joint moves out of it", f"{path}.type", hint)
+        turns = ("ball", "universal", "cylindrical", "screw", "nc_spherical", "nc_universal", "nc_cylindrical")
+        hint = "use revolute" if joint.type in turns else "use planar"
+        _fault(check, plane, f"a `{joint.type}` joint moves out of it", f"{path}.type", hint)
         return
     _point(check, plane, joint.at, f"{path}.at")
     for key in ("parent_frame", "child_frame"):
         _pose(check, plane, getattr(joint, key), f"{path}.{key}")
     if joint.axis is not None and joint.type in dofs.AXIS and joint.type != "cable":
-        (_point if joint.type == "prismatic" else _along)(check, plane, joint.axis, f"{path}.axis")
+        (_point if joint.type in ("prismatic", "nc_prismatic") else _along)(check, plane, joint.axis, f"{path}.axis")
     for group, inside in (("linear", _point), ("angular", _along)):
         for index, entry in enumerate(getattr(joint.axes, group) if joint.axes else ()):
             inside(check, plane, entry.axis, f"{path}.axes.{group}[{index}]")

@@ -5,7 +5,8 @@ Kinds of a dof: "L" linear, "A" angular. The motion itself stands in model.joint
 
 from collections.abc import Sequence
 
-_TRANSLATION = {"floating": "LLL", "orbital": "LL", "planar": "LL", "prismatic": "L", "": ""}
+# The two coordinates of an orbital joint are angles: where the child's anchor is on its sphere.
+_TRANSLATION = {"floating": "LLL", "orbital": "AA", "planar": "LL", "prismatic": "L", "": ""}
 _ROTATION = {"spherical": "AAA", "universal": "AA", "revolute": "A", "": ""}
 
 
@@ -22,6 +23,15 @@ def _rible() -> dict[str, str]:
 
 
 RIBLE = _rible()
+# Those that are another type under a second name: a d6 with these axes, or a universal whose `axis` is normal to both.
+SAME = {
+    **dict.fromkeys(("nc_planar", "nc_floating", "nc_floating_revolute", "nc_floating_universal", "nc_planar_universal",
+                     "nc_prismatic_universal"), "d6"),
+    **{f"nc_{name}": name for name in ("fixed", "revolute", "prismatic", "cylindrical", "universal")},
+    "nc_spherical": "ball", "nc_planar_revolute": "planar", "nc_floating_spherical": "free",
+}  # fmt: skip
+ORBITAL = frozenset(name for name in RIBLE if name.startswith("nc_orbital"))
+ROWS_ONLY = frozenset(RIBLE) - frozenset(SAME)  # no tree moves along their coordinates
 TYPES: dict[str, str] = {
     "fixed": "",
     "revolute": "A",
@@ -63,12 +73,12 @@ ONLY: dict[str, frozenset[str]] = {
     },
 }
 _N_Q = {"ball": 4, "free": 7, "distance": 7}
-NEVER_TREE = frozenset(("cable",))
-NO_LIMITS = frozenset(("fixed", "free", "cable", "nc_fixed"))  # no coordinate to bound
+NEVER_TREE = frozenset(("cable",)) | ROWS_ONLY
+NO_LIMITS = frozenset(("fixed", "free", "cable", "nc_fixed", "nc_floating_spherical"))  # no coordinate to bound
 NO_DOFS = frozenset(("fixed", "cable", "nc_fixed"))  # nothing that a limit, drive, damper or gear could act on
 ACTING = ("drive", "friction", "damping", "armature", "velocity_limit", "motion")
 GEARED = frozenset(("revolute", "prismatic", "screw", "cylindrical", "planar", "universal", "d6"))  # only scalar dofs
-FRAMES_ONLY = frozenset(("distance", "cable"))  # two anchors that need not meet
+FRAMES_ONLY = frozenset(("distance", "cable")) | ORBITAL  # two anchors that need not meet
 
 
 def kinds(type_name: str, n_linear: int = 0, n_angular: int = 0) -> str:
@@ -78,7 +88,7 @@ def kinds(type_name: str, n_linear: int = 0, n_angular: int = 0) -> str:
 
 def n_q(type_name: str, n_qd: int) -> int:
     """Number of coordinates in joint_q of a joint with n_qd dofs. Rible's spherical parts hold a quaternion."""
-    if type_name.startswith("nc_") and TYPES[type_name].endswith("AAA"):
+    if type_name.startswith("nc_") and type_name.endswith("spherical"):
         return n_qd + 1
     return _N_Q.get(type_name, n_qd)
 

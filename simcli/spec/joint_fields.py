@@ -74,8 +74,17 @@ JOINTS: dict[str, JointFields] = {
         },
     ),
 }
-_OUTSIDE = JOINTS["generalized"].loop
-JOINTS |= dict.fromkeys(("maximal", "natural"), JointFields(MOVING | _types("fixed cable"), _OUTSIDE, _OUTSIDE))
+
+
+def _with_rible(types: frozenset[str]) -> frozenset[str]:
+    """The types, and those of Rible's joints that are one of them under another name."""
+    return types | {name for name, other in dofs.SAME.items() if other in types}
+
+
+_OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
+_OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
+JOINTS |= dict.fromkeys(("maximal", "natural"),
+                        JointFields(MOVING | _types("fixed cable") | frozenset(dofs.RIBLE), _OUTSIDE, _OUTSIDE))  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def default_axis(plane: str | None, joint_type: str) -> Vector:
     """
     if plane is None:
         return Z if joint_type == "cable" else X
-    return AXES[plane][0] if joint_type in ("prismatic", "cable") else normal(plane)
+    return AXES[plane][0] if joint_type in ("prismatic", "nc_prismatic", "cable") else normal(plane)
 
 
 def axis_of(plane: str | None, joint: JointSpec) -> Vector:

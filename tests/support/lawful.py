@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints import CATALOGUE, RIBLE, TYPE_NAME
 from simcli.model.tables import DriveMode, Model
 from support.forests import plant, scatter
 from support.random_models import SCALAR_TYPES, random_mechanism
 
 FREE_TYPES = ("free", "distance", "fixed")  # joints without a coordinate that a law could bound
-LAWFUL_TYPES = tuple(name for name in CATALOGUE if name not in ("free", "distance", "cable"))
+LAWFUL_TYPES = tuple(name for name in CATALOGUE if name not in ("free", "distance", "cable", *RIBLE))
 MODES = (DriveMode.NONE, DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY, DriveMode.EFFORT)
 
 
@@ -54,12 +54,9 @@ def lawful_forest(rng, sizes, n_worlds) -> Model:
     forest = plant(trees, n_worlds)
     for joint in forest.joints:
         scatter(rng, joint, n_worlds)
-        if CATALOGUE_NAME[joint.kind] not in FREE_TYPES:
+        if TYPE_NAME[joint.kind] not in FREE_TYPES:
             add_laws(rng, joint, n_worlds)
     return assemble(forest)
-
-
-CATALOGUE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
 
 
 @dataclass

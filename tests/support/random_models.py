@@ -4,11 +4,11 @@ import numpy as np
 
 from simcli.model import rotations as rot
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints import CATALOGUE, RIBLE
 from simcli.model.mechanism import BodyPart, JointPart, Mechanism
 from simcli.model.tables import WORLD, Model
 
-TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable")
+TREE_TYPES = tuple(name for name in CATALOGUE if name != "cable" and name not in RIBLE)
 SCALAR_TYPES = tuple(name for name in TREE_TYPES if CATALOGUE[name].coordinates == "scalars")
 
 
