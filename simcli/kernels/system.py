@@ -26,8 +26,6 @@ from simcli.model.tables import Model
 
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
 
-SOFTER = 1e2  # of steps that meet their rows by corrections of positions
-
 SOLUTIONS = 3  # per try: see `extrapolate`
 
 
@@ -71,7 +69,7 @@ class System:
         self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
         self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = tables.column(constraints.rows.scale)
-        self.softness = SOFTNESS[arena.device.precision] * (SOFTER if tables.is_natural else 1.0)
+        self.softness = SOFTNESS[arena.device.precision]
         self.entry = arena.slot(self.n_entries)
         self.free, self.goal, self.load = arena.slot(self.n), arena.slot(self.n), arena.slot(self.n)
         self.soft, self.multiplier, self.force, self.centre = (arena.slot(self.n_rows) for _ in range(4))

@@ -108,7 +108,7 @@ class Constrained:
         stiff = bool(np.any(constraints.rows.compliance) or (constraints.rows.spring >= 0).any())
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
-        self.n_evaluations = stages + self.repeats
+        self.n_evaluations = stages + self.repeats + tables.is_natural
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
         self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
@@ -176,7 +176,11 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if ti.static(y.n_rows > 0):
         measure(t, s, y.rows, w)
     if builds:
-        fill(y, t, s, w)
+        if ti.static(c.is_natural and c.bound.is_plain):
+            if not evaluates:  # the velocities have changed since, and the matrix has not
+                fill(y, t, s, w)
+        else:
+            fill(y, t, s, w)
         if ti.static(y.n_rows > 0):
             for r in range(y.n_rows):
                 c.bound.start.store(w, r, y.rows.residual.load(w, r))
@@ -189,9 +193,10 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         n_tries = 0
     if evaluates:
         n_tries = SOLUTIONS * c.bound.max_choices
-        if ti.static(c.is_natural):
-            if stage == 0:
-                first_try = -c.bound.projections
+    if ti.static(c.is_natural):
+        if kind == START:
+            n_tries = 0
+            first_try = -c.bound.projections
     if kind == PROJECT or held == 2:
         n_tries = 2
     if ti.static(c.is_natural):
@@ -360,7 +365,6 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if i == 0:
         kind = START
     elif last:
-        stage = 0
         if ti.static(c.stages == 1 and not c.is_natural):
             if steps > 0:
                 kind = PLACE
@@ -371,10 +375,15 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             kind = CORRECT
     again = 0
     if ti.static(c.is_natural):
-        if kind == EVALUATE and p == c.stages and not last:
-            again = 1
-            if not any_lane(c.bound.jumps.load(w, 0) > 0.0):
-                kind = CORRECT
+        if kind == EVALUATE:
+            stage = p - 1
+            if p == 0:
+                kind = START
+                stage = 0
+            elif p > c.stages and not last:
+                again = 1
+                if not any_lane(c.bound.jumps.load(w, 0) > 0.0):
+                    kind = CORRECT
     elif ti.static(c.bound.repeats):
         if kind == EVALUATE and p == c.stages:
             again = 1
@@ -447,6 +456,8 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if not any_lane(c.bound.worst.load(w, 0) > c.bound.tight):
             over = 1
         if ti.static(c.is_natural):
-            if over == 1 or p == c.bound.n_evaluations + MAX_CORRECTIONS - 1:
+            if kind == START:
+                over = 0
+            elif over == 1 or p == c.bound.n_evaluations + MAX_CORRECTIONS - 1:
                 finish_natural(c, w, h)
     return over

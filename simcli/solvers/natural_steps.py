@@ -85,7 +85,7 @@ def owe_excess(c: ti.template(), w: ti.i32):
 
 @ti.func
 def filter_correction(c: ti.template(), w: ti.i32):
-    """Ask for the second solution x2 of a correction, centred at the first one: 2 x1 - x2 has nothing of what rows contradict.
+    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
 
     With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
     the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
@@ -132,21 +132,16 @@ def demand_velocities(c: ti.template(), w: ti.i32):
 
 @ti.func
 def use_velocities(c: ti.template(), w: ti.i32):
-    """Take the projected velocities, and the rates of the rows by them.
+    """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.{system.rows.rate, impulse}
+    Writes: c.state.qd, c.bound.impulse
     """
     y = c.bound.system
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
         c.bound.impulse.store(w, n, c.tables.arena.zero())
-    for r in range(y.n_rows):
-        rate = y.rows.rate.load(w, r)
-        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-            rate = rate + y.entry.load(w, y.n_mass + e) * y.acceleration.load(w, y.end_j.at(y.n_mass + e))
-        y.rows.rate.store(w, r, rate)
 
 
 @ti.func

@@ -251,7 +251,7 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
         if i == steps + 1:
             n_phases = 1
             if ti.static(c.is_natural):
-                n_phases = 2  # the first one projects the velocities
+                n_phases = 2  # velocities, then accelerations
         over = 0
         for p in range(n_phases):
             if over < 2:
