@@ -73,4 +73,7 @@ def constrained_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, p: t
         t = h * (ti.cast(first + step, real) + node)
         if i > 0 and i <= steps:
             side = 1.0 - 2.0 * node
+    if ti.static(c.integrator == "zhong06"):  # at the middle of the step
+        if i > 0 and i <= steps:
+            t = h * (ti.cast(first + step, real) + 0.5)
     return t, side

@@ -22,7 +22,7 @@ from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.solvers.choices import follow_motions
 from simcli.solvers.integrators import copy
 
-# Solutions for the velocities: the second takes the softness of the rows away; more take away what the weights have too much.
+# Solutions for the velocities: the second takes the softness of the rows away, more what the weights have too much.
 PROJECTIONS, MANY_PROJECTIONS = 2, 5
 
 
