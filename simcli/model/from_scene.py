@@ -19,6 +19,7 @@ from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural import THIN
+from simcli.model.natural_bases import read_naturals
 from simcli.model.param_units import param_unit
 from simcli.model.placing import placing_order
 from simcli.model.reference import SINGULAR, dof_inertia
@@ -166,6 +167,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         _refuse_points(worlds, model)
     else:
         _refuse_unnatural(worlds, model)
+        model = replace(model, naturals=read_naturals(worlds, model))
+        worlds.raise_faults()
     return replace(model, springs=read_springs(worlds, model))
 
 

@@ -128,7 +128,7 @@ def with_dofs(dofs: Dofs, added: list[JointPart], first: int) -> Dofs:
     total = sum(n_qd)
     columns = {name: beside([getattr(dofs, name), np.full((1, total), value)]) for name, value in DOF_DEFAULTS.items()}
     columns |= {name: np.concatenate((getattr(dofs, name), np.zeros(total, bool))) for name in ("q_given", "qd_given")}
-    axes = [np.reshape(axes, (-1, *axes.shape[-2:])) for p in added for axes in (p.motion.linear, p.motion.angular)]
+    axes = [axes if axes.ndim == 3 else axes[None] for p in added for axes in (p.motion.linear, p.motion.angular)]
     labels = (tuple(p.name for p, count in zip(added, n, strict=True) for _ in range(count)) for n in (n_qd, n_q))
     return replace(
         dofs, label=dofs.label + next(labels), q_label=dofs.q_label + next(labels), axis=beside([dofs.axis, *axes]),

@@ -271,6 +271,23 @@ class Columns(Table):
 
 
 @dataclass(frozen=True)
+class Naturals(Table):
+    """Points and vectors by which the natural solver shows the bodies, body by body (constructors.py).
+
+    Attributes:
+        label: of every number of these coordinates, as `rod:2P.a.x`: body, kind, entity, axis.
+        body: (E,) body of each point or vector.
+        is_point: (E,) bool.
+        place: [m], (W|1, E, 3), body frame.
+    """
+
+    label: tuple[str, ...]
+    body: Array
+    is_point: Array
+    place: Array
+
+
+@dataclass(frozen=True)
 class Mimics(Table):
     """Gears, dof by dof: q[follower] = ratio q[leader] + offset. Both are scalar dofs of tree joints; no cycles.
 
@@ -412,6 +429,7 @@ class Model:
         joint_f: [N, N m], (W|1, NV), constant applied joint efforts (forces of type torque).
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
         columns: of the natural form of a model (natural.py), else None.
+        naturals: of a scene for the natural solver, else None.
     """
 
     n_worlds: int
@@ -438,6 +456,7 @@ class Model:
     world_seed: Array
     plane: int = -1
     columns: Columns | None = None
+    naturals: Naturals | None = None
 
     @property
     def n_bodies(self) -> int:

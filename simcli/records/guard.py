@@ -171,7 +171,8 @@ def names(dataset: h5py.Dataset) -> tuple[str, ...]:
 
 
 def _axes(file: h5py.File) -> Axes:
-    label = {axis: names(file["model"][name]) for axis, name in NAME_SCALES.items()}
+    held = {axis: name for axis, name in NAME_SCALES.items() if axis != "G" or name in file["model"]}  # files before it
+    label = {"G": (), **{axis: names(file["model"][name]) for axis, name in held.items()}}
     label["P"] = names(file["params/name"])
     return Axes(len(file["frames/world"]), {**label, **COMPONENTS})
 

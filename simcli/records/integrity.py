@@ -126,6 +126,7 @@ def info(path: str | os.PathLike) -> dict:
             "bodies": list(run.bodies),
             "joints": list(run.joints),
             "points": list(run.points),
+            "naturals": list(dict.fromkeys(label.split(".")[0] for label in run.naturals)),
             "coordinates": {"q": len(run._axes.label["NQ"]), "qd": len(run._axes.label["NV"])},
             "channels": list(run.channels),
             "dtype": _float_type(run),

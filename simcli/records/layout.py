@@ -1,8 +1,8 @@
 """The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
 
 Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
-rows, S shapes, K springs, A applied wrenches, N named points, M geared dofs, L cables, P parameters, C contacts, E events;
-and the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says
+rows, G natural coordinates, S shapes, K springs, A applied wrenches, N named points, M geared dofs, L cables, P parameters,
+C contacts, E events; and the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale; `SCALES` says
 under which name.
 """
 
@@ -37,7 +37,7 @@ COMPONENTS = {
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
     "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
-    "R": "row_label", "C": "contact", "E": "event", "offset": "contact_start",
+    "R": "row_label", "G": "natural_label", "C": "contact", "E": "event", "offset": "contact_start",
     **{name: name for name in COMPONENTS},
 }  # fmt: skip
 
@@ -91,6 +91,8 @@ def _state() -> Iterable[Dataset]:
                   "angular velocity, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/body_qdd", ("F", "W", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass "
                   "and angular acceleration, world", channel="body_qdd")  # fmt: skip
+    yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
+                  "scene chooses them, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
                   channel="reactions")  # fmt: skip
     yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "
@@ -211,6 +213,7 @@ def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
         "NQ": model.dofs.q_label,
         "NV": model.dofs.label,
         "R": row_label,
+        "G": model.naturals.label if model.naturals else (),
         "S": model.shapes.name,
         "K": model.springs.name,
         "A": model.wrenches.name,

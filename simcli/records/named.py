@@ -96,6 +96,13 @@ class Body:
         return self._run.column("frames/body_q", self._index, slice(3, 7))
 
     @property
+    def natural_q(self) -> Column:
+        """[m], (F, W, n), natural coordinates: points, then vectors, world; of a run of the natural solver."""
+        labels = self._run.naturals
+        own = [k for k, label in enumerate(labels) if label.startswith(f"{self.name}:")]
+        return self._run.column("frames/natural_q", slice(own[0], own[-1] + 1) if own else slice(0, 0))
+
+    @property
     def velocity(self) -> Column:
         """[m/s], (F, W, 3), of the centre of mass, world."""
         return self._run.column("frames/body_qd", self._index, slice(0, 3))

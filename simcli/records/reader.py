@@ -29,6 +29,7 @@ class Trajectory:
         n_frames: committed frames, F.
         n_worlds: W.
         bodies, joints, points: names.
+        naturals: labels of the natural coordinates, as `rod:2P.a.x`; none but in runs of the natural solver.
         energy, diag: (F, W) columns by attribute.
     """
 
@@ -37,6 +38,7 @@ class Trajectory:
         self._handle, self._axes = open_checked(path)
         self.n_worlds = self._axes.n_worlds
         self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
+        self.naturals = self._axes.label["G"]
         self.n_frames = int(self._file["run/n_committed"][()])
         self.energy, self.diag = Quantities(self, "energy"), Quantities(self, "diag")
 

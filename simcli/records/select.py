@@ -39,6 +39,9 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -
     index["NQ"] = _members(model.joints.q_start, index["J"])
     index["NV"] = _members(model.joints.qd_start, index["J"])
     index["N"] = np.flatnonzero(np.isin(model.points.body, index["B"]))
+    if whole.label["G"]:
+        per_entity = len(whole.label["G"]) // len(model.naturals.body)
+        index["G"] = np.flatnonzero(np.isin(np.repeat(model.naturals.body, per_entity), index["B"]))
     label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
              for axis, names in whole.label.items()}  # fmt: skip
     return Axes(model.n_worlds, label, index)

@@ -15,6 +15,7 @@ import numpy as np
 from simcli.kernels.runtime import Device
 from simcli.model.loosen import Start, loosen
 from simcli.model.natural import natural_form
+from simcli.model.natural_bases import natural_q
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.generalized import GeneralizedSolver
@@ -83,10 +84,12 @@ class LooseSolver:
         self.stepper.restore(arrays, n_steps)
 
     def shown(self, block: FrameBlock) -> FrameBlock:
-        """A block without the columns of added joints."""
+        """A block without the columns of added joints, and with the natural coordinates that the scene chooses."""
         for name, count in COORDINATES.items():
             if name in block.columns:
                 block.columns[name] = np.ascontiguousarray(block.columns[name][:, :, : getattr(self.model, count)])
+        if self.model.naturals is not None and "frames/body_q" in block.columns:
+            block.columns["frames/natural_q"] = natural_q(self.model, block.columns["frames/body_q"])
         block.events[:] = [self.named(event) for event in block.events]
         return block
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from simcli.spec import (
     check_events,
     check_gears,
+    check_natural,
     check_physics,
     check_plane,
     check_refs,
@@ -44,6 +45,7 @@ def check_spec(
         return
     for name, body in spec.bodies.items():
         check_physics.check_body(check, name, body)
+        check_natural.check_natural(check, name, body)
     for name, joint in spec.joints.items():
         check_physics.check_joint(check, name, joint)
     check_run.check_times(check)
