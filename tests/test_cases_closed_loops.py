@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import closed_loops
-from support.closed_loops import SCENES, bennett, cardan, four_bar, pendulum, template, worst_rows
+from support.closed_loops import SCENES, bennett, body_energies, cardan, four_bar, pendulum, template, worst_rows
 from support.many import run_many
 from support.process import simcli as command
 
@@ -23,15 +23,17 @@ STEP = 1e-3  # [s], RK4
 CLOSED = 1e-10  # [m, 1], issue 3
 EXTRAPOLATED = 1e-4  # [m, rad] of semi-implicit steps h and h/2: 2 x(h/2) - x(h)
 SECOND = 1e-6  # [m, rad] of implicit steps: (4 x(h/2) - x(h)) / 3; what is left is of the third order
-ORDER = {"semi": (1, 0.03), "implicit": (2, 0.06)}  # order and distance from it: the next order at these steps
+# Order and what it may lack at these steps. Some are of a higher one: from rest, symplectic steps of a single swing.
+ORDER = {"semi": (1, 0.03), "implicit": (2, 0.06)}
 STEPS = {"semi": (1e-4, 5e-5), "implicit": (1e-3, 5e-4)}  # [s]
 # A step of 1 ms turns the crank by 0.15 rad; these turn it as far as STEP turns the others, or a little more.
-CRANK_STEP, CRANK_STEPS = 2.5e-5, {"semi": (2e-5, 1e-5), "implicit": (5e-5, 2.5e-5)}  # [s]
+CRANK_STEP, CRANK_STEPS = 2.5e-5, {"semi": (1e-5, 5e-6), "implicit": (2.5e-5, 1.25e-5)}  # [s]
 QUICK = "instances.slider_crank.params.w"
 # The four-bars pass ten singular positions, where reactions grow as 1/angle and what a stage lacks there stays as energy:
 # below 5e-10 rad for N = 1 to 10 and 3e-7 rad for N = 40 in 10 s; how near a stage comes to one is chance.
 BRANCH = {1: 1e-8, 2: 1e-8, 10: 1e-7, 40: 3e-6}  # [rad] over 10 s
-DRIFT = 1e-7  # [J] of RK4 without the wide four-bars; the slowest mechanism holds 1 J, the largest 60 J
+DRIFT = 1e-7  # [J] of each mechanism with RK4; the slowest holds 1 J, the largest 60 J
+UNLIKE = 0.1  # [N, N m] of first-order reactions at 1e-4 s, which are those of the step's middle: 500 N/s of change
 FAST = 1e-4  # [m] of the governor, implicit at 1 ms
 PUBLISHED = 1e-7  # relative, of the test set's vector
 MULTIPLIERS = 2e-6  # relative: the test set's own are good to 1.3e-6
@@ -176,7 +178,7 @@ def test_order_and_extrapolation(folder, case, kind):
     _, expected, coarse = compare(folder, case, f"{kind}-0")
     _, _, fine = compare(folder, case, f"{kind}-1")
     errors = [np.abs(got - expected).max() for got in (coarse, fine)]
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=slack)
+    assert np.log2(errors[0] / errors[1]) > order - slack
     extrapolated = fine + (fine - coarse) / (2**order - 1)
     assert np.abs(extrapolated - expected).max() < {"semi": EXTRAPOLATED, "implicit": SECOND}[kind]
 
@@ -198,25 +200,41 @@ def test_rows_hold_in_every_frame(folder):
     assert seen > 300
 
 
-def test_energy_is_kept(folder):
-    for name in ("loops-rk4", "crank-rk4"):
-        with package.open(folder / f"{name}.h5") as run:
-            assert np.abs(run.energy.drift[:]).max() < DRIFT
-            assert np.ptp(run.energy.kinetic[:]) > 1.0
+# mechanism -> what the names of its bodies begin with
+MECHANISMS = {"four-bar": "w1_", "four-bar of two": "w2_", "bennett": "bennett_", "cardan": "shaft", "pendulum": "bob",
+              "bricard": "bricard/", "thin": "thin/", "crank": "slider_crank/", "fourbar_mbse": "fourbar_mbse/"}  # fmt: skip
 
 
-def test_redundant_rows_share_the_load_alike(folder):
-    """Reactions of overconstrained loops do not depend on the integrator: what rows contradict is no force.
+@pytest.mark.parametrize("name", ["loops-rk4", "crank-rk4"])
+def test_energy_is_kept(folder, name):
+    """Of every mechanism, recomputed from the bodies; all of them are the run's own ledger."""
+    with package.open(folder / f"{name}.h5") as run:
+        energy = body_energies(run)
+        ledger = run.energy.kinetic[:][:, 0] + run.energy.potential[:][:, 0]
+        assert np.ptp(run.energy.kinetic[:]) > 1.0
+    np.testing.assert_allclose(np.ptp(sum(energy.values()) - ledger), 0.0, atol=1e-11 * np.abs(ledger).max())
+    for mechanism, prefix in MECHANISMS.items():
+        own = sum(one for body, one in energy.items() if body.startswith(prefix))
+        assert np.abs(own - own[0]).max() < DRIFT, mechanism
 
-    The rows of Bennett's linkage and of Bricard's are consistent at exact positions only.
+
+@pytest.mark.parametrize("names", [[f"bricard/P{k}" for k in range(6)], [f"bennett_h{k}" for k in range(4)]],
+                         ids=["bricard", "bennett"])  # fmt: skip
+def test_redundant_rows_share_the_load_alike(folder, names):
+    """Reactions of overconstrained loops do not depend on the integrator but to its order: what rows contradict is no force.
+
+    The rows of both linkages are consistent at exact positions only, and velocities of first order contradict each other.
     """
-    names = [f"bricard/P{k}" for k in range(6)] + [f"bennett_h{k}" for k in range(4)]
-    with package.open(folder / "loops-rk4.h5") as run, package.open(folder / "loops-semi-1.h5") as other:
-        for name in names:
-            wrench = run.joint(name).wrench[:][: len(other.time), 0]
-            # A first-order reaction is that of the step's middle: 5e-5 s of changes of some 100 N/s.
-            np.testing.assert_allclose(other.joint(name).wrench[:][:, 0], wrench, atol=0.05)
-            assert np.abs(wrench).max() > 1.0
+    with package.open(folder / "loops-rk4.h5") as run:
+        wanted = np.array([run.joint(name).wrench[:][:, 0] for name in names])
+    errors = []
+    for half in range(2):
+        with package.open(folder / f"loops-semi-{half}.h5") as run:
+            got = np.array([run.joint(name).wrench[:][:, 0] for name in names])
+        errors.append(np.abs(got - wanted[:, : got.shape[1]]).max())
+    assert (np.abs(wanted).max(axis=(1, 2)) > 1.0).all()
+    assert errors[0] < UNLIKE
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
 
 
 def test_squeezer_follows_the_test_set(folder):
@@ -242,7 +260,7 @@ def test_squeezer_follows_the_test_set(folder):
     assert supplied == pytest.approx(0.033 * (expected[-1, 0] - expected[0, 0]), abs=1e-8)
 
 
-@pytest.mark.parametrize(("world", "case"), enumerate(("flyball", "flyball_slow")))
+@pytest.mark.parametrize(("world", "case"), [(0, "flyball"), (1, "flyball_slow")])
 def test_governor_is_followed_by_implicit_springs(folder, world, case):
     """A fast rate of thirty per step: order 2 is that of the slow motion."""
     found = []
@@ -300,7 +318,7 @@ def test_redundant_rows_are_counted(folder):
     ended = command("show", folder / "loops.yaml", "--dof", "--json")
     assert ended.returncode == 0, ended.stderr
     freedom = json.loads(ended.stdout)["dof"]
-    assert freedom["dof"] == 11  # ten mechanisms of one, a crank that is driven, and the pendulum with all its spin
+    assert freedom["dof"] == 14  # nine mechanisms of one, that of the driven crank among them, and a body on a rod of five
     for prefix, counts in {**COUNTS, ("drive", "driven", "cross"): SHAFT_COUNTS}.items():
         def own(name, prefix=prefix):
             return name.startswith(prefix) if isinstance(prefix, str) else name in prefix

@@ -26,7 +26,9 @@ from simcli.model.tables import Model
 
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
 
-SOLUTIONS = 3  # per try: see `extrapolate`
+# Weights of the solutions of a try, the first of which only centres the second: see `extrapolate`. Steps in natural
+# coordinates, whose corrections are filtered (natural_steps.py), do with three.
+WEIGHTS, FEWER_WEIGHTS = (0.0, 6.0, -8.0, 3.0), (0.0, 3.0, -2.0)
 
 
 class System:
@@ -34,11 +36,16 @@ class System:
 
     Unknowns: the dofs of the tree in the order of `tree_dof`, then the rows.
 
+    Args:
+        constraints, model, tables, arena: what constrains what, and where its memory is.
+        locked: dofs of prescribed motions.
+
     Attributes:
         entry: (n_entries) values of M (lower triangle) and J.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
         centre: (rows) multiplier that the softness of a hard row pulls to.
+        solutions: in a try.  weights: of each in what `extrapolate` finds.  earlier: (n) weighted sum of all but the last.
         acceleration, multiplier: the solution: qdd by unknown, mu by row.  force: lambda by row, of idle rows too.
         effort: (n dofs) what holds a locked dof.
     """
@@ -70,7 +77,9 @@ class System:
         self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = tables.column(constraints.rows.scale)
         self.softness = SOFTNESS[arena.device.precision]
-        self.entry = arena.slot(self.n_entries)
+        self.weights = FEWER_WEIGHTS if tables.is_natural else WEIGHTS
+        self.solutions, self.last_weight = len(self.weights), self.weights[-1]
+        self.entry, self.earlier = arena.slot(self.n_entries), arena.slot(self.n)
         self.free, self.goal, self.load = arena.slot(self.n), arena.slot(self.n), arena.slot(self.n)
         self.soft, self.multiplier, self.force, self.centre = (arena.slot(self.n_rows) for _ in range(4))
         self.acceleration, self.effort = arena.slot(self.n_dofs), arena.slot(self.n_dofs)
@@ -265,24 +274,43 @@ def leave(y: ti.template(), w: ti.i32):
 
 
 @ti.func
+def keep(y: ti.template(), w: ti.i32, k: ti.i32):
+    """Add solution k of a try to the weighted sum, for `extrapolate`.
+
+    Reads:  y.factor.x
+    Writes: y.earlier
+    """
+    for n in ti.static(range(1, y.solutions - 1)):
+        if k == n:
+            for i in range(y.n):
+                x = y.factor.x.load(w, y.factor.position.at(i)) * y.weights[n]
+                if ti.static(n > 1):
+                    x = x + y.earlier.load(w, i)
+                y.earlier.store(w, i, x)
+
+
+@ti.func
 def extrapolate(y: ti.template(), w: ti.i32):
-    """3 x2 - 2 x3 of the solution taken out before and the one in the factor, which free a try of softness.
+    """6 x2 - 8 x3 + 3 x4 of the solutions of a try, the last of which is in the factor.
 
-    With a an eigenvalue of J M^-1 J^T, the solutions centred at the ones before multiply its part of a residual by
+    Solution k is centred at the one before, so that with r = e/(a + e), a an eigenvalue of J M^-1 J^T, it has the part
 
-        1/(a + e),  1/(a + e) (1 + e/(a + e)),  1/(a + e) (1 + e/(a + e) + (e/(a + e))^2),   together a (a + 3 e)/(a + e)^3
+        (1 - r^k)/a of a residual;    the weights extrapolate the parabola through k = 2, 3, 4 to k = 0
 
-    This is 1/a to (e/a)^2 where a row says something, and 0 where it is redundant. There, between steps that are exact, rows
-    contradict each other a little: 2/e of that as a force would move an overconstrained mechanism and strain its report.
+    Where a row says something this is 1/a to 6 (e/a)^2. Where it is redundant it is 4 a^2/e^3. Between exact steps
+    redundant rows contradict each other a little, and a is not 0: it is the square of a distance, or rounding. A straight
+    line through two solutions (3 x2 - 2 x3, what natural coordinates take) leaves 3 a/e^2 of what they contradict, as a force
+    that moves an overconstrained mechanism and strains its report: Bennett's linkage is wrong by 2 N of 60 N.
 
-    Reads:  y.{factor.x, free}
+    Reads:  y.{factor.x, earlier, free}
     Writes: y.{acceleration, multiplier, force}
     """
     for i in range(y.n_dofs):
         x = y.factor.x.load(w, y.factor.position.at(i))
-        y.acceleration.store(w, i, y.acceleration.load(w, i) * 3.0 - x * 2.0)
+        y.acceleration.store(w, i, y.earlier.load(w, i) + x * y.last_weight)
     for r in range(y.n_rows):
-        mu = y.multiplier.load(w, r) * 3.0 - y.factor.x.load(w, y.factor.position.at(y.n_dofs + r)) * 2.0
+        x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+        mu = y.earlier.load(w, y.n_dofs + r) + x * y.last_weight
         y.multiplier.store(w, r, mu)
         y.force.store(w, r, select(y.free.load(w, y.n_dofs + r) == 0.0, y.force.load(w, r), -mu))
 

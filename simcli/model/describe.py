@@ -168,9 +168,9 @@ def freedom(model: Model, joints: Container[str] | None = None) -> dict:
         joints: that are listed; the sums are those of the whole model.
 
     Returns:
-        `tree_dofs`: dofs of the tree; `rows`: bilateral rows of the loop joints; `rank`: independent ones among them;
-        `dof`: tree_dofs - rank; `joints`: per joint name, type, dofs, rows, in_tree; `redundant`: per loop joint with
-        dependent rows, how many and the loop joints that they depend on.
+        `tree_dofs`: dofs of the tree; `rows`: bilateral rows of loop joints and rods; `rank`: independent ones among them;
+        `dof`: tree_dofs - rank; `joints`: per joint name, type, dofs, rows, in_tree; `redundant`: per joint with
+        dependent rows, how many and the joints that they depend on.
     """
     ranks = loop_ranks(model)
     listed = []
@@ -194,7 +194,7 @@ def freedom(model: Model, joints: Container[str] | None = None) -> dict:
 def freedom_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
     """The degrees of freedom as text."""
     data = freedom(model, joints)
-    lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent loop rows"]
+    lines = [f"dof {data['dof']} = {data['tree_dofs']} of the tree - {data['rank']} independent rows"]
     width = max((len(one["joint"]) for one in data["joints"]), default=0)
     for one in data["joints"]:
         place = "tree" if one["in_tree"] else "loop"

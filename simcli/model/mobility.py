@@ -1,4 +1,4 @@
-"""How many of the rows of loop joints are independent at a configuration."""
+"""How many of the rows of a mechanism are independent at a configuration."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,13 @@ RANK = 1e-9  # [1] singular values below this part of the largest count as zero
 
 @dataclass(frozen=True)
 class LoopRank:
-    """Rows of one loop joint.
+    """Rows of one loop joint, or of a rod of the tree.
 
     Attributes:
         joint: name.
         rows: number of bilateral rows.
-        rank: how many of them are independent of each other and of the loop joints before.
-        before: names of the loop joints before in the file.
+        rank: how many of them are independent of each other and of the rows before.
+        before: names of the joints before that have rows, in the file's order.
     """
 
     joint: str
@@ -103,19 +103,20 @@ def body_jacobian(model: Model) -> Array:
 
 
 def loop_ranks(model: Model) -> list[LoopRank]:
-    """Ranks of the loop joints' rows in the velocities of the tree, joint by joint in file order.
+    """Ranks of the rows in the velocities of the tree, joint by joint in file order.
 
     Args:
         model: the tables.
 
     Returns:
-        One entry per enabled joint outside the tree that has rows.
+        One entry per enabled joint outside the tree that has rows, and per rod of the tree, which leaves its body free.
     """
     placed, joints = _Placed(model), model.joints
     J = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))
     stack, rank = np.zeros((0, model.n_qd)), 0
     out: list[LoopRank] = []
-    for j in np.flatnonzero(~joints.is_tree & joints.enabled).tolist():
+    has_rows = ~joints.is_tree & joints.enabled | (joints.kind == JointKind.DISTANCE) & joints.is_tree
+    for j in np.flatnonzero(has_rows).tolist():
         rows = bilateral_rows(model, j)
         if not rows:
             continue

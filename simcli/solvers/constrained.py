@@ -23,7 +23,7 @@ from simcli.kernels.laws import FREE
 from simcli.kernels.rows import measure
 from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.sparse import substitute
-from simcli.kernels.system import SOLUTIONS, System, assemble, enter, extrapolate, fill, hold, leave
+from simcli.kernels.system import System, assemble, enter, extrapolate, fill, hold, keep, leave
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
@@ -126,7 +126,8 @@ class Constrained:
     def clear(self):
         """Forget what earlier steps left."""
         self.system.clear()
-        for slot in (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps, self.opens):
+        kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
+        for slot in (*kept, self.opens):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -192,7 +193,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if kind == PLACE:
         n_tries = 0
     if evaluates:
-        n_tries = SOLUTIONS * c.bound.max_choices
+        n_tries = y.solutions * c.bound.max_choices
     if ti.static(c.is_natural):
         if kind == START:
             n_tries = 0
@@ -218,8 +219,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                                 given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
                                 y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
-                if k % SOLUTIONS == 0:
-                    running = set_pieces(c, w, k // SOLUTIONS, stage, b, h, g, instant)
+                if k % y.solutions == 0:
+                    running = set_pieces(c, w, k // y.solutions, stage, b, h, g, instant)
                     if running != 0:
                         if ti.static(c.is_natural and c.bound.is_plain):
                             if stage > 0:
@@ -230,7 +231,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                     for r in range(y.n_rows):
                         harden(y, w, r)
                     if ti.static(c.has_excess):
-                        give_excess(c, w, k % SOLUTIONS)
+                        give_excess(c, w, k % y.solutions)
             else:
                 leaves = 0
                 if ti.static(c.assembles):
@@ -258,8 +259,9 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         if k == -1:
                             use_velocities(c, w)
                 elif evaluates:
-                    if k % SOLUTIONS < SOLUTIONS - 1:
+                    if k % y.solutions < y.solutions - 1:
                         leave(y, w)
+                        keep(y, w, k % y.solutions)
                     else:
                         extrapolate(y, w)
                         if ti.static(c.has_excess):

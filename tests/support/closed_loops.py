@@ -157,3 +157,26 @@ def worst_rows(run):
     """{joint: largest violation in any frame and world} of a finished run."""
     scene = yaml.safe_load(run.provenance.scene_resolved)
     return {name: float(np.abs(residuals(scene, name, run)).max()) for name in scene["joints"]}
+
+
+def body_energies(run):
+    """{body: kinetic and potential energy over the run, (F,) [J]} of world 0, from poses, twists and the scene alone."""
+    scene = yaml.safe_load(run.provenance.scene_resolved)
+    down, out = np.array(scene["world"]["gravity"]), {}
+    for name, body in scene["bodies"].items():
+        if "mass" not in body:
+            continue
+        seen = run.body(name)
+        R, v, w = rotation(seen.orientation[:][:, 0]), seen.velocity[:][:, 0], seen.angular_velocity[:][:, 0]
+        at = seen.position[:][:, 0] + turn(R, body.get("com", [0, 0, 0]))
+        spin = turn(np.swapaxes(R, -1, -2), w)
+        moment = turn(inertia(body.get("inertia", {})), spin)
+        out[name] = body["mass"] * ((v * v).sum(-1) / 2 - at @ down) + (moment * spin).sum(-1) / 2
+    return out
+
+
+def inertia(entry):
+    """(3, 3) [kg m^2] about the centre of mass, body axes."""
+    if "full" in entry:
+        return np.array(entry["full"])
+    return np.diag(entry["diag"])
