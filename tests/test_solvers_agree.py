@@ -27,7 +27,8 @@ bodies:
   nut: {pose: {xyz: [0, 30, 0]}}
   hanger: {pose: {xyz: [0.6, 35, -0.8]}}
 joints:
-  shoulder: {type: universal, parent: world, child: upper, at: [0, 0, 0], axes: {angular: [[0, 1, 0], [0, 0, 1]]}, q: [0.3, 0.2]}
+  shoulder: {type: universal, parent: world, child: upper, at: [0, 0, 0], q: [0.3, 0.2],
+             axes: {angular: [[0, 1, 0], [0, 0, 1]]}}
   elbow: {type: ball, parent: upper, child: lower, at: [1, 0, 0], qd: [0.5, 1, 2]}
   A: {type: revolute, parent: world, child: crank, at: [0, 5, 0], axis: [0, 1, 0]}
   B: {type: revolute, parent: crank, child: coupler, at: [1, 5, 0], axis: [0, 1, 0]}
@@ -129,7 +130,8 @@ def test_joint_coordinates_agree(folder):
         for name in names:
             for kind in ("q", "qd"):
                 wanted = getattr(run.joint(name), kind)[:]
-                np.testing.assert_allclose(getattr(other.joint(name), kind)[:], wanted, atol=1e-4 * max(1, np.abs(wanted).max()))
+                slack = 1e-4 * max(1, np.abs(wanted).max())
+                np.testing.assert_allclose(getattr(other.joint(name), kind)[:], wanted, atol=slack)
             moved = np.ptp(run.joint(name).q[:], axis=0)
             assert moved.max() > 1e-3, name
 

@@ -297,10 +297,10 @@ def extrapolate(y: ti.template(), w: ti.i32):
 
         (1 - r^k)/a of a residual;    the weights extrapolate the parabola through k = 2, 3, 4 to k = 0
 
-    Where a row says something this is 1/a to 6 (e/a)^2. Where it is redundant it is 4 a^2/e^3. Between exact steps
-    redundant rows contradict each other a little, and a is not 0: it is the square of a distance, or rounding. A straight
-    line through two solutions (3 x2 - 2 x3, what natural coordinates take) leaves 3 a/e^2 of what they contradict, as a force
-    that moves an overconstrained mechanism and strains its report: Bennett's linkage is wrong by 2 N of 60 N.
+    Where a row says something this is 1/a to 6 (e/a)^2. Where it is redundant it is 4 a^2/e^3. Between exact steps redundant
+    rows contradict each other a little, and a is not 0: it is the square of a distance, or rounding. A straight line through
+    two solutions (3 x2 - 2 x3, what natural coordinates take) leaves 3 a/e^2 of what they contradict, as a force that moves
+    an overconstrained mechanism and strains its report: Bennett's linkage is wrong by 2 N of 60 N.
 
     Reads:  y.{factor.x, earlier, free}
     Writes: y.{acceleration, multiplier, force}
