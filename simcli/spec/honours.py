@@ -70,6 +70,8 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check, tree)
+    if getattr(check.spec.solver, "integrator", "") == "generalized_alpha":
+        refuse(check, "the integrator `generalized_alpha` yet", "solver.integrator", "use zhong06")
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
             joint = check.spec.joints[name]
