@@ -160,7 +160,7 @@ def test_show_says_tree_layout_and_freedom(folder):
 
 
 def test_show_names_loops_that_no_solver_can_run_yet(folder):
-    loop = GOOD + "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}\nsolver: {type: natural}\n"
+    loop = GOOD + "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}\nsolver: {type: affine}\n"
     (folder / "loop.yaml").write_text(loop)
     assert simcli("check", "loop.yaml", cwd=folder).returncode == Exit.NEGATIVE
     done = simcli("show", "loop.yaml", "--json", cwd=folder)
