@@ -118,7 +118,7 @@ def test_what_a_newcomer_mixes_up_is_answered(tmp_path, monkeypatch, capsys):
 def test_a_solver_that_is_not_built_is_named_beside_faults_of_its_keys(tmp_path, capsys):
     path = tmp_path / "s.yaml"
     path.write_text("simcli: 1\nsolver: {type: generalized, integrator: rk4}\n")
-    words = ["run", str(path), "--solver", "natural", "--dry-run", "--json"]
+    words = ["run", str(path), "--solver", "affine", "--dry-run", "--json"]
     assert doorman.run_command(words, debug=False, as_json=True) == Exit.SCENE
     faults = json.loads(capsys.readouterr().out)["faults"]
     assert sorted((fault["code"], fault["file"]) for fault in faults) == [("SC206", str(path)), ("SC502", "--solver")]

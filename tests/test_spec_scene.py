@@ -188,12 +188,8 @@ def test_every_key_of_the_format_is_known(tmp_path):
 @pytest.mark.parametrize(
     "solver",
     [
-        "{type: natural, dt: 1e-3, integrator: zhong06}",
-        "{type: natural, dt: 1e-3, integrator: generalized_alpha}",
-        "{type: natural, dt: 1e-3, integrator: moreau}",
         "{type: affine, dt: 1e-3, integrator: bdf1}",
         "{type: affine, dt: 1e-3, integrator: bdf2, tolerance: 1e-6, max_iterations: 9}",
-        "{type: maximal, dt: 1e-3, precision: float32}",
     ],
 )
 def test_other_solvers_are_refused_by_name(tmp_path, solver):

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError, SimcliError
+from simcli.records.heaps import damaged_heap
 from simcli.records.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, Axes, selected
 from simcli.records.lock import is_being_written
@@ -89,6 +90,7 @@ def check_path(path: Path) -> None:
 
 def open_plainly(path: Path) -> h5py.File:
     """Open plainly; a marked file as a reader of a growing file if its writer lives, else without its mark."""
+    _check_heaps(path)
     block = read_superblock(path)
     try:
         if not is_marked(block):
@@ -103,6 +105,12 @@ def open_plainly(path: Path) -> h5py.File:
             raise FileError(f"{path}: is locked by a program that writes it; close that first") from error
         raise FileError(f"{path}: is damaged or cut short and cannot be opened: {_brief(error)}; take a copy of it, or "
                         "run the scene again") from error  # fmt: skip
+
+
+def _check_heaps(path: Path) -> None:
+    place = damaged_heap(path)
+    if place is not None:
+        raise FileError(f"{path}: is damaged: the texts at byte {place} do not add up; take a copy of it, or run the scene again")
 
 
 def _check_format(file: h5py.File, path: Path) -> None:

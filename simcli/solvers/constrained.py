@@ -43,8 +43,9 @@ from simcli.solvers.corrections import (
     lock_written,
     use_correction,
 )
-from simcli.solvers.integrators import GAMMA, STAGES, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.integrators import GAMMA, H, copy, correct_efforts, use_implicit, use_rk4
 from simcli.solvers.natural_steps import (
+    ALL_STAGES,
     MANY_PROJECTIONS,
     PROJECTIONS,
     demand_velocities,
@@ -96,7 +97,7 @@ class Constrained:
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
                  integrator: str):
-        stages = STAGES[integrator]
+        stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero(motions)
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)

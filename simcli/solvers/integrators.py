@@ -15,7 +15,7 @@ from simcli.kernels.dynamics import accelerate, eliminate
 from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
 from simcli.kernels.tree import FREE, retract, store_vector, vector_at
 
-STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2, "zhong06": 1, "moreau": 1}  # evaluations per step
+STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
 IMPLICIT_NODES = (0.0, 1.0)
 RK4_NODES, RK4_WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)

@@ -20,8 +20,9 @@ from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power, load_links
 from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.solvers.choices import follow_motions
-from simcli.solvers.integrators import copy
+from simcli.solvers.integrators import STAGES, copy
 
+ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1}  # evaluations per step, of every solver's integrators
 # Solutions for the velocities: the second takes the softness of the rows away, more what the weights have too much.
 PROJECTIONS, MANY_PROJECTIONS = 2, 5
 

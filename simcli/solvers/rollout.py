@@ -47,7 +47,6 @@ from simcli.solvers.integrators import (
     IMPLICIT_NODES,
     RK4_NODES,
     RK4_WEIGHTS,
-    STAGES,
     H,
     evaluate,
     use_implicit,
@@ -55,6 +54,7 @@ from simcli.solvers.integrators import (
     use_semi_implicit,
 )
 from simcli.solvers.ledger import energies, find_power, open_account
+from simcli.solvers.natural_steps import ALL_STAGES
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.repeat import open_again
 
@@ -84,7 +84,7 @@ class Core:
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
         is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
         self.precision, self.integrator = arena.device.precision, options.integrator
-        self.stages = STAGES[self.integrator]
+        self.stages = ALL_STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.is_natural = self.tables.is_natural
