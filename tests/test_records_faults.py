@@ -209,9 +209,9 @@ def test_flips_in_the_sizes_of_texts_are_refused_in_no_time(small, tmp_path):
     rng = random.Random(SEED)
     outcomes = probe(small, tmp_path, [(rng.choice(places) + rng.randrange(8), rng.randrange(8)) for _ in range(100)])
     assert_no_silent_damage(outcomes)
+    damaged = tmp_path / "zero.h5"
+    damaged.write_bytes(data[: places[-1]] + bytes(8) + data[places[-1] + 8 :])
     with pytest.raises(FileError, match="do not add up"):
-        damaged = tmp_path / "zero.h5"
-        damaged.write_bytes(data[: places[-1]] + bytes(8) + data[places[-1] + 8 :])
         open_trajectory(damaged)
 
 

@@ -110,7 +110,8 @@ def open_plainly(path: Path) -> h5py.File:
 def _check_heaps(path: Path) -> None:
     place = damaged_heap(path)
     if place is not None:
-        raise FileError(f"{path}: is damaged: the texts at byte {place} do not add up; take a copy of it, or run the scene again")
+        raise FileError(f"{path}: is damaged: the texts at byte {place} do not add up; take a copy of it, or run the "
+                        "scene again")  # fmt: skip
 
 
 def _check_format(file: h5py.File, path: Path) -> None:

@@ -1,7 +1,7 @@
 """The global heaps of an HDF5 file, where texts of variable length lie.
 
-HDF5 walks through a heap by the sizes that stand in it and does not doubt them: one damaged byte there and it walks for ever.
-So they are walked here first. A heap lies among what was written when the file was created, before the frames.
+HDF5 walks through a heap by the sizes that stand in it and does not doubt them: with one damaged byte there it may walk for
+ever. So they are walked here first. A heap lies among what was written when the file was created, before the frames.
 """
 
 import mmap
