@@ -149,7 +149,7 @@ class _Work:
         from simcli import pipeline
         from simcli.analysis import peers
         from simcli.kernels.algorithms import Algorithms
-        from simcli.kernels.runtime import start_device
+        from simcli.kernels.runtime import compile_thoroughly, start_device
 
         document, spec = pipeline.read_scene(self.scene, self.sets)
         model = pipeline.build_model(document, spec)
@@ -159,6 +159,7 @@ class _Work:
             raise UsageError("rnea is timed on trees of scalar joints")
         with console.stdout_kept_clean():
             algorithms = Algorithms(model, start_device(self.device, self.precision, self.threads))
+            compile_thoroughly()
             start = time.perf_counter()
             efforts = algorithms.inverse_dynamics(q, qd, qdd)
             compiling = time.perf_counter() - start

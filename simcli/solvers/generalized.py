@@ -25,7 +25,7 @@ BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
 
-THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation, where rows and laws make it slow
+THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604"}
@@ -183,7 +183,7 @@ class GeneralizedSolver:
         start = time.perf_counter()
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
-            compile_thoroughly(work > THOROUGH_WORK or not self.core.constrained)
+            compile_thoroughly(work > THOROUGH_WORK)
         rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
