@@ -46,6 +46,7 @@ def size(values):
     return max(np.abs(values).max(initial=0.0), 1e-300)
 
 
+@pytest.mark.slow
 def test_states_in_any_order_get_the_bodies_of_their_worlds(monkeypatch):
     """Crowded and empty worlds, more rounds than one call takes."""
     monkeypatch.setattr("simcli.analysis.mechanics.CALL_STATES", 20)
@@ -68,6 +69,7 @@ def test_states_in_any_order_get_the_bodies_of_their_worlds(monkeypatch):
     assert len(np.unique(efforts[:, 0])) == len(world)
 
 
+@pytest.mark.slow
 def test_the_code_of_a_gpu_agrees(tmp_path):
     (tmp_path / "zoo.yaml").write_text(zoo())
     model = build_model(*read_scene(tmp_path / "zoo.yaml"))

@@ -294,6 +294,7 @@ def test_faults_of_cables(law, code):
     assert {fault.code for fault in caught.value.faults} == {code}
 
 
+@pytest.mark.slow
 def test_a_cable_beside_a_row_closes_the_ledger_and_carries_its_load(device):
     """Two hinged rods, their ends on a cable, and a row that says nothing new: the solver with rows sees cables too."""
     text = """

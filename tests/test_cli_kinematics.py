@@ -281,6 +281,7 @@ output: {every: 0.01, channels: [state, reactions]}
 """
 
 
+@pytest.mark.slow
 def test_id_of_a_closed_loop_reads_what_the_loop_transmits(here, command):
     (here / "four.yaml").write_text(FOURBAR)
     command("run", "four.yaml", "-o", "four.h5", "-q", "--device", "cpu")

@@ -32,6 +32,7 @@ def test_the_python_of_the_page_holds(folder, device):
     assert sum(block.count("assert") for block in blocks("python")) >= 8
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(folder):
     (commands,) = blocks("console")
     for line in commands.splitlines():

@@ -90,6 +90,7 @@ def test_a_changed_spring_swings_as_in_closed_form(integrator, device):
     assert abs(inputs[-1] - wanted) < 20.0 * errors[-1]
 
 
+@pytest.mark.slow
 def test_frames_do_not_move_events(device):
     """Events in the midst of frames, several of them in one: the same bytes at the times that all runs show."""
     text = SPRING.replace("run: {duration: 2}", "run: {duration: 0.06}").replace("at: 0.8", "at: 0.013")
@@ -133,6 +134,7 @@ def with_event(text, changes, at):
     return text + f"events:\n  - {{at: {at}, set: {json.dumps(changes)}}}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["semi_implicit", "implicit"])
 def test_the_state_runs_on_in_the_changed_scene(integrator, device):
     """With the implicit integrator springs are rows of the constrained system."""
@@ -247,6 +249,7 @@ BATCH = with_event("simcli: 1\n" + WIRED, {"joints.rail.damping": 4.0, "forces.c
 VARY = ["--worlds", 5, "--vary", "forces.cord.stiffness=uniform(20, 60)", "--vary", "joints.wrist.q=uniform(-0.3, 0.3)"]
 
 
+@pytest.mark.slow
 def test_worlds_and_threads_meet_events_alike(tmp_path):
     (tmp_path / "s.yaml").write_text(BATCH)
     base = ["run", "s.yaml", *VARY, "-q"]

@@ -23,6 +23,7 @@ AGREEMENT = 1e-10  # what the project promises between devices in float64, relat
 N_WORLDS = 5  # a full pack of lanes and a rest
 DT, STEPS_PER_FRAME, N_FRAMES = 1e-3, 10, 5
 needs_cuda = pytest.mark.skipif(not has_cuda_device(), reason="no CUDA device")
+SOME = [pytest.param(one, marks=pytest.mark.slow) if one != "semi_implicit" else one for one in STAGES]
 OTHERS = ["like_gpu", pytest.param("cuda", marks=[pytest.mark.gpu, needs_cuda])]
 
 
@@ -73,7 +74,7 @@ def assert_agree(found, wanted):
 
 
 @pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize("integrator", STAGES)
+@pytest.mark.parametrize("integrator", SOME)
 def test_runs_agree_with_the_lane_code(integrator, other, tmp_path):
     model = scene_model(tmp_path)
     wanted = solve(model, integrator, started("cpu"))
@@ -84,6 +85,7 @@ def test_runs_agree_with_the_lane_code(integrator, other, tmp_path):
     assert_agree(solve(model, integrator, device), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS)
 def test_runs_of_every_kind_of_joint_agree(other):
     model = forest_model()
@@ -91,6 +93,7 @@ def test_runs_of_every_kind_of_joint_agree(other):
     assert_agree(solve(model, "semi_implicit", started(other)), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS)
 def test_algorithms_agree_with_the_lane_code(other):
     rng = np.random.default_rng(5)
@@ -177,6 +180,7 @@ from types import SimpleNamespace
 from simcli.kernels.runtime import start_device
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.integrators import STAGES
 device = start_device("cpu", PRECISION, threads=1, offline_cache=False, print_kernel_asm=True)
 model = prepare(Request(Path("swing.yaml"), sets=("batch.worlds=WORLDS",))).model
 options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e6)

@@ -11,6 +11,8 @@ from support.forests import single_precision_forest
 from support.process import environment
 from support.trials import coordinate_errors, run_trial
 
+pytestmark = pytest.mark.slow
+
 SEED, N_WORLDS = 31, 11  # one full pack and a rest in both precisions
 SINGLE = 1e-4  # relative, a thousand float32 roundings
 ACCELERATIONS = 1e-5  # times the condition number of the mass matrix

@@ -51,7 +51,10 @@ FORESTS = {
 }
 
 
-@pytest.fixture(scope="module", params=FORESTS)
+SLOWER = pytest.param("quaternions", marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=[SLOWER, *(name for name in FORESTS if name != "quaternions")])
 def trial(request):
     """Numbers of one forest: states, results, and its trees in pinocchio."""
     rng = np.random.default_rng(20)

@@ -26,6 +26,7 @@ def forest():
     return lawful_forest(np.random.default_rng(11), SIZES, N_WORLDS)
 
 
+@pytest.mark.slow
 def test_steps_solve_the_convex_problem(forest, device):
     runner = runner_of(forest, "semi_implicit", device)
     algorithms, tries = Algorithms(forest, device, N_WORLDS), []

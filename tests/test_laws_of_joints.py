@@ -55,13 +55,26 @@ def folder(tmp_path_factory, forest, trees):
         words("semi", "all.yaml"),
         words("coarse", "all.yaml", dt=COARSE),
         words("rk4", "all.yaml", "--set", "solver.integrator=rk4"),
+    ]
+    run_all(commands, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def copies(folder):
+    """In the same folder: the trees in float32, and as a batch."""
+    commands = [
         words("single", "trees.yaml", "--precision", "float32"),
         words("batch", "trees.yaml", *VARIED, duration=0.5),
         *(words(f"world{k}", "trees.yaml", *VARIED, "--world", k, duration=0.5) for k in (1, 5)),
     ]
+    run_all(commands, folder)
+    return folder
+
+
+def run_all(commands, folder):
     for asked, (code, talk) in zip(commands, run_many(commands, folder), strict=True):
         assert code == 0, f"{asked}\n{talk}"
-    return folder
 
 
 def settling(t, target, k=50.0, c=5.0):
@@ -335,9 +348,10 @@ def test_equal_bounds_are_refused_by_name():
         assert "pin" in caught.value.faults[0].message
 
 
-def test_float32_agrees(folder, trees):
+@pytest.mark.slow
+def test_float32_agrees(copies, trees):
     """To 1e-3 of the largest value of each law."""
-    with package.open(folder / "semi.h5") as run, package.open(folder / "single.h5") as other:
+    with package.open(copies / "semi.h5") as run, package.open(copies / "single.h5") as other:
         assert other.provenance.precision == "float32"
         for law in FORMS:
             for kind, _, name in of_law(trees, law):
@@ -345,15 +359,16 @@ def test_float32_agrees(folder, trees):
                     assert np.abs(found - value).max() < 1e-3 * max(np.abs(value).max(), 1e-3), name
 
 
-def test_worlds_of_a_batch_are_those_of_single_runs(folder):
+@pytest.mark.slow
+def test_worlds_of_a_batch_are_those_of_single_runs(copies):
     """Their loads make some stick and some slide, and stop at other times, side by side in one pack."""
-    rows = committed(folder / "batch.h5")
-    with package.open(folder / "batch.h5") as run:
+    rows = committed(copies / "batch.h5")
+    with package.open(copies / "batch.h5") as run:
         sticks = (run.joint("stick_prismatic_tree").qd[:][:, :, 0] == 0).all(axis=0)
         rests = (np.abs(run.joint("upper_prismatic_tree").qd[:][:, :, 0]) < 1e-9).argmax(axis=0)
     assert sticks[:4].any()
     assert not sticks.all()
     assert len(set(rests[:4].tolist())) > 1
     for k in (1, 5):
-        single = worlds_of(committed(folder / f"world{k}.h5"), [0])
+        single = worlds_of(committed(copies / f"world{k}.h5"), [0])
         assert not differing(worlds_of(rows, [k]), single)

@@ -9,6 +9,8 @@ from support.runs import MIXED, committed, differing, worlds_of
 
 import simcli as package
 
+pytestmark = pytest.mark.slow
+
 # Path: two values. Each is a number that the authored scene does not hold, so that a value that is dropped shows.
 VALUES = {
     "bodies.arm.mass": (0.9, 1.7),

@@ -138,6 +138,7 @@ def test_cold_and_warm_cache_give_the_same_bytes(scene, tmp_path):
     assert cold_digest == warm_digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["solver.precision=float32", "solver.integrator=rk4", "solver.integrator=implicit"])
 def test_other_precision_and_integrators_too(tmp_path, change):
     scene = tmp_path / "swing.yaml"

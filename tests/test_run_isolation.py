@@ -41,7 +41,7 @@ def scene(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module", params=["float64", "float32"])
+@pytest.fixture(scope="module", params=["float64", pytest.param("float32", marks=pytest.mark.slow)])
 def precision(request):
     return request.param
 

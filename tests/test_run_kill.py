@@ -100,6 +100,7 @@ def kill_one(scene, path, rng):
     return pytest.fail("the runs end before they can be killed")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_killed_at_twenty_moments(scene, whole, tmp_path):
     with ThreadPoolExecutor(2) as pool:

@@ -106,7 +106,8 @@ def same(path, whole):
     assert not differing(committed(path), committed(whole))
 
 
-KINDS = [("mixed", ()), ("loop", ()), ("loop", ("solver.integrator=implicit",)), ("swing", ("solver.precision=float32",))]
+KINDS = [("mixed", ()), ("swing", ("solver.precision=float32",)),
+         *(pytest.param("loop", one, marks=pytest.mark.slow) for one in ((), ("solver.integrator=implicit",)))]
 
 
 @pytest.mark.parametrize(("name", "sets"), KINDS)
@@ -123,6 +124,7 @@ def test_stopped_runs_go_on_to_the_same_bytes(folder, tmp_path, name, sets):
     assert [path.name for path in tmp_path.iterdir() if "checkpoint" in path.name] == []
 
 
+@pytest.mark.slow
 def test_state_that_is_not_kept_would_show(folder, tmp_path, monkeypatch):
     """The test above can fail: a state that lacks one thing gives other bytes."""
     run(request(folder, tmp_path / "whole.h5", "loop"))
@@ -187,6 +189,7 @@ def test_a_finished_run_is_left_alone(folder, tmp_path):
     assert again.stepping == 0.0
 
 
+@pytest.mark.slow
 def test_of_two_checkpoints_the_newest_whole_one_serves(folder, tmp_path):
     run(request(folder, tmp_path / "whole.h5"))
     asked = request(folder, tmp_path / "cut.h5")
@@ -319,6 +322,7 @@ def wait_for(path, process, part):
         time.sleep(POLL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_killed_again_and_again_it_ends_with_the_same_bytes(folder, tmp_path, uninterrupted):
     path = tmp_path / "cut.h5"
@@ -353,6 +357,7 @@ def test_options_that_contradict_or_mean_nothing(folder, command):
         assert words[0] in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
 def test_the_same_command_goes_on_after_a_signal(folder, tmp_path, command, uninterrupted, number, code):

@@ -201,7 +201,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
 
 
 def compile_thoroughly(thorough: bool = True) -> None:
-    """Let kernels that are compiled from now on run a sixth faster, or compile up to twice as fast; the bytes are the same."""
+    """Let kernels compiled from now on run a sixth faster, or else compile up to twice as fast; the bytes are the same."""
     impl.current_cfg().advanced_optimization = thorough
 
 
