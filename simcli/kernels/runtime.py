@@ -1,4 +1,4 @@
-"""The device and its memory. The only file that uses Taichi's internals (1.7.4, frozen upstream).
+"""The device and its memory. Only this file and rolling.py use Taichi's internals (1.7.4, frozen upstream).
 
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
 into vector instructions, which it does for no loop over worlds (performance.md, findings 1 to 3). All packs of a block of
@@ -21,6 +21,7 @@ from taichi.lang.expr import Expr
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
+from simcli.kernels.rolling import keep_loops_rolled
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
@@ -188,6 +189,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
             ti.init(arch=ARCHS[arch], **(settings | options))
         except RuntimeError as error:
             raise DeviceError(f"device `{arch}` did not start: {error}") from error
+    keep_loops_rolled(arch == "cpu")
     if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
     # Device functions call plain Python at compile time on purpose; Taichi warns of each call.
