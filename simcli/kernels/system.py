@@ -38,7 +38,8 @@ class System:
 
     Args:
         constraints, model, tables, arena: what constrains what, and where its memory is.
-        locked: dofs of prescribed motions.
+        steps_lock: whether steps lock dofs or let rows idle.
+        assembly_locks: whether assembly does.
 
     Attributes:
         entry: (n_entries) values of M (lower triangle) and J.
@@ -52,12 +53,13 @@ class System:
 
     _data_oriented = True
 
-    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, locked: np.ndarray):
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, steps_lock: bool,
+                 assembly_locks: bool):
         self.n_dofs = tables.n_tree_dofs
         self.rows = Rows(constraints, tables, arena)
         self.laws = Laws(constraints.laws, model, tables, arena)
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
-        self.has_locks = bool(self.laws.n or len(locked) or self.n_rows)  # rows may idle; assembly locks
+        self.steps_lock, self.has_locks = steps_lock, steps_lock or assembly_locks
         m_start, m_with, pairs = mass_entries(model, tables)
         j_start, j_dof, j_side, j_other, row_pairs = row_entries(constraints, model, tables)
         self.n_mass, self.n_entries = len(m_with), len(m_with) + len(j_dof)
@@ -203,8 +205,11 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
 
 
 @ti.func
-def assemble(y: ti.template(), w: ti.i32):
+def assemble(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
     """Put the masked matrix into the factor, and factorise it.
+
+    Args:
+        is_assembly: 1 if assembly may have locked something.
 
     Reads:  y.{entry, free, soft}
     Writes: y.factor
@@ -217,20 +222,26 @@ def assemble(y: ti.template(), w: ti.i32):
         j = y.end_j.at(m)
         value = y.entry.load(w, m)
         if ti.static(y.has_locks):
-            free = y.free.load(w, i)
-            both = free * y.free.load(w, j)
-            if i == j:
-                value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
-            else:
-                value = select(both == 0.0, zero, value)
+            if may_lock(y, is_assembly):
+                free = y.free.load(w, i)
+                both = free * y.free.load(w, j)
+                if i == j:
+                    value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
+                else:
+                    value = select(both == 0.0, zero, value)
         y.factor.value.store(w, y.place.at(m), value)
     for r in range(y.n_rows):
         y.factor.value.store(w, y.place.at(y.n_entries + r), -y.soft.load(w, r))
     factorize(y.factor, w)
 
 
+def may_lock(y: System, is_assembly):
+    """Whether masks can differ from 1."""
+    return True if y.steps_lock else is_assembly != 0
+
+
 @ti.func
-def enter(y: ti.template(), w: ti.i32):
+def enter(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
     """Right-hand side of the masked system, by pivot, from y.load.
 
         free: load - sum over locked j of K_ij goal_j;   else: goal
@@ -241,17 +252,28 @@ def enter(y: ti.template(), w: ti.i32):
     for i in range(y.n):
         y.factor.x.store(w, y.factor.position.at(i), y.load.load(w, i))
     if ti.static(y.has_locks):
-        for m in range(y.n_entries):
-            i = y.end_i.at(m)
-            j = y.end_j.at(m)
-            if i != j:
-                value = y.entry.load(w, m)
-                at_i = y.factor.position.at(i)
-                at_j = y.factor.position.at(j)
-                known_j = (1.0 - y.free.load(w, j)) * y.goal.load(w, j)
-                known_i = (1.0 - y.free.load(w, i)) * y.goal.load(w, i)
-                y.factor.x.store(w, at_i, y.factor.x.load(w, at_i) - value * known_j)
-                y.factor.x.store(w, at_j, y.factor.x.load(w, at_j) - value * known_i)
+        if may_lock(y, is_assembly):
+            enter_known(y, w)
+
+
+@ti.func
+def enter_known(y: ti.template(), w: ti.i32):
+    """What locked unknowns say.
+
+    Reads:  y.{entry, free, goal}
+    Writes: y.factor.x
+    """
+    for m in range(y.n_entries):
+        i = y.end_i.at(m)
+        j = y.end_j.at(m)
+        if i != j:
+            value = y.entry.load(w, m)
+            at_i = y.factor.position.at(i)
+            at_j = y.factor.position.at(j)
+            known_j = (1.0 - y.free.load(w, j)) * y.goal.load(w, j)
+            known_i = (1.0 - y.free.load(w, i)) * y.goal.load(w, i)
+            y.factor.x.store(w, at_i, y.factor.x.load(w, at_i) - value * known_j)
+            y.factor.x.store(w, at_j, y.factor.x.load(w, at_j) - value * known_i)
     for i in range(y.n):
         at = y.factor.position.at(i)
         x = y.factor.x.load(w, at)

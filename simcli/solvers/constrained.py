@@ -78,6 +78,7 @@ class Constrained:
         constraints, model, tables, arena: see `System`.
         motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
         integrator: its name.
+        assembles: whether it closes loops of the initial state.
 
     Attributes:
         start: (rows) coordinate of each row at the start of a step.
@@ -96,19 +97,20 @@ class Constrained:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 integrator: str):
+                 integrator: str, assembles: bool):
         stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero(motions)
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
-        self.system = System(constraints, model, tables, arena, prescribed)
+        stiff = bool(tables.ever(lambda m: m.joints.compliance != 0).any() or (constraints.rows.spring >= 0).any())
+        idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
+        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
+        self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
-        stiff = bool(np.any(constraints.rows.compliance) or (constraints.rows.spring >= 0).any())
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
-        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
         self.n_evaluations = stages + self.repeats + tables.is_natural
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
@@ -211,7 +213,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 if ti.static(c.is_natural):
                     if k == -c.bound.projections:
                         demand_velocities(c, w)
-                        assemble(y, w)
+                        assemble(y, w, ti.cast(kind == START, ti.i32))
                     else:
                         for r in range(y.n_rows):
                             harden(y, w, r)
@@ -225,9 +227,9 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                     if running != 0:
                         if ti.static(c.is_natural and c.bound.is_plain):
                             if stage > 0:
-                                assemble(y, w)
+                                assemble(y, w, ti.cast(kind == START, ti.i32))
                         else:
-                            assemble(y, w)
+                            assemble(y, w, ti.cast(kind == START, ti.i32))
                 else:
                     for r in range(y.n_rows):
                         harden(y, w, r)
@@ -238,7 +240,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 if ti.static(c.assembles):
                     if kind == START and k == 0:
                         lock_written(c, w, held)
-                        assemble(y, w)
+                        assemble(y, w, ti.cast(kind == START, ti.i32))
                     leaves = ti.cast(held == 2 and k == 1, ti.i32)
                     if leaves == 1:
                         leave(y, w)
@@ -252,7 +254,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 elif leaves == 0:
                     demand_correction(c, w, kind, k, stage, held, h, g)
             if running != 0:
-                enter(y, w)
+                enter(y, w, ti.cast(kind == START, ti.i32))
                 substitute(y.factor, w)
                 if k < 0:
                     if ti.static(c.is_natural):
@@ -292,7 +294,7 @@ def finish_try(c: ti.template(), w: ti.i32, stage: ti.i32):
     Writes: c.state.qdd, c.bound.system.{effort, laws.effort}
     """
     y = c.bound.system
-    if ti.static(y.has_locks):
+    if ti.static(y.steps_lock):
         hold(y, w)
     for n in range(c.tables.n_tree_dofs):
         c.state.qdd.store(w, c.tables.tree_dof.at(n), y.acceleration.load(w, n))

@@ -111,13 +111,15 @@ class Core:
         self.projects = self.assembles = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator)
+            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
+            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
+                                     self.assembles)
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
-            self.row_joint, self.assembles = rows.joint, bool(rows.is_hard.any()) and not is_loose
+            self.row_joint = rows.joint
             self.forces.has_work |= constraints.laws.n > 0 or moves
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly

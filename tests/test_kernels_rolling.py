@@ -1,0 +1,39 @@
+"""Loops that stay loops compile to the same arithmetic, and only on the CPU."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from support.device import live_device
+from support.runs import MIXED
+from taichi.lang.ast.ast_transformer import ASTTransformer
+
+from simcli.kernels import rolling, runtime
+from simcli.pipeline import Request, prepare
+from simcli.solvers import SOLVERS, RunPlan
+
+
+def joint_positions(path, rolled):
+    device = runtime.start_device("cpu", "float64", threads=1, offline_cache=False)
+    rolling.keep_loops_rolled(rolled)
+    model = prepare(Request(path)).model
+    options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e6)
+    solver = SOLVERS["generalized"](model, options, RunPlan(1e-3, 10, 3, frozenset(("state",))), device)
+    solver.initial()
+    return solver.advance(3).columns["frames/joint_q"]
+
+
+def test_loops_are_rewritten_on_the_cpu_alone():
+    live_device()
+    rolling.keep_loops_rolled(False)
+    taichis_own = ASTTransformer.build_range_for
+    rolling.keep_loops_rolled(True)
+    assert taichis_own.__module__.startswith("taichi")
+    assert ASTTransformer.build_range_for is not taichis_own
+
+
+def test_the_bytes_are_those_of_unrolled_loops(tmp_path):
+    path = tmp_path / "s.yaml"
+    path.write_text(MIXED)
+    unrolled, rolled = joint_positions(path, False), joint_positions(path, True)
+    assert np.ptp(rolled) > 0
+    assert rolled.tobytes() == unrolled.tobytes()
