@@ -188,9 +188,13 @@ def assert_no_silent_damage(outcomes):
     assert sum(o[2] in ("found", "refused") for o in outcomes) > len(outcomes) // 4  # the damage does hit something
 
 
-@pytest.mark.slow
 def test_bit_flips_are_found_or_harmless(small, tmp_path):
-    assert_no_silent_damage(probe(small, tmp_path, flips(small.stat().st_size, 150)))
+    assert_no_silent_damage(probe(small, tmp_path, flips(small.stat().st_size, 50)))
+
+
+@pytest.mark.slow
+def test_many_bit_flips_are_found_or_harmless(small, tmp_path):
+    assert_no_silent_damage(probe(small, tmp_path, flips(small.stat().st_size, 1000)))
 
 
 def test_flips_in_the_sizes_of_texts_are_refused_in_no_time(small, tmp_path):

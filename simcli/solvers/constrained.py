@@ -158,6 +158,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     y = c.bound.system
     evaluates = kind == EVALUATE
     builds = evaluates or kind == START
+    is_assembly = ti.cast(kind == START, ti.i32)
     g = span_of(c, w, h, stage)
     if builds:
         if ti.static(c.forces.has_external):
@@ -213,7 +214,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 if ti.static(c.is_natural):
                     if k == -c.bound.projections:
                         demand_velocities(c, w)
-                        assemble(y, w, ti.cast(kind == START, ti.i32))
+                        assemble(y, w, is_assembly)
                     else:
                         for r in range(y.n_rows):
                             harden(y, w, r)
@@ -227,9 +228,9 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                     if running != 0:
                         if ti.static(c.is_natural and c.bound.is_plain):
                             if stage > 0:
-                                assemble(y, w, ti.cast(kind == START, ti.i32))
+                                assemble(y, w, is_assembly)
                         else:
-                            assemble(y, w, ti.cast(kind == START, ti.i32))
+                            assemble(y, w, is_assembly)
                 else:
                     for r in range(y.n_rows):
                         harden(y, w, r)
@@ -240,7 +241,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 if ti.static(c.assembles):
                     if kind == START and k == 0:
                         lock_written(c, w, held)
-                        assemble(y, w, ti.cast(kind == START, ti.i32))
+                        assemble(y, w, is_assembly)
                     leaves = ti.cast(held == 2 and k == 1, ti.i32)
                     if leaves == 1:
                         leave(y, w)
@@ -254,7 +255,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 elif leaves == 0:
                     demand_correction(c, w, kind, k, stage, held, h, g)
             if running != 0:
-                enter(y, w, ti.cast(kind == START, ti.i32))
+                enter(y, w, is_assembly)
                 substitute(y.factor, w)
                 if k < 0:
                     if ti.static(c.is_natural):
