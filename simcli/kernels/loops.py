@@ -8,6 +8,7 @@ import taichi as ti
 from simcli.kernels.projection import Anchors
 from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
+from simcli.kernels.tree import attitude, natural_spin
 from simcli.kernels.values import Vec3
 from simcli.model import rotations as rot
 from simcli.model.joints import ORBITS
@@ -66,6 +67,23 @@ def follow_turns(a: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()
         if link_a >= 0:
             axis = s.R.load(w, link_a) * axis
             spin = spin - s.v.load(w, link_a).angular
+        a.angle.store(w, k, a.angle.load(w, k) + axis.dot(spin) * h)
+
+
+@ti.func
+def follow_natural_turns(a: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
+    """`follow_turns` for links in natural coordinates that have not been placed.
+
+    Reads:  s.{q, qd}, a
+    Writes: a.angle
+    """
+    for k in range(a.n_turns):
+        link_a = a.link_a.at(k)
+        zero = t.arena.zero()
+        axis = Vec3(zero, zero, zero) + a.axis.load(w, k)
+        if link_a >= 0:
+            axis = attitude(t, s, w, link_a, t.link_q.at(link_a)) * axis
+        spin = natural_spin(t, s, w, a.link_b.at(k)) - natural_spin(t, s, w, link_a)
         a.angle.store(w, k, a.angle.load(w, k) + axis.dot(spin) * h)
 
 

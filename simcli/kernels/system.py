@@ -44,6 +44,7 @@ class System:
     Attributes:
         entry: (n_entries) values of M (lower triangle) and J.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
+        softness: (1) e of hard rows relative to J M^-1 J^T.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
         centre: (rows) multiplier that the softness of a hard row pulls to.
         solutions: in a try.  weights: of each in what `extrapolate` finds.  earlier: (n) weighted sum of all but the last.
@@ -78,7 +79,7 @@ class System:
         self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
         self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = tables.column(constraints.rows.scale)
-        self.softness = SOFTNESS[arena.device.precision]
+        self.softness, self.least = arena.slot(1), SOFTNESS[arena.device.precision]
         self.weights = FEWER_WEIGHTS if tables.is_natural else WEIGHTS
         self.solutions, self.last_weight = len(self.weights), self.weights[-1]
         self.entry, self.earlier = arena.slot(self.n_entries), arena.slot(self.n)
@@ -92,7 +93,7 @@ class System:
         self.rows.clear()
         self.laws.clear()
         for slot, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0), (self.gain, 0.0),
-                            (self.acceleration, 0.0), (self.force, 0.0)):
+                            (self.acceleration, 0.0), (self.force, 0.0), (self.softness, self.least)):
             slot.write(np.full((1, slot.n_items, 1), value))
 
 

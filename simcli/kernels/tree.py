@@ -229,6 +229,25 @@ def column_motions(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, sta
     return v
 
 
+@ti.func
+def natural_spin(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
+    """Angular velocity of an AFFINE link, sum of a x a' over its vectors, half of it for three; 0 for the world, i < 0.
+
+    Reads: s.{q, qd}
+    """
+    zero = t.arena.zero()
+    spin = Vec3(zero, zero, zero)
+    if i >= 0:
+        n = t.n_vectors.at(i)
+        start = t.link_q.at(i) + 3
+        d = t.link_qd.at(i) + 3
+        for k in range(n):
+            spin = spin + vector_at(s.q, w, start + 3 * k).cross(vector_at(s.qd, w, d + 3 * k))
+        if n == 3:
+            spin = spin * 0.5
+    return spin
+
+
 def unit_vector(zero, k: int) -> Vec3:
     """A unit vector along an axis, from a zero."""
     return Vec3(*(zero + float(n == k) for n in range(3)))

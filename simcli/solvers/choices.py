@@ -208,7 +208,7 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     rate = y.rows.rate.load(w, r)
     bias = y.rows.bias.load(w, r)
     load = -bias
-    soft = zero + y.scale.load(w, r) * y.softness
+    soft = y.softness.load(w, 0) * y.scale.load(w, r)
     if ti.static(c.stages == 1):
         if instant == 0:
             load = -(residual / h + rate) / g - bias * (0.5 * h / g)
@@ -252,7 +252,7 @@ def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
         carried = (locked | (gain > 0.0)) & enabled
         y.free.store(w, i, select(carried, zero + 1.0, zero))
         y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
-        soft = select(locked, zero + y.scale.load(w, r) * y.softness, 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        soft = select(locked, y.softness.load(w, 0) * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
         y.soft.store(w, r, select(carried, soft, zero + 1.0))
         y.load.store(w, i, select(locked, known, push * soft))
 

@@ -16,21 +16,19 @@ Assembly is the same correction from the authored positions, with written coordi
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
+from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
-from simcli.kernels.rows import measure
 from simcli.kernels.runtime import Arena, any_lane
-from simcli.kernels.sparse import substitute
-from simcli.kernels.system import System, assemble, enter, extrapolate, fill, hold, keep, leave
+from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
-from simcli.solvers.choices import follow_motions, law_power, set_pieces
+from simcli.solvers.choices import follow_motions
 from simcli.solvers.clock import follow_signals
+from simcli.solvers.constrained_phase import solve_phase
 from simcli.solvers.constrained_report import report_constrained_reactions
 from simcli.solvers.corrections import (
     CORRECT,
@@ -38,27 +36,19 @@ from simcli.solvers.corrections import (
     PLACE,
     PROJECT,
     START,
-    demand_correction,
-    harden,
-    lock_written,
-    use_correction,
 )
-from simcli.solvers.integrators import GAMMA, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
     PROJECTIONS,
-    demand_velocities,
-    filter_correction,
     finish_natural,
-    give_excess,
     load_midpoint,
-    owe_excess,
     span_of,
+    turning_rows,
     use_natural,
-    use_velocities,
 )
-from simcli.solvers.repeat import JUMP, go_back, keep_work, note_jumps, use_again
+from simcli.solvers.repeat import JUMP, go_back, keep_work, use_again
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 # Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
@@ -84,6 +74,7 @@ class Constrained:
         start: (rows) coordinate of each row at the start of a step.
         base: (n dofs) efforts without rows and laws, F.
         worst: largest residual of hard rows before the last correction.
+        turning: rows whose bias is the square of an angular velocity, over turn_weight.
         tries: choices of pieces in the last evaluation.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         work_kept: [J] done before this step.
@@ -109,6 +100,8 @@ class Constrained:
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
+        turning, weight = turning_rows(constraints)
+        self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.n_evaluations = stages + self.repeats + tables.is_natural
@@ -132,187 +125,6 @@ class Constrained:
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
         for slot in (*kept, self.opens):
             slot.write(np.zeros((1, slot.n_items, 1)))
-
-
-@ti.func
-def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, stage: ti.i32, held: ti.i32,
-                instant: ti.i32, b: ti.template(), h: ti.template()):
-    """One phase after `place_all`: see EVALUATE, CORRECT, PROJECT, START and PLACE.
-
-        EVALUATE  accelerations, multipliers and efforts of laws at the present state
-        CORRECT   positions of a first-order step, by its velocity
-        PROJECT   positions, then velocities
-        START     as PROJECT, with a new matrix each time and with written coordinates locked while `held`
-        PLACE     only the residuals, for the report
-
-    Args:
-        instant: 1 for the accelerations of the instant, 0 for those that a step takes.
-        b: [s], time over which efforts are implicit.
-
-    Reads:  c
-    Writes: c.state, c.bound
-    """
-    t = c.tables
-    s = c.state
-    fo = c.forces
-    y = c.bound.system
-    evaluates = kind == EVALUATE
-    builds = evaluates or kind == START
-    is_assembly = ti.cast(kind == START, ti.i32)
-    g = span_of(c, w, h, stage)
-    if builds:
-        if ti.static(c.forces.has_external):
-            if ti.static(c.is_midpoint):
-                if instant != 0:
-                    load_links(t, fo, s, w)
-            else:
-                load_links(t, fo, s, w)
-        elif ti.static(c.forces.has_work):
-            fo.power.store(w, 0, t.arena.zero())
-            fo.power.store(w, 1, t.arena.zero())
-        efforts(t, fo, s, w, b)
-        if ti.static(c.integrator == "implicit"):
-            if stage == 1:
-                correct_efforts(c, w, b)
-        for n in range(t.n_tree_dofs):
-            s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
-        demand(t, s, w)
-        collect(t, s, s.u, w)
-    if ti.static(y.n_rows > 0):
-        measure(t, s, y.rows, w)
-    if builds:
-        if ti.static(c.is_natural and c.bound.is_plain):
-            if not evaluates:  # the velocities have changed since, and the matrix has not
-                fill(y, t, s, w)
-        else:
-            fill(y, t, s, w)
-        if ti.static(y.n_rows > 0):
-            for r in range(y.n_rows):
-                c.bound.start.store(w, r, y.rows.residual.load(w, r))
-        for n in range(t.n_tree_dofs):
-            d = t.tree_dof.at(n)
-            c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
-    n_tries = 1
-    first_try = 0
-    if kind == PLACE:
-        n_tries = 0
-    if evaluates:
-        n_tries = y.solutions * c.bound.max_choices
-    if ti.static(c.is_natural):
-        if kind == START:
-            n_tries = 0
-            first_try = -c.bound.projections
-    if kind == PROJECT or held == 2:
-        n_tries = 2
-    if ti.static(c.is_natural):
-        if kind == CORRECT:
-            n_tries = 2
-    running = 1
-    for k in range(first_try, n_tries):
-        if running != 0:
-            if k < 0:
-                if ti.static(c.is_natural):
-                    if k == -c.bound.projections:
-                        demand_velocities(c, w)
-                        assemble(y, w, is_assembly)
-                    else:
-                        for r in range(y.n_rows):
-                            harden(y, w, r)
-                        if ti.static(c.has_excess):
-                            for n in range(y.n_dofs):
-                                given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
-                                y.load.store(w, n, given + c.bound.impulse.load(w, n))
-            elif evaluates:
-                if k % y.solutions == 0:
-                    running = set_pieces(c, w, k // y.solutions, stage, b, h, g, instant)
-                    if running != 0:
-                        if ti.static(c.is_natural and c.bound.is_plain):
-                            if stage > 0:
-                                assemble(y, w, is_assembly)
-                        else:
-                            assemble(y, w, is_assembly)
-                else:
-                    for r in range(y.n_rows):
-                        harden(y, w, r)
-                    if ti.static(c.has_excess):
-                        give_excess(c, w, k % y.solutions)
-            else:
-                leaves = 0
-                if ti.static(c.assembles):
-                    if kind == START and k == 0:
-                        lock_written(c, w, held)
-                        assemble(y, w, is_assembly)
-                    leaves = ti.cast(held == 2 and k == 1, ti.i32)
-                    if leaves == 1:
-                        leave(y, w)
-                        for r in range(y.n_rows):
-                            harden(y, w, r)
-                if ti.static(c.is_natural):
-                    if k == 0:
-                        demand_correction(c, w, kind, k, stage, held, h, g)
-                    else:
-                        filter_correction(c, w)
-                elif leaves == 0:
-                    demand_correction(c, w, kind, k, stage, held, h, g)
-            if running != 0:
-                enter(y, w, is_assembly)
-                substitute(y.factor, w)
-                if k < 0:
-                    if ti.static(c.is_natural):
-                        leave(y, w)
-                        if k == -1:
-                            use_velocities(c, w)
-                elif evaluates:
-                    if k % y.solutions < y.solutions - 1:
-                        leave(y, w)
-                        keep(y, w, k % y.solutions)
-                    else:
-                        extrapolate(y, w)
-                        if ti.static(c.has_excess):
-                            owe_excess(c, w)
-                        finish_try(c, w, stage)
-                elif ti.static(c.is_natural):
-                    if k == 1:
-                        use_correction(c, w, kind, 0, stage, held, h, g)
-                else:
-                    use_correction(c, w, kind, k, stage, held, h, g)
-    if evaluates:
-        if ti.static(c.stages == 1):
-            law_power(c, w, h)
-        elif ti.static(c.bound.repeats):
-            law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real))
-        else:
-            law_power(c, w, 0.0)
-        if ti.static(y.laws.n > 0):
-            note_jumps(c, w, stage, h)
-
-
-@ti.func
-def finish_try(c: ti.template(), w: ti.i32, stage: ti.i32):
-    """Accelerations to the state, and the efforts that laws gave.
-
-    Reads:  c.bound.system
-    Writes: c.state.qdd, c.bound.system.{effort, laws.effort}
-    """
-    y = c.bound.system
-    if ti.static(y.steps_lock):
-        hold(y, w)
-    for n in range(c.tables.n_tree_dofs):
-        c.state.qdd.store(w, c.tables.tree_dof.at(n), y.acceleration.load(w, n))
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            i = y.laws.unknown.at(k)
-            locked = y.laws.lock.load(w, k) != FREE
-            found = c.tables.arena.zero()
-            if i < y.n_dofs:
-                line = y.laws.push.load(w, k) - y.laws.gain.load(w, k) * y.acceleration.load(w, i)
-                found = select(locked, y.effort.load(w, i), line)
-            else:
-                found = y.force.load(w, i - y.n_dofs)
-            if ti.static(c.bound.repeats):
-                if stage == c.stages:
-                    found = select(c.bound.jumps.load(w, 0) > 0.0, found, y.laws.effort.load(w, k))
-            y.laws.effort.store(w, k, found)
 
 
 @ti.func
@@ -371,7 +183,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if i == 0:
         kind = START
     elif last:
-        if ti.static(c.stages == 1 and not c.is_natural):
+        if ti.static(c.stands):
+            kind = PLACE
+        elif ti.static(c.stages == 1 and not c.is_natural):
             if steps > 0:
                 kind = PLACE
     elif p >= c.bound.n_evaluations:
@@ -423,8 +237,24 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if kind == EVALUATE and not last:
-        if ti.static(c.is_natural):
+    if ti.static(not c.is_quadratic):
+        over = end_phase(c, w, h, kind, stage, again, p, ti.cast(last, ti.i32))
+    return over
+
+
+@ti.func
+def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage: ti.i32, again: ti.i32, p: ti.i32,
+              last: ti.i32):
+    """Move along what phase p has found; 1 when the round is over.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work
+    """
+    over = 0
+    if kind == EVALUATE and last == 0:
+        if ti.static(c.stands):
+            over = 1
+        elif ti.static(c.is_natural):
             waits = 0
             if ti.static(c.bound.repeats):
                 waits = ti.cast(again == 0 and any_lane(c.bound.jumps.load(w, 0) > 0.0), ti.i32)

@@ -23,7 +23,7 @@ def harden(y: ti.template(), w: ti.i32, r: ti.i32):
     Writes: y.{load, centre} of row r
     """
     i = y.n_dofs + r
-    rigid = y.soft.load(w, r) <= 2.0 * y.softness * y.scale.load(w, r)
+    rigid = y.soft.load(w, r) == y.softness.load(w, 0) * y.scale.load(w, r)
     mu = y.multiplier.load(w, r)
     moved = y.load.load(w, i) - y.soft.load(w, r) * (mu - y.centre.load(w, r))
     y.load.store(w, i, select(rigid, moved, y.load.load(w, i)))
@@ -51,7 +51,7 @@ def lock_written(c: ti.template(), w: ti.i32, held: ti.i32):
         acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
         acts = acts & (zero + y.compliance.load(w, r) == 0.0)
         y.free.store(w, y.n_dofs + r, select(acts, zero + 1.0, zero))
-        y.soft.store(w, r, select(acts, zero + y.scale.load(w, r) * y.softness, zero + 1.0))
+        y.soft.store(w, r, select(acts, y.softness.load(w, 0) * y.scale.load(w, r), zero + 1.0))
 
 
 @ti.func

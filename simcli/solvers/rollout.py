@@ -13,7 +13,7 @@ from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces
-from simcli.kernels.loops import Loops, follow_turns, unwrap_turns
+from simcli.kernels.loops import Loops, follow_natural_turns, follow_turns, unwrap_turns
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
     FrameRows,
@@ -28,6 +28,7 @@ from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
+from simcli.model.constraint_tables import Constraints
 from simcli.model.constraints import constraints_of, drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.snapshot import Status
@@ -54,6 +55,7 @@ from simcli.solvers.integrators import (
     use_semi_implicit,
 )
 from simcli.solvers.ledger import energies, find_power, open_account
+from simcli.solvers.natural_quadratic import QuadraticSteps, enter_steps, quadratic_steps, step_quadratic
 from simcli.solvers.natural_steps import ALL_STAGES
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.repeat import open_again
@@ -77,6 +79,8 @@ class Core:
     Attributes:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
+        steps, is_quadratic: see `steps_of`.
+        stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
     """
 
     _data_oriented = True
@@ -99,6 +103,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.stands = plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         stop = plan.stop_when
@@ -121,6 +126,8 @@ class Core:
             self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
             self.row_joint = rows.joint
             self.forces.has_work |= constraints.laws.n > 0 or moves
+        self.steps = self.steps_of(constraints, arena)
+        self.is_quadratic = self.steps is not None
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and (
@@ -136,6 +143,15 @@ class Core:
         if self.integrator == "implicit":
             self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
             self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
+
+    def steps_of(self, constraints: Constraints, arena: Arena) -> QuadraticSteps | None:
+        """The steps that need no poses, where they do: no laws, no efforts, nothing that an event or a signal changes."""
+        rows, tables = constraints.rows, self.tables
+        if not self.is_natural or self.has_excess or len(tables.phases) > 1 or self.signals.n or self.forces.has_work:
+            return None
+        if not rows.n or not (rows.is_hard.all() and rows.enabled.all()) or rows.compliance.any():
+            return None
+        return quadratic_steps(tables, constraints, arena, self.bound.tight)
 
     def clear(self):
         """Zero what a run accumulates."""
@@ -244,36 +260,58 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
     Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
     """
     for i in range(steps + 2):
-        n_phases = c.bound.n_evaluations + MAX_CORRECTIONS
-        if i == 0:
-            n_phases = 0
-            if ti.static(c.assembles):
-                if steps == 0:
-                    n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
-        if i == steps + 1:
-            n_phases = 1
-            if ti.static(c.is_natural):
-                n_phases = 2  # velocities, then accelerations
-        over = 0
-        for p in range(n_phases):
-            if over < 2:
-                held = 0
-                if i == 0:
-                    held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
-                    if over == 1 or p == n_phases - 1:
-                        held = 2
-                t, side = constrained_time(c, w, first, i, p, steps)
-                met = place_constrained(c, w, t, side, i, p, steps, held)
-                if i > 0:
-                    over = 2 * met
-                elif held == 2:
-                    over = 2
-                else:
-                    over = met
-        if i > 0 and i <= steps:
+        is_step = i > 0 and i <= steps
+        if ti.static(c.is_quadratic):
+            if is_step:
+                if i == 1:
+                    enter_steps(c, w)
+                step_quadratic(c, w, c.constants.load(w, H))
+            else:
+                advance_round(c, w, first, i, steps)
+        else:
+            advance_round(c, w, first, i, steps)
+        if is_step:
             if ti.static(c.loops.n_turns > 0):
-                follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+                if ti.static(c.is_quadratic):
+                    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
+                else:
+                    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
             watch(c, w)
+
+
+@ti.func
+def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
+    """Round i of `advance_constrained`: assembly, a step, or the frame.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
+    """
+    n_phases = c.bound.n_evaluations + MAX_CORRECTIONS
+    if i == 0:
+        n_phases = 0
+        if ti.static(c.assembles):
+            if steps == 0:
+                n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
+    if i == steps + 1:
+        n_phases = 1
+        if ti.static(c.is_natural):
+            n_phases = 2  # velocities, then accelerations
+    over = 0
+    for p in range(n_phases):
+        if over < 2:
+            held = 0
+            if i == 0:
+                held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
+                if over == 1 or p == n_phases - 1:
+                    held = 2
+            t, side = constrained_time(c, w, first, i, p, steps)
+            met = place_constrained(c, w, t, side, i, p, steps, held)
+            if i > 0:
+                over = 2 * met
+            elif held == 2:
+                over = 2
+            else:
+                over = met
 
 
 def report_reactions(c: ti.template(), w: ti.i32):

@@ -44,7 +44,7 @@ def start_of(model: Model, device: Device, phases: "Sequence[Phase]" = ()) -> As
         state = State.of(model)
         return Assembly(Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
     options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e150)
-    solver = GeneralizedSolver(model, options, RunPlan(AS_BEFORE, 1, 1, frozenset(("state",))), device)
+    solver = GeneralizedSolver(model, options, RunPlan(AS_BEFORE, 1, 1, frozenset(("state",)), stands=True), device)
     block = solver.initial()
     arrays = (block.columns[f"frames/{name}"][0] for name in ("joint_q", "joint_qd", "body_q", "body_qd"))
     ended = {world: int(status) for world, status in enumerate(solver.status) if status}

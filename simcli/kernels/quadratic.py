@@ -1,0 +1,188 @@
+"""Rows in natural coordinates from their expanded polynomials (model/quadratic.py), and the saddle point of mass and rows.
+
+    [ M   G^T ] [ a  ]   [ F   ]       G: gradients of the rows; mu = -lambda; e tiny, taken away again by `filter`
+    [ G   -e  ] [ mu ] = [ rho ]
+
+There is no pose, no twist and no branch here: flat lists of terms that all worlds share, and numbers of each world.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.runtime import Arena
+from simcli.kernels.sparse import Factor, factorize
+from simcli.kernels.tables import Tables
+from simcli.model.elimination import eliminate
+from simcli.model.quadratic import Quadratic
+
+
+class Polynomials:
+    """Device columns and memory of the rows and of their saddle point.
+
+    Args:
+        rows: the expanded rows.
+        tables, arena: see `Tables`.
+
+    Attributes:
+        n, n_forms, n_rows: numbers of free coordinates, of forms, of rows.
+        x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
+        gradient: (entries) of the rows.  residual, rate: (R).  soft: (R) e.
+        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena):
+        self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, rows.constant.shape[1]
+        self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
+        for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
+                     "entry_start", "entry_at", "curved", "term_start", "term_at"):
+            setattr(self, name, arena.ints(getattr(rows, name)))
+        for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
+            setattr(self, name, tables.column(getattr(rows, name)))
+        order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
+        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[order]), arena.ints(order)
+        self.mass = tables.column(tables.model.columns.weight[:, order])
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start)) + self.n
+        diagonal = np.arange(self.n + self.n_rows)
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), np.stack((row_of, rows.entry_at), axis=1)))
+        pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
+        self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
+        filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place)
+        self.filled, self.n_filled = arena.ints(filled), len(filled)
+        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
+        self.gradient = arena.slot(self.n_entries)
+        self.residual, self.rate, self.soft = (arena.slot(self.n_rows) for _ in range(3))
+
+
+def natural_numbers(tables: Tables) -> np.ndarray:
+    """Index into joint_q of each velocity of a model in natural form, (NV,)."""
+    index, links = np.full(tables.n_qd, -1), tables.model.links
+    for q, d, n in zip(links.q_start, links.qd_start, links.n_qd, strict=True):
+        index[d : d + n] = q + np.arange(n)
+    return index
+
+
+@ti.func
+def take_state(f: ti.template(), s: ti.template(), w: ti.i32):
+    """Coordinates and velocities from the state.
+
+    Reads:  s.{q, qd}
+    Writes: f.{x, v}
+    """
+    for i in range(f.n):
+        f.x.store(w, i, s.q.load(w, f.q_at.at(i)))
+        f.v.store(w, i, s.qd.load(w, f.qd_at.at(i)))
+
+
+@ti.func
+def give_state(f: ti.template(), s: ti.template(), w: ti.i32):
+    """Coordinates and velocities to the state.
+
+    Reads:  f.{x, v}
+    Writes: s.{q, qd}
+    """
+    for i in range(f.n):
+        s.q.store(w, f.q_at.at(i), f.x.load(w, i))
+        s.qd.store(w, f.qd_at.at(i), f.v.load(w, i))
+
+
+@ti.func
+def extend(f: ti.template(), x: ti.template(), w: ti.i32, constant: ti.template()):
+    """Forms of coordinates (constant 1.0), or of velocities (0.0), behind them.
+
+    Reads and writes: x, a slot as f.x
+    """
+    for k in range(f.n_forms):
+        u = f.gradient.arena.zero() + f.form_constant.load(w, k) * constant
+        for m in range(f.form_start.at(k), f.form_start.at(k + 1)):
+            u = u + f.form_coef.load(w, m) * x.load(w, f.form_at.at(m))
+        x.store(w, f.n + k, u)
+
+
+@ti.func
+def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
+    """Phi of all rows at extended coordinates x; returns the largest.
+
+    Writes: f.residual
+    """
+    worst = f.gradient.arena.zero()
+    for r in range(f.n_rows):
+        phi = f.gradient.arena.zero() + f.constant.load(w, r)
+        for m in range(f.linear_start.at(r), f.linear_start.at(r + 1)):
+            phi = phi + f.linear_coef.load(w, m) * x.load(w, f.linear_at.at(m))
+        for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
+            phi = phi + f.product_weight.load(w, m) * x.load(w, f.product_i.at(m)) * x.load(w, f.product_j.at(m))
+        f.residual.store(w, r, phi)
+        worst = ti.max(worst, ti.abs(phi))
+    return worst
+
+
+@ti.func
+def start_gradients(f: ti.template(), w: ti.i32):
+    """The constant parts of the gradients, which only `bend_gradients` changes.
+
+    Writes: f.gradient
+    """
+    for e in range(f.n_entries):
+        f.gradient.store(w, e, f.gradient.arena.zero() + f.entry_coef.load(w, e))
+
+
+@ti.func
+def bend_gradients(f: ti.template(), x: ti.template(), w: ti.i32):
+    """Gradients at extended coordinates x.
+
+    Writes: f.gradient, where it is not constant
+    """
+    for k in range(f.n_curved):
+        e = f.curved.at(k)
+        value = f.gradient.arena.zero() + f.entry_coef.load(w, e)
+        for m in range(f.term_start.at(k), f.term_start.at(k + 1)):
+            value = value + f.term_coef.load(w, m) * x.load(w, f.term_at.at(m))
+        f.gradient.store(w, e, value)
+
+
+@ti.func
+def find_rates(f: ti.template(), w: ti.i32):
+    """G v.
+
+    Reads:  f.{gradient, v}
+    Writes: f.rate
+    """
+    for r in range(f.n_rows):
+        rate = f.gradient.arena.zero()
+        for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
+        f.rate.store(w, r, rate)
+
+
+@ti.func
+def bias(f: ti.template(), w: ti.i32, r: ti.i32):
+    """v^T H v of row r, from extended velocities.
+
+    Reads: f.v
+    """
+    total = f.gradient.arena.zero()
+    for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
+        total = total + f.product_weight.load(w, m) * f.v.load(w, f.product_i.at(m)) * f.v.load(w, f.product_j.at(m))
+    return total * 2.0
+
+
+@ti.func
+def factorize_saddle(f: ti.template(), w: ti.i32):
+    """The factor of the saddle point at the present gradients.
+
+    Reads:  f.{mass, soft, gradient}
+    Writes: f.factor
+    """
+    zero = f.gradient.arena.zero()
+    for k in range(f.n_filled):
+        f.factor.value.store(w, f.filled.at(k), zero)
+    for i in range(f.n):
+        f.factor.value.store(w, f.place.at(i), zero + f.mass.load(w, i))
+    for r in range(f.n_rows):
+        f.factor.value.store(w, f.place.at(f.n + r), zero - f.soft.load(w, r))
+    first = f.n + f.n_rows
+    for e in range(f.n_entries):
+        f.factor.value.store(w, f.place.at(first + e), f.gradient.load(w, e))
+    factorize(f.factor, w)

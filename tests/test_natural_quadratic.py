@@ -1,0 +1,192 @@
+"""Rows as polynomials: what the catalogue says; steps that need no poses: those of the general way; singular positions."""
+
+import numpy as np
+import pytest
+import test_natural_joints
+import yaml
+from support.process import python
+from support.process import simcli as command
+
+import simcli
+from simcli.kernels.tables import tree_dofs
+from simcli.model.constraint_tables import Form
+from simcli.model.constraints import constraints_of
+from simcli.model.loosen import Start
+from simcli.model.natural import natural_form
+from simcli.model.quadratic import quadratic_of
+from simcli.model.state import State
+
+ROUNDING = 1e-12  # of numbers of order 1, a few terms each
+DIFFERENCES = 1e-8  # central differences of a polynomial of second degree are exact but for rounding / step
+PLANAR = {
+    "simcli": 1, "world": {"plane": "xz"}, "solver": {"type": "natural", "dt": 1e-3},
+    "bodies": {
+        "a": {"mass": 1.0, "inertia": {"diag": [0.1, 0.1, 0.1]}, "com": [0.1, 0, 0.2]},
+        "b": {"mass": 2.0, "inertia": {"diag": [0.1, 0.2, 0.1]}, "pose": {"xyz": [1, 0, 0], "rpy": [0, 0.3, 0]}},
+        "p": {"mass": 2.0, "inertia": "point", "natural": "1P", "pose": {"xyz": [1, 0, 2]}},
+    },
+    "joints": {
+        "pin": {"type": "revolute", "parent": "world", "child": "a", "at": [0.3, 0, 0.1], "axis": [0, 1, 0]},
+        "slide": {"type": "prismatic", "parent": "a", "child": "b", "at": [0.5, 0, 0.2], "axis": [1, 0, 1]},
+        "rod": {"type": "distance", "parent": "b", "child": "p", "parent_frame": {"xyz": [0.2, 0, 0.1]}, "child_frame": {},
+                "length": 1.9},
+    },
+}  # fmt: skip
+
+
+def expanded(path):
+    """Natural form of a scene at its authored state, its rows, their polynomials, numbers of the unknowns."""
+    model = simcli.load(path)[0]
+    state = State.of(model)
+    model = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
+    constraints = constraints_of(model)
+    unknown = np.full(model.n_qd, -1)
+    order = tree_dofs(model)
+    unknown[order] = np.arange(len(order))
+    return model, constraints, quadratic_of(model, constraints, unknown), unknown
+
+
+@pytest.fixture(scope="module", params=["rible", "planar"])
+def case(request, tmp_path_factory):
+    text = PLANAR if request.param == "planar" else test_natural_joints.scene({"type": "natural", "dt": 1e-3})
+    path = tmp_path_factory.mktemp("rows") / "scene.yaml"
+    path.write_text(yaml.safe_dump(text, sort_keys=False))
+    return expanded(path)
+
+
+def values(table, x):
+    """phi of all rows of world 0 at free coordinates x."""
+    terms = slice_sums(table.form_coef[0] * x[table.form_at], table.form_start) + table.form_constant[0]
+    x = np.concatenate((x, terms))
+    products = table.product_weight[0] * x[table.product_i] * x[table.product_j]
+    linear = table.linear_coef[0] * x[table.linear_at]
+    return table.constant[0] + slice_sums(linear, table.linear_start) + slice_sums(products, table.product_start)
+
+
+def gradients(table, x):
+    """(R, n) at free coordinates x."""
+    terms = slice_sums(table.form_coef[0] * x[table.form_at], table.form_start) + table.form_constant[0]
+    extended = np.concatenate((x, terms))
+    entries = table.entry_coef[0].copy()
+    entries[table.curved] += slice_sums(table.term_coef[0] * extended[table.term_at], table.term_start)
+    out = np.zeros((len(table.entry_start) - 1, table.n))
+    for r in range(len(out)):
+        part = slice(table.entry_start[r], table.entry_start[r + 1])
+        out[r, table.entry_at[part]] = entries[part]
+    return out
+
+
+def slice_sums(terms, start):
+    return np.array([terms[a:b].sum() for a, b in zip(start[:-1], start[1:], strict=True)])
+
+
+def residuals(model, constraints, unknown, x):
+    """phi by the words of the catalogue, at numbers x that no rigid motion makes."""
+    q = model.joint_q[0].copy()
+    links = model.links
+    for first, start, n in zip(links.qd_start, links.q_start, links.n_qd, strict=True):
+        for k in range(n):
+            if unknown[first + k] >= 0:
+                q[start + k] = x[unknown[first + k]]
+    places, axes = [], []
+    for k in range(model.n_links):
+        numbers = q[links.q_start[k] :][: links.n_qd[k]].reshape(-1, 3)
+        A = numbers[1:].T
+        if model.plane >= 0 and A.shape[1] == 1:
+            normal = np.eye(3)[model.plane]
+            A = np.stack((A[:, 0], np.cross(normal, A[:, 0]), normal), axis=1)
+        places.append(numbers[0])
+        axes.append(A if A.size else np.eye(3))
+    places, axes = [*places, np.zeros(3)], [*axes, np.eye(3)]  # the world
+    couples, rows, out = constraints.couples, constraints.rows, []
+    for p, (a, b) in enumerate(zip(couples.link_a, couples.link_b, strict=True)):
+        gap = places[b] + axes[b] @ couples.point_b[0, p] - places[a] - axes[a] @ couples.point_a[0, p]
+        for r in range(couples.row_start[p], couples.row_start[p + 1]):
+            c, d_a = rows.constant[0, r], axes[a] @ rows.on_a[0, r]
+            out.append({
+                Form.MEET: rows.on_a[0, r] @ gap - c, Form.APART: (gap @ gap - c * c) / (2 * c or 1.0),
+                Form.ALONG: d_a @ gap - c, Form.DOT: d_a @ (axes[b] @ rows.on_b[0, r]) - c,
+            }[Form(rows.form[r])])  # fmt: skip
+    for r in range(len(out), rows.n):
+        one, other = ([q[number(model, first + k)] for k in range(3)] for first in (rows.follower[r], rows.leader[r]))
+        out.append(np.dot(one, other) - rows.constant[0, r])
+    return np.array(out)
+
+
+def number(model, d):
+    """Index into joint_q of a velocity of natural coordinates."""
+    k = np.flatnonzero(model.links.qd_start <= d)[-1]
+    return model.links.q_start[k] + d - model.links.qd_start[k]
+
+
+def test_polynomials_are_the_rows_of_the_catalogue(case):
+    model, constraints, table, unknown = case
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=table.n)
+        wanted = residuals(model, constraints, unknown, x)
+        assert np.abs(values(table, x) - wanted).max() < ROUNDING * (1 + np.abs(wanted).max())
+
+
+def test_gradients_and_hessians_against_finite_differences(case):
+    table = case[2]
+    x = np.random.default_rng(0).normal(size=table.n)
+    G = gradients(table, x)
+    step = 1e-3
+    for i in range(table.n):
+        e = step * np.eye(table.n)[i]
+        assert np.abs((values(table, x + e) - values(table, x - e)) / (2 * step) - G[:, i]).max() < DIFFERENCES
+    # The Hessian is constant: gradients are affine.
+    y = np.random.default_rng(1).normal(size=table.n)
+    middle = gradients(table, 0.5 * (x + y))
+    assert np.abs(0.5 * (G + gradients(table, y)) - middle).max() < ROUNDING * 10
+
+
+def test_a_bar_with_an_anchor_beside_its_axis_is_no_polynomial(tmp_path):
+    text = yaml.safe_load("""
+        simcli: 1
+        bodies: {bar: {mass: 1, inertia: {diag: [0, 0.1, 0.1]}, natural: 1P1V}}
+        joints: {pin: {type: ball, parent: world, child: bar, at: [0.3, 0.1, 0]}}
+        solver: {type: natural, dt: 1.0e-3}
+    """)
+    path = tmp_path / "bar.yaml"
+    path.write_text(yaml.safe_dump(text))
+    assert expanded(path)[2] is None
+
+
+GENERAL = """
+import sys
+from simcli.solvers import rollout
+rollout.Core.steps_of = lambda self, *others: None
+from simcli.cli import main
+sys.argv = ["simcli", *{words!r}]
+main()
+"""
+
+
+@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("moreau", marks=pytest.mark.slow)])
+def test_steps_without_poses_are_those_of_the_general_way(tmp_path, integrator):
+    path = tmp_path / "scene.yaml"
+    solver = {"type": "natural", "dt": 1e-3, "integrator": integrator}
+    path.write_text(yaml.safe_dump(test_natural_joints.scene(solver), sort_keys=False))
+    ended = command("run", path, "-o", tmp_path / "fast.h5", "-q")
+    assert ended.returncode == 0, ended.stderr
+    python(GENERAL.format(words=["run", str(path), "-o", str(tmp_path / "general.h5"), "-q"]))
+    with simcli.open(tmp_path / "fast.h5") as one, simcli.open(tmp_path / "general.h5") as other:
+        for name, bound in (("body_q", 1e-9), ("body_qd", 1e-8)):
+            a, b = (run.read(f"frames/{name}")[:, 0] for run in (one, other))
+            assert np.abs(a - b).max() < bound, name
+
+
+def test_order_two_through_ten_singular_positions(tmp_path):
+    """Where the bars lie in one line two branches meet; the closed form is that of the scene's own expectations."""
+    wanted, errors = np.array([0.3284581115408, 0.9445185381786]), []
+    for h in ("2e-3", "1e-3", "5e-4"):
+        out = tmp_path / f"{h}.h5"
+        ended = command("run", "scenes/fourbar_natural.yaml", "-o", out, "-q", "--set", f"solver.dt={h}")
+        assert ended.returncode in (0, 1), ended.stderr  # the scene's tolerances are those of smaller steps
+        with simcli.open(out) as run:
+            errors.append(np.linalg.norm(run.point("upright0/B").position[-1, 0, :2] - wanted))
+            assert run.read("diag/position_violation").max() < 1e-11
+    assert errors[-1] < 6e-6, errors
+    assert 3.9 < errors[0] / errors[1] < 4.1, errors
+    assert 3.9 < errors[1] / errors[2] < 4.1, errors
