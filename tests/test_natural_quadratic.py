@@ -1,5 +1,7 @@
 """Rows as polynomials: what the catalogue says; steps that need no poses: those of the general way; singular positions."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import test_natural_joints
@@ -77,7 +79,7 @@ def gradients(table, x):
 
 
 def slice_sums(terms, start):
-    return np.array([terms[a:b].sum() for a, b in zip(start[:-1], start[1:], strict=True)])
+    return np.array([terms[a:b].sum() for a, b in pairwise(start)])
 
 
 def residuals(model, constraints, unknown, x):
@@ -190,3 +192,53 @@ def test_order_two_through_ten_singular_positions(tmp_path):
     assert errors[-1] < 6e-6, errors
     assert 3.9 < errors[0] / errors[1] < 4.1, errors
     assert 3.9 < errors[1] / errors[2] < 4.1, errors
+
+
+DOUBLE = """
+simcli: 1
+bodies:
+  upper: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  lower: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0.1, 0.05, 0], pose: {xyz: [1, 0, 0]}}
+world: {plane: xy}
+joints:
+  a: {type: revolute, parent: world, child: upper, at: [-0.5, 0, 0], axis: [0, 0, 1]}
+  b: {type: revolute, parent: upper, child: lower, at: [0.5, 0, 0], axis: [0, 0, 1], qd: 2}
+run: {duration: 0.4}
+output: {every: 0.4, channels: [bodies]}
+"""
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """Last poses of a double pendulum by integrator, at three steps; by rk4 in joint coordinates at one."""
+    folder, out = tmp_path_factory.mktemp("double"), {}
+    kinds = [("natural", name) for name in ("zhong06", "generalized_alpha", "moreau")] + [("generalized", "rk4")]
+    for kind, integrator in kinds:
+        for h in (4e-3, 2e-3, 1e-3):
+            path = folder / f"{integrator}{h}.yaml"
+            path.write_text(f"{DOUBLE}solver: {{type: {kind}, dt: {h}, integrator: {integrator}}}\n")
+            ended = command("run", path, "-o", path.with_suffix(".h5"), "-q")
+            assert ended.returncode == 0, ended.stderr
+            with simcli.open(path.with_suffix(".h5")) as run:
+                out.setdefault(integrator, []).append(run.read("frames/body_q")[-1, 0])
+    return out
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("zhong06", 2), ("generalized_alpha", 2), ("moreau", 1)])
+def test_orders_of_the_integrators(ends, integrator, order):
+    coarse, middle, fine = ends[integrator]
+    ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
+    assert abs(ratio - 2**order) < 0.1, ratio
+    limit = fine + (fine - middle) / (2**order - 1)
+    assert np.abs(limit - ends["rk4"][-1]).max() < 0.02 * np.abs(fine - ends["rk4"][-1]).max()
+
+
+def test_what_generalized_alpha_does_not_take_is_refused_by_name(tmp_path):
+    path = tmp_path / "scene.yaml"
+    more = "forces: {f: {type: wrench, body: lower, force: [0, 1, 0]}}\n"
+    solver = "solver: {type: natural, dt: 1.0e-3, integrator: generalized_alpha}\n"
+    path.write_text(DOUBLE.replace("qd: 2}", "qd: 2, damping: 0.1}") + more + solver)
+    ended = command("check", path)
+    assert ended.returncode == 1
+    assert "damping with generalized_alpha" in ended.stderr
+    assert "a force with generalized_alpha" in ended.stderr

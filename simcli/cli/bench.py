@@ -10,12 +10,10 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import console
+from simcli.cli import bench_scenes, console
 from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
-CHAINS = (2, 7, 20)  # hinges of the built-in chains
-CHAIN_STEP = 0.5  # [m] between hinges
 _PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -24,6 +22,7 @@ class Task(StrEnum):
 
     RUN = "run"
     RNEA = "rnea"
+    FOURBAR = "fourbar"
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,14 @@ def bench(
         Path | None,
         typer.Argument(
             metavar="SCENE",
-            help="Scene file. Default: chains of 2, 7 and 20 hinges.",
+            help="Scene file. Default: chains of 2, 7 and 20 hinges, or four-bars of 2 to 40 windows.",
             callback=existing_scene,
             show_default=False,
         ),
     ] = None,
-    task: Annotated[Task, typer.Option("--task", help="Whole runs with writing, or inverse dynamics.")] = Task.RUN,
+    task: Annotated[
+        Task, typer.Option("--task", help="Whole runs with writing, inverse dynamics, or four-bars in natural coordinates.")
+    ] = Task.RUN,
     worlds: Annotated[int, typer.Option("--worlds", metavar="N", min=1, help="Worlds (states for rnea).")] = 1024,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
@@ -79,15 +80,19 @@ def bench(
     """
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for path in [scene] if scene else _chains(Path(folder)):
-            work = _Work(path, worlds, precision, threads, device, duration, repeat, tuple(sets), Path(folder))
-            for row in work.time_runs() if task is Task.RUN else work.time_rnea():
+        built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
+        for path, share in [(scene, 1.0)] if scene else built_in(Path(folder)):
+            work = _Work(path, worlds, precision, threads, device, duration * share, repeat, tuple(sets), Path(folder))
+            for row in work.time_rnea() if task is Task.RNEA else work.time_runs():
                 rows.append(row)
                 console.say(_line(row))
+    growth = _growth(rows) if task is Task.FOURBAR and not scene else None
     if json:
-        console.emit("bench", {"rows": [asdict(row) for row in rows]})
+        console.emit("bench", {"rows": [asdict(row) for row in rows], "exponent": growth})
     else:
         console.data(_table(rows))
+        if growth is not None:
+            console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
     return Exit.OK
 
 
@@ -213,23 +218,12 @@ def _end_coordinates(job):
         return trajectory.column("frames/joint_q")[-1]
 
 
-def _chains(folder: Path) -> Iterator[Path]:
-    """The built-in chains: hinges with crossed axes, every world from another start."""
-    for n in CHAINS:
-        lines = ["simcli: 1", f"name: chain{n}", "bodies:"]
-        for i in range(n):
-            lines.append(f"  b{i}: {{pose: {{xyz: [0, 0, {-CHAIN_STEP * i}]}}, mass: 1.0, com: [0, 0, -0.25], "
-                         "inertia: {diag: [0.02, 0.02, 0.00125]}}")  # fmt: skip
-        lines.append("joints:")
-        for i in range(n):
-            parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
-            lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
-                         f"axis: {axis}, q: 0.1}}")  # fmt: skip
-        lines += ["solver: {type: generalized, dt: 1.0e-3}", "run: {duration: 1.0}", "output: {every: 0.01}",
-                  "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
-        path = folder / f"chain{n}.yaml"
-        path.write_text("\n".join(lines) + "\n")
-        yield path
+def _growth(rows: list[Row]) -> float:
+    """Exponent p of time = c N^p, fitted to the rows by least squares of logarithms."""
+    import numpy as np
+
+    times = [row.microseconds for row in rows]
+    return float(np.polyfit(np.log(bench_scenes.WINDOWS), np.log(times), 1)[0])
 
 
 def _line(row: Row) -> str:

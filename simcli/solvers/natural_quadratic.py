@@ -189,7 +189,7 @@ def demand_velocities(c: ti.template(), w: ti.i32):
 
 @ti.func
 def use_velocities(c: ti.template(), w: ti.i32):
-    """V <- v + dv, and nothing yet of accelerations.
+    """Velocities v + dv, and nothing yet of accelerations.
 
     Writes: c.steps.{acceleration, force, rows.v}
     """

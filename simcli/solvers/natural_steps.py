@@ -24,7 +24,8 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.choices import follow_motions
 from simcli.solvers.integrators import STAGES, copy
 
-ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1}  # evaluations per step, of every solver's integrators
+# Evaluations per step, of every solver's integrators.
+ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1, "generalized_alpha": 1}
 # Solutions for the velocities: the second takes the softness of the rows away, more what the weights have too much.
 PROJECTIONS, MANY_PROJECTIONS = 2, 5
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import taichi as ti
 
+from simcli.errors import UsageError
 from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
@@ -43,6 +44,7 @@ from simcli.solvers.constrained import (
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows
+from simcli.solvers.generalized_alpha import Memory, begin_alpha, step_alpha
 from simcli.solvers.integrators import (
     GAMMA,
     IMPLICIT_NODES,
@@ -128,6 +130,11 @@ class Core:
             self.forces.has_work |= constraints.laws.n > 0 or moves
         self.steps = self.steps_of(constraints, arena)
         self.is_quadratic = self.steps is not None
+        if self.integrator == "generalized_alpha":
+            if not self.is_quadratic:
+                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, a flat "
+                                 "or thin body; use zhong06")
+            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius)
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and (
@@ -265,9 +272,15 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
             if is_step:
                 if i == 1:
                     enter_steps(c, w)
-                step_quadratic(c, w, c.constants.load(w, H))
+                if ti.static(c.integrator == "generalized_alpha"):
+                    step_alpha(c, w, c.constants.load(w, H))
+                else:
+                    step_quadratic(c, w, c.constants.load(w, H))
             else:
                 advance_round(c, w, first, i, steps)
+                if ti.static(c.integrator == "generalized_alpha"):
+                    if steps == 0:
+                        begin_alpha(c, w)
         else:
             advance_round(c, w, first, i, steps)
         if is_step:

@@ -8,7 +8,7 @@ depend on the joint's type: joint_fields.py has them.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simcli.spec import dofs, structure
+from simcli.spec import dofs, joint_fields, structure
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.nodes import Scalar, Table, find, walk
@@ -71,7 +71,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     check_joint_fields(check, tree)
     check_torsion(check, tree)
     if getattr(check.spec.solver, "integrator", "") == "generalized_alpha":
-        refuse(check, "the integrator `generalized_alpha` yet", "solver.integrator", "use zhong06")
+        _rows_alone(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
             joint = check.spec.joints[name]
@@ -87,6 +87,20 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         _signals(check)
     if solver not in CONTACT:
         _contact(check)
+
+
+def _rows_alone(check: Checker) -> None:
+    """Refuse what is no rigid row of second degree: generalized_alpha takes these alone."""
+    who, instead = "with generalized_alpha", "use zhong06"
+    for name in check.spec.forces:
+        refuse(check, f"a force {who}", f"forces.{name}", instead, True)
+    for index in range(len(check.spec.events)):
+        refuse(check, f"an event {who}", f"events[{index}]", instead)
+    for name, joint in check.spec.joints.items():
+        if joint.type in ("screw", "cable"):
+            refuse(check, f"a joint of type `{joint.type}` {who}", f"joints.{name}.type", instead)
+        for asked in joint_fields.asked(joint, name, set()):
+            refuse(check, f"{joint_fields.WORDS[asked]} {who}", joint_fields.place(check, name, asked), instead, True)
 
 
 def _is_built(check: Checker) -> bool:

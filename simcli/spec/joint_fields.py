@@ -136,7 +136,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
+def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
     """Fields that a joint asks for."""
     if joint.limit is not None:
         yield "limit"
@@ -187,7 +187,7 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
         if joint.type not in honoured.types:
             refuse(check, f"a joint of type `{joint.type}`", f"joints.{name}.type", "`simcli schema` lists the types")
             continue
-        for field in _asked(joint, name, switched):
+        for field in asked(joint, name, switched):
             _check_field(check, tree, name, field)
         for form in REFUSED_FORMS:
             if (form.solver, form.type) == (check.spec.solver.type, joint.type) and form.applies(joint):

@@ -68,6 +68,9 @@ class NaturalSolver(_Iterative):
     type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
     integrator: Literal["zhong06", "generalized_alpha", "moreau"] = say("zhong06", "Time stepping", "", "moreau")
     tolerance: quantity("m", gt=0) = say(1e-10, "Largest residual of the rows", "m", 1e-10)
+    spectral_radius: quantity("", ge=0, le=1) = say(
+        0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
+    )
 
 
 class AffineSolver(_Iterative):

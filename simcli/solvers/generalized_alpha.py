@@ -1,0 +1,182 @@
+"""Generalised-alpha steps in natural coordinates: order two, with damping of what the step does not resolve.
+
+    M a1 = F + G(q1)^T lambda,   phi(q1) = 0
+    (1 - am) w1 + am w0 = (1 - af) a1 + af a0
+    q1 = q0 + h v0 + h^2 ((1/2 - b) w0 + b w1),   v1 = v0 + h ((1 - g) w0 + g w1)
+
+with am = (2 r - 1)/(r + 1), af = r/(r + 1), g = 1/2 + af - am, b = (g + 1/2)^2/4 and r the spectral radius at high
+frequencies: 1 damps nothing, 0 all at once. Velocities are projected on the rows at the end of each step.
+
+Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
+constants of reference/natural-coordinates.md A.8. Deviations: the projection, which index-3 codes leave out; one matrix per
+step, taken where the step is expected to end, without the geometric stiffness of lambda: it changes the path of the
+iteration by (h omega)^2, and not where it ends.
+"""
+
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.quadratic import bend_gradients, extend, factorize_saddle, find_residuals, give_state
+from simcli.kernels.runtime import Arena, any_lane
+from simcli.solvers.natural_quadratic import (
+    MAX_PLACEMENTS,
+    demand_correction,
+    demand_velocities,
+    harden_rows,
+    soften_rows,
+    solve,
+    use_placement,
+)
+
+MAX_ITERATIONS = 12
+
+
+class Memory:
+    """Constants of the method, and what one step leaves for the next.
+
+    Args:
+        n: coordinates.
+        arena: where memory is.
+        radius: spectral radius at high frequencies.
+
+    Attributes:
+        alpha_m, alpha_f, gamma, beta: as above.  share: d q1 / d a1 over h^2.
+        a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
+        v: (n) velocities at its start.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, n: int, arena: Arena, radius: float):
+        self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
+        self.gamma = 0.5 + self.alpha_f - self.alpha_m
+        self.beta = 0.25 * (self.gamma + 0.5) ** 2
+        self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
+        self.a, self.w, self.next_a, self.next_w, self.v = (arena.slot(n) for _ in range(5))
+
+
+@ti.func
+def begin_alpha(c: ti.template(), w: ti.i32):
+    """Start both recurrences at the accelerations of frame 0.
+
+    Reads:  c.state.qdd
+    Writes: c.alpha.{a, w}, c.steps.force
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        a = c.state.qdd.load(w, f.qd_at.at(i))
+        c.alpha.a.store(w, i, a)
+        c.alpha.w.store(w, i, a)
+    for r in range(f.n_rows):
+        c.steps.force.store(w, r, c.bound.system.force.load(w, r))
+
+
+@ti.func
+def step_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
+    """One step of length h.
+
+    Reads:  c.steps, c.alpha, c.bound.base
+    Writes: c.steps, c.alpha, c.state.{q, qd}
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        c.alpha.v.store(w, i, f.v.load(w, i))
+        c.alpha.next_a.store(w, i, c.alpha.a.load(w, i))
+    extend(f, f.v, w, 0.0)
+    soften_rows(c, w, h)
+    move_alpha(c, w, h)
+    running = 1
+    for k in range(MAX_ITERATIONS + MAX_PLACEMENTS + 1):
+        projects = k == MAX_ITERATIONS + MAX_PLACEMENTS
+        places = k >= MAX_ITERATIONS and not projects
+        if projects:
+            running = 1
+            bend_gradients(f, f.next_x, w)
+            demand_velocities(c, w)
+        elif running != 0:
+            bend_gradients(f, f.next_x, w)
+            if places:
+                harden_rows(c, w)
+                running = demand_correction(c, w, -1.0)
+            else:
+                running = demand_balance(c, w, h)
+        if running != 0:
+            if k == 0 or places:
+                factorize_saddle(f, w)
+            solve(c, w)
+            if projects:
+                for i in range(f.n):
+                    f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
+            elif places:
+                use_placement(c, w)
+            else:
+                use_balance(c, w, h)
+    for i in range(f.n):
+        c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))
+        c.alpha.w.store(w, i, c.alpha.next_w.load(w, i))
+    for i in range(f.n + f.n_forms):
+        f.x.store(w, i, f.next_x.load(w, i))
+    give_state(f, c.state, w)
+
+
+@ti.func
+def move_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
+    """w1, q1 and v1 of the present a1, and the residuals there.
+
+    Reads:  c.alpha, c.steps.rows.x
+    Writes: c.alpha.next_w, c.steps.{worst, rows.next_x, rows.v, rows.residual}
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        w_0 = c.alpha.w.load(w, i)
+        mixed = c.alpha.next_a.load(w, i) * (1.0 - c.alpha.alpha_f) + c.alpha.a.load(w, i) * c.alpha.alpha_f
+        w_1 = (mixed - w_0 * c.alpha.alpha_m) * (1.0 / (1.0 - c.alpha.alpha_m))
+        v = c.alpha.v.load(w, i)
+        c.alpha.next_w.store(w, i, w_1)
+        f.next_x.store(w, i, f.x.load(w, i) + (v + (w_0 * (0.5 - c.alpha.beta) + w_1 * c.alpha.beta) * h) * h)
+        f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
+    extend(f, f.next_x, w, 1.0)
+    c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+
+
+@ti.func
+def demand_balance(c: ti.template(), w: ti.i32, h: ti.template()):
+    """What F + G^T lambda - M a and the rows lack at the end of the step, in worlds that lack some; 0 if none does.
+
+    Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.bound.base
+    Writes: c.steps.{load, worst}
+    """
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    span = h * h * c.alpha.share
+    for i in range(f.n):
+        c.steps.load.store(w, i, c.bound.base.load(w, i) - c.alpha.next_a.load(w, i) * f.mass.load(w, i))
+    for r in range(f.n_rows):
+        force = c.steps.force.load(w, r)
+        for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+            i = f.entry_at.at(e)
+            c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
+    worst = c.steps.worst.load(w, 0)
+    for i in range(f.n):
+        worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
+    lacks = worst > c.steps.tight
+    for i in range(f.n):
+        c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
+    for r in range(f.n_rows):
+        c.steps.load.store(w, f.n + r, select(lacks, -f.residual.load(w, r) / span, zero))
+    return ti.cast(any_lane(lacks), ti.i32)
+
+
+@ti.func
+def use_balance(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Add what was found to a1 and lambda, and move along.
+
+    Reads:  c.steps.solution
+    Writes: c.alpha.{next_a, next_w}, c.steps.{force, worst, rows}
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        c.alpha.next_a.store(w, i, c.alpha.next_a.load(w, i) + c.steps.solution.load(w, i))
+    for r in range(f.n_rows):
+        c.steps.force.store(w, r, c.steps.force.load(w, r) - c.steps.solution.load(w, f.n + r))
+    move_alpha(c, w, h)
