@@ -242,3 +242,23 @@ def test_what_generalized_alpha_does_not_take_is_refused_by_name(tmp_path):
     assert ended.returncode == 1
     assert "damping with generalized_alpha" in ended.stderr
     assert "a force with generalized_alpha" in ended.stderr
+
+
+def test_a_step_that_turns_too_far_ends_its_world_by_name(tmp_path):
+    path = tmp_path / "spin.yaml"
+    path.write_text("""
+        simcli: 1
+        world: {gravity: [0, 0, 0]}
+        bodies: {top: {mass: 1, inertia: {diag: [0.1, 0.2, 0.25]}, velocity: {angular: [0, 0, 5]}}}
+        solver: {type: natural, dt: 0.1}
+        run: {duration: 1}
+        output: {every: 0.1, channels: [state]}
+        batch: {worlds: 2, vary: {"bodies.top.velocity.angular[2]": {list: [5, 12]}}}
+    """)
+    ended = command("run", path, "-o", tmp_path / "spin.h5")
+    assert ended.returncode == 4
+    assert "SC607" in ended.stderr + ended.stdout
+    with simcli.open(tmp_path / "spin.h5") as run:
+        assert run.read("diag/status")[-1].tolist() == [0, 6]
+        angle = 2 * np.arctan2(run.read("frames/body_q")[4, 0, 0, 5], run.read("frames/body_q")[4, 0, 0, 6])
+    assert abs(angle - 4 * np.arcsin(0.5)) < 1e-9

@@ -15,11 +15,12 @@ class Status(IntEnum):
     SINGULAR = 3  # an articulated inertia is not positive
     STOPPED = 4  # run.stop_when was met: an end, not a failure
     UNASSEMBLED = 5  # the loops cannot be closed, or not at the velocities that were written
+    TURNS_FAR = 6  # natural coordinates: a body turns too far in one step
 
     @property
     def is_failure(self) -> bool:
         """True for the codes that make a run fail."""
-        return self in (Status.NOT_FINITE, Status.TOO_FAST, Status.SINGULAR, Status.UNASSEMBLED)
+        return self not in (Status.OK, Status.STOPPED)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ class Constrained:
         base: (n dofs) efforts without rows and laws, F.
         worst: largest residual of hard rows before the last correction.
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
+        turn: (h omega)^2 of what turns fastest in the present step.
         tries: choices of pieces in the last evaluation.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         work_kept: [J] done before this step.
@@ -110,7 +111,7 @@ class Constrained:
         self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
         self.tries, self.diag = arena.slot(1), arena.slot(len(DIAGNOSTICS))
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
-        self.impulse = arena.slot(n)
+        self.impulse, self.turn = arena.slot(n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
@@ -123,7 +124,7 @@ class Constrained:
         """Forget what earlier steps left."""
         self.system.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.opens):
+        for slot in (*kept, self.opens, self.turn):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 

@@ -15,6 +15,7 @@ from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.constrained import DIAGNOSTICS
 from simcli.solvers.ledger import enter_phase, leave_phase
+from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.rollout import ENERGY, HEALTH, Core, rollout
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
-RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604"}
+RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
+              Status.TURNS_FAR: "SC607"}  # fmt: skip
 
 
 class GeneralizedSolver:
@@ -275,6 +277,7 @@ class GeneralizedSolver:
             Status.NOT_FINITE: f"a velocity of joint `{label}` is not finite (body `{name}`)",
             Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
             Status.STOPPED: f"run.stop_when was met by joint `{label}`",
+            Status.TURNS_FAR: f"body `{name}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
         }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
         return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
                      float(status), text)

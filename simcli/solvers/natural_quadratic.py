@@ -26,7 +26,9 @@ from simcli.model.constraint_tables import Constraints
 from simcli.model.quadratic import Quadratic, quadratic_of
 from simcli.solvers.natural_steps import soften
 
-MAX_CORRECTIONS, MAX_PLACEMENTS = 8, 12
+# A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
+# that matrix is singular. Then placements take a matrix each.
+MAX_CORRECTIONS, MAX_PLACEMENTS = 30, 12
 
 
 class QuadraticSteps:

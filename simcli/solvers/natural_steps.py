@@ -26,12 +26,14 @@ from simcli.solvers.integrators import STAGES, copy
 
 # Evaluations per step, of every solver's integrators.
 ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1, "generalized_alpha": 1}
-# Solutions for the velocities: the second takes the softness of the rows away, more what the weights have too much.
-PROJECTIONS, MANY_PROJECTIONS = 2, 5
+# Solutions for the velocities: those after the first take the softness of the rows away, more what weights have too much.
+PROJECTIONS, MANY_PROJECTIONS = 3, 5
 
 # Of a step, the part around a singular position that softness lets pass: of 0.01 to 1 the one with which a four-bar that
 # passes ten such positions is nearest to its closed form, at steps of 0.25 to 2 ms; the errors are of order 2 then.
 SINGULAR = 0.1
+# Angular velocity times h that a step may have: it advances the angle by the arc sine, so that from 1 on it has no solution.
+FARTHEST_TURN = 0.9
 MOST_SOFT = 1e-4  # relative to G M^-1 G^T, so that the filter leaves 1e-8
 
 
@@ -59,10 +61,12 @@ def soften(c: ti.template(), w: ti.i32, h: ti.template(), fastest: ti.template()
     Args:
         fastest: [1/s^2], omega^2 of what turns fastest.
 
-    Writes: c.bound.system.softness
+    Writes: c.bound.{turn, system.softness}
     """
     y = c.bound.system
-    y.softness.store(w, 0, ti.min(ti.max(fastest * (h * h * SINGULAR), y.least), MOST_SOFT))
+    turn = fastest * (h * h)
+    c.bound.turn.store(w, 0, turn)
+    y.softness.store(w, 0, ti.min(ti.max(turn * SINGULAR, y.least), MOST_SOFT))
 
 
 @ti.func

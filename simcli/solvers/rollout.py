@@ -58,12 +58,13 @@ from simcli.solvers.integrators import (
 )
 from simcli.solvers.ledger import energies, find_power, open_account
 from simcli.solvers.natural_quadratic import QuadraticSteps, enter_steps, quadratic_steps, step_quadratic
-from simcli.solvers.natural_steps import ALL_STAGES
+from simcli.solvers.natural_steps import ALL_STAGES, FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.repeat import open_again
 
 SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
-NOT_FINITE, TOO_FAST, STOPPED = int(Status.NOT_FINITE), int(Status.TOO_FAST), int(Status.STOPPED)
+NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR = (int(status) for status in (
+    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR))  # fmt: skip
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 HEALTH = ("status", "steps into the call", "dof")
 
@@ -132,8 +133,8 @@ class Core:
         self.is_quadratic = self.steps is not None
         if self.integrator == "generalized_alpha":
             if not self.is_quadratic:
-                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, a flat "
-                                 "or thin body; use zhong06")
+                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
+                                 "a flat or a thin body; use zhong06")
             self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius)
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
@@ -368,6 +369,8 @@ def watch(c: ti.template(), w: ti.i32):
     if ti.static(c.stops):
         x = stop_quantity(c, w)
         ended = ended | (alive & ((x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))))
+    if ti.static(c.is_natural and c.constrained):
+        ended = ended | (alive & (c.bound.turn.load(w, 0) > FARTHEST_TURN**2))
     if any_lane(ended):
         write_ending(c, w, count, square, ended)
 
@@ -394,6 +397,10 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
     code = select(finite, zero + TOO_FAST, zero + NOT_FINITE)
     met = square < bound
     code = select(met, zero + STOPPED, code)
+    if ti.static(c.is_natural and c.constrained):
+        far = c.bound.turn.load(w, 0) > FARTHEST_TURN**2
+        code = select(far, zero + TURNS_FAR, code)
+        met = met & ~far
     if ti.static(c.stops):
         guilty = select(met, zero + float(c.stop_index), guilty)
     c.health.store(w, 0, select(ended, code, c.health.load(w, 0)))
