@@ -101,8 +101,8 @@ class Balance:
         moves, rates = (self.of_dofs(N, a) for a in (move, rate))
         start = np.tile(np.nan_to_num(q), (N, 1))
         pushes, near = (np.tile(np.zeros(rows) if a is None else a, (N, 1)) for a in (multiplier, angle))
-        model, core = self.model, self.core
-        widths = (model.n_q, n, rows, core.system.n_entries, 7 * model.n_bodies, 6 * model.n_bodies, 6 * model.n_joints, rows)
+        core, bodies, joints = self.core, self.model.n_bodies, self.model.n_joints
+        widths = (self.model.n_q, n, rows, core.system.n_entries, 7 * bodies, 6 * bodies, 6 * joints, rows)
         out = [self.device.buffer((max(self.device.blocks(N) * self.device.lanes * width, 1),)) for width in widths]
         states = (self.flat(a) for a in (start, moves, rates, pushes, near))
         _balance(core, N, time, *states, *out)

@@ -1,0 +1,167 @@
+"""Eigenvalues of small motions: M y'' + C y' + K y = 0.
+
+Without damping, and with a symmetric stiffness, K y = omega^2 M y; else the eigenvalues s of the state matrix. Directions
+that neither stiffness nor damping knows are taken out first, so that they come out as exact zeros.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+Array = np.ndarray
+SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its differences
+REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
+MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
+
+
+class ModeKind(StrEnum):
+    """What a small motion does."""
+
+    ZERO = "zero"  # it stays where it is put
+    OSCILLATION = "oscillation"
+    DECAY = "decay"
+    GROWTH = "growth"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A small motion y(t) = Re(shape exp(s t)).
+
+    Attributes:
+        kind: what it does.
+        eigenvalue: [1/s], s; of a pair the one with Im > 0, or the growing one.
+        partner: [1/s], the other of a pair; None if it is alone.
+        shape: (m,), complex if there is damping, of modal mass 1 if there is none.
+    """
+
+    kind: ModeKind
+    eigenvalue: complex
+    partner: complex | None
+    shape: Array
+
+    @property
+    def omega(self) -> float:
+        """[rad/s], |s|: the undamped angular frequency of an oscillation."""
+        return abs(self.eigenvalue)
+
+    @property
+    def frequency(self) -> float:
+        """[Hz], at which it swings, damping counted."""
+        return abs(self.eigenvalue.imag) / (2.0 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float | None:
+        """[1], -Re s / |s| of what oscillates, else None; negative where the oscillation grows."""
+        return 0.0 - self.eigenvalue.real / self.omega if self.eigenvalue.imag else None
+
+
+class MasslessError(ValueError):
+    """A direction has stiffness or damping and no inertia.
+
+    Attributes:
+        direction: (m,).
+    """
+
+    def __init__(self, direction: Array):
+        self.direction = direction
+        super().__init__("a direction has stiffness or damping and no inertia")
+
+
+def modes_of(M: Array, C: Array, K: Array, noise: float) -> tuple[list[Mode], int]:
+    """Modes by rising size of their eigenvalues.
+
+    Args:
+        M: (m, m), symmetric, positive semidefinite.
+        C: (m, m).
+        K: (m, m).
+        noise: stiffness that is none, per direction of length 1.
+
+    Returns:
+        The modes, and the number of directions left out because nothing at all acts on them, inertia included.
+
+    Raises:
+        MasslessError: a direction without inertia that is not free of forces.
+    """
+    T, idle = inertial_directions(M, C, K, noise)
+    M, C, K = (T.T @ X @ T for X in (M, C, K))
+    if np.abs(K - K.T).max(initial=0.0) <= SYMMETRIC * np.abs(K).max(initial=0.0) + noise:
+        K = 0.5 * (K + K.T)
+    L_inverse = np.linalg.inv(np.linalg.cholesky(M)) if len(M) else M
+    A, B = (L_inverse @ X @ L_inverse.T for X in (K, C))
+    if not C.any() and np.array_equal(K, K.T):
+        found = undamped(A, L_inverse, noise)
+    else:
+        found = damped(A, B, L_inverse, K, C, noise)
+    modes = [Mode(mode.kind, mode.eigenvalue, mode.partner, T @ mode.shape) for mode in found]
+    return sorted(modes, key=lambda mode: mode.omega), idle
+
+
+def inertial_directions(M: Array, C: Array, K: Array, noise: float) -> tuple[Array, int]:
+    """Directions that have inertia, as columns, and the number of those that have nothing at all.
+
+    Raises:
+        MasslessError: the rest is not free of forces.
+    """
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    heavy = values > MASSLESS * values.max(initial=0.0)
+    for direction in vectors[:, ~heavy].T:
+        forces = np.concatenate((K @ direction, K.T @ direction))
+        if np.abs(forces).max() > noise + 1e-9 * np.abs(K).max() or (C @ direction).any():
+            raise MasslessError(direction)
+    return vectors[:, heavy], int((~heavy).sum())
+
+
+def undamped(A: Array, L_inverse: Array, noise: float) -> list[Mode]:
+    """Modes of y'' + A y = 0, A symmetric."""
+    squares, vectors = np.linalg.eigh(A)
+    modes = []
+    for square, vector in zip(squares, vectors.T, strict=True):
+        shape = L_inverse.T @ vector
+        root = complex(np.sqrt(abs(square)))
+        if abs(square) <= noise * (shape @ shape):
+            modes.append(Mode(ModeKind.ZERO, 0j, 0j, shape))
+        elif square > 0.0:
+            modes.append(Mode(ModeKind.OSCILLATION, 1j * root, -1j * root, shape))
+        else:
+            modes.append(Mode(ModeKind.GROWTH, root, -root, shape))
+    return modes
+
+
+def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: float) -> list[Mode]:
+    """Modes of y'' + B y' + A y = 0."""
+    m = len(A)
+    quiet = null_space(np.concatenate((K, K.T)), noise)
+    deaf = quiet @ null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))
+    Z, _ = np.linalg.qr(np.linalg.solve(L_inverse, np.eye(m)).T @ deaf)
+    Q = null_space(Z.T, 0.5)  # of Z, whose columns are orthonormal: all that is at right angles to them
+    modes = [Mode(ModeKind.ZERO, 0j, 0j, L_inverse.T @ z) for z in Z.T]
+    a, b, n = Q.T @ A @ Q, Q.T @ B @ Q, Q.shape[1]
+    state = np.block([[np.zeros((n, n)), np.eye(n)], [-a, -b]])
+    values, vectors = np.linalg.eig(state) if n else (np.zeros(0), np.zeros((0, 0)))
+    values = values.astype(complex)
+    still = np.argsort(np.abs(values))[: null_space(K, noise).shape[1] - Z.shape[1]]
+    values[still] = 0.0
+    flat = np.abs(values.imag) <= REAL * np.abs(values)
+    values[flat] = values[flat].real
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value.imag >= 0.0:
+            modes.append(Mode(_kind(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n]))
+    return modes
+
+
+def _kind(value: complex) -> ModeKind:
+    if value == 0:
+        return ModeKind.ZERO
+    if value.imag:
+        return ModeKind.OSCILLATION
+    return ModeKind.GROWTH if value.real > 0.0 else ModeKind.DECAY
+
+
+def null_space(matrix: Array, threshold: float) -> Array:
+    """Orthonormal directions that a matrix takes to nothing: singular values up to a threshold."""
+    if not matrix.shape[1]:
+        return np.zeros((0, 0))
+    _, values, right = np.linalg.svd(matrix)
+    rank = int((values > threshold).sum())
+    return right[rank:].T
