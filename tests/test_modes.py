@@ -1,0 +1,301 @@
+"""Small motions about equilibria: closed forms, the three forms of a model against each other, mujoco, a simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from support.scenes import scene
+
+from simcli.analysis.equilibrium import search
+from simcli.analysis.modes import Study, refuse, study
+from simcli.analysis.spectrum import ModeKind
+from simcli.analysis.statics import NoEquilibriumError, Statics
+from simcli.errors import SceneError
+from simcli.model.loosen import Start, loosen
+from simcli.model.natural import natural_form
+from simcli.model.state import State
+from simcli.pipeline import build_model
+from simcli.spec import resolve
+
+EXACT = 1e-9  # relative: differences of order six leave some 1e-12 of a stiffness, equilibria some 1e-13 of a load
+FORMS_AGREE = 1e-9  # relative; 1e-6 is asked for
+G = 9.81
+
+# Mechanisms that know nothing of each other: one kernel for all of their closed forms.
+LABORATORY = """
+bodies:
+  bob: {mass: 2, com: [0, 0, -0.4], inertia: {diag: [0.05, 0.06, 0.02]}}
+  post: {pose: {xyz: [1, 0, 0]}, mass: 2, com: [0, 0, 0.4], inertia: {diag: [0.05, 0.06, 0.02]}}
+  upper: {pose: {xyz: [2, 0, 0]}, mass: 1.5, com: [0, 0, -0.3], inertia: {diag: [0.02, 0.02, 0.01]}}
+  lower: {pose: {xyz: [2, 0, -0.7]}, mass: 0.8, com: [0, 0, -0.2], inertia: {diag: [0.01, 0.01, 0.01]}}
+  lump: {pose: {xyz: [3, 0, 0]}, mass: 3, inertia: point, points: {c: [0, 0, 0]}}
+  bead1: {pose: {xyz: [0.5, 5, 0]}, mass: 0.1, inertia: point, points: {c: [0, 0, 0]}}
+  bead2: {pose: {xyz: [1.0, 5, 0]}, mass: 0.1, inertia: point, points: {c: [0, 0, 0]}}
+  bead3: {pose: {xyz: [1.5, 5, 0]}, mass: 0.1, inertia: point, points: {c: [0, 0, 0]}}
+  ringing: {pose: {xyz: [4, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
+  creeping: {pose: {xyz: [5, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
+  resting: {pose: {xyz: [6, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
+  door: {pose: {xyz: [7, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
+  heavy_door: {pose: {xyz: [9, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
+joints:
+  bob: {type: revolute, parent: world, child: bob, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3}
+  post: {type: revolute, parent: world, child: post, at: [1, 0, 0], axis: [0, 1, 0], q: 0.02}
+  upper: {type: revolute, parent: world, child: upper, at: [2, 0, 0], axis: [0, 1, 0], q: 0.2}
+  lower: {type: revolute, parent: upper, child: lower, at: [2, 0, -0.7], axis: [0, 1, 0], q: -0.1}
+  lump: {type: prismatic, parent: world, child: lump, at: [3, 0, 0], axis: [0, 0, 1]}
+  bead1: {type: d6, parent: world, child: bead1, at: [0.5, 5, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}, q: [0.02, 0.01]}
+  bead2: {type: d6, parent: world, child: bead2, at: [1.0, 5, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}}
+  bead3: {type: d6, parent: world, child: bead3, at: [1.5, 5, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}}
+  ringing: {type: prismatic, parent: world, child: ringing, at: [4, 0, 0], axis: [1, 0, 0],
+            drive: {mode: position, target: 0.2, stiffness: 50, damping: 4}}
+  creeping: {type: prismatic, parent: world, child: creeping, at: [5, 0, 0], axis: [1, 0, 0], damping: 30,
+             drive: {mode: position, stiffness: 50, damping: 0}}
+  resting: {type: prismatic, parent: world, child: resting, at: [6, 0, 0], axis: [0, 0, 1], q: -0.11,
+            limit: {lower: -0.1, upper: 1, stiffness: 1000, damping: 0}}
+  door: {type: revolute, parent: world, child: door, at: [7, 0, 0], axis: [0, 0, 1], q: 0.4}
+  heavy_door: {type: revolute, parent: world, child: heavy_door, at: [9, 0, 0], axis: [0, 0, 1], damping: 0.7}
+forces:
+  below: {type: spring, a: {world: [3, 0, -1]}, b: lump/c, stiffness: 200, rest_length: 0.9}
+  above: {type: spring, a: {world: [3, 0, 1]}, b: lump/c, stiffness: 300, rest_length: 0.8}
+  string0: {type: spring, a: {world: [0, 5, 0]}, b: bead1/c, stiffness: 80, rest_length: 0.3}
+  string1: {type: spring, a: bead1/c, b: bead2/c, stiffness: 80, rest_length: 0.3}
+  string2: {type: spring, a: bead2/c, b: bead3/c, stiffness: 80, rest_length: 0.3}
+  string3: {type: spring, a: bead3/c, b: {world: [2, 5, 0]}, stiffness: 80, rest_length: 0.3}
+solver: {type: generalized, dt: 1e-3}
+run: {duration: 1}
+"""
+
+FOURBAR = """
+world: {gravity: [0, -9.81, 0]}
+defaults: {joint: {type: revolute, axis: [0, 0, 1]}}
+bodies:
+  crank: {pose: {xyz: [0.5, 0, 0]}, mass: 1, inertia: {diag: [0, 0.083, 0.083]}}
+  coupler: {pose: {xyz: [1, 1, 0]}, mass: 2, inertia: {diag: [0.66, 0, 0.66]}}
+  rocker: {pose: {xyz: [2.5, 1, 0]}, mass: 4, inertia: {diag: [4.3, 4.3, 4.3]}, points: {tip: [0.5, 0.2, 0]}}
+joints:
+  A: {parent: world, child: crank, at: [0, 0, 0]SPEED}
+  P1: {parent: crank, child: coupler, at: [1, 0, 0]}
+  P2: {parent: coupler, child: rocker, at: [1, 2, 0]}
+  B: {loop: true, parent: world, child: rocker, at: [4, 0, 0]DAMPING}
+forces:
+  stay: {type: spring, a: {world: [3, 3, 0]}, b: rocker/tip, stiffness: 9, rest_length: 0.5, damping: DASHPOT}
+solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
+run: {duration: 1}
+"""
+
+
+def fourbar(speed="", damping="", dashpot="0"):
+    return FOURBAR.replace("SPEED", speed).replace("DAMPING", damping).replace("DASHPOT", dashpot)
+
+
+def model_of(text):
+    document = scene(text)
+    return build_model(document, resolve(document))
+
+
+def forms_of(model):
+    """The tree, the loose and the natural form of a model."""
+    state = State.of(model)
+    start = Start(*(np.nan_to_num(a) for a in (state.joint_q, state.joint_qd, state.body_q, state.body_qd)))
+    return {"tree": model, "loose": loosen(model, start), "natural": natural_form(model, start)}
+
+
+def studied(form, device, stable=False):
+    statics = Statics(form, device)
+    return Study(form, statics, device, search(statics, stable), [])
+
+
+def eigenvalues(found):
+    return np.array([mode.eigenvalue for mode in found.modes])
+
+
+def twists(found):
+    """Twists of all bodies in the first mode per spin of the first body about z."""
+    posture = found.equilibrium.posture
+    x = posture.U @ found.modes[0].shape
+    real, imag = found.statics.balance(posture.q, rate=np.stack((x.real, x.imag)), angle=posture.angle).twist
+    return (real + 1j * imag) / (real[0, 5] + 1j * imag[0, 5])
+
+
+def off(found, wanted):
+    return np.abs(np.sort_complex(np.atleast_1d(found)) / np.sort_complex(np.atleast_1d(wanted)) - 1.0).max()
+
+
+@pytest.fixture(scope="module")
+def laboratory():
+    from support.device import live_device
+
+    found = study(model_of(LABORATORY), live_device())
+    yield found
+    found.close()
+
+
+def of(found, *joints):
+    """Eigenvalues of the modes that move some joints and nothing else."""
+    rate, _ = found.shapes()
+    model = found.model
+    mine = np.isin(np.array(model.joints.name)[model.dofs.joint], joints)
+    moved = np.abs(rate[:, mine]).max(axis=1) > 0.5
+    assert np.abs(rate[moved][:, ~mine]).max() < 1e-6
+    return eigenvalues(found)[moved]
+
+
+def test_pendulum(laboratory):
+    omega = math.sqrt(2 * G * 0.4 / (0.06 + 2 * 0.4**2))
+    assert off(of(laboratory, "bob").imag, omega) < EXACT
+
+
+def test_inverted_pendulum_grows(laboratory):
+    rate = math.sqrt(2 * G * 0.4 / (0.06 + 2 * 0.4**2))
+    assert off(of(laboratory, "post").real, [-rate, rate]) < EXACT
+    assert laboratory.slopes[0] == 1
+
+
+def test_double_pendulum(laboratory):
+    m1, m2, l1, c1, c2, i1, i2 = 1.5, 0.8, 0.7, 0.3, 0.2, 0.02, 0.01
+    side, own = i2 + m2 * (c2**2 + l1 * c2), i2 + m2 * c2**2
+    M = np.array([[i1 + m1 * c1**2 + i2 + m2 * (l1 + c2) ** 2, side], [side, own]])
+    K = G * np.array([[m1 * c1 + m2 * (l1 + c2), m2 * c2], [m2 * c2, m2 * c2]])
+    assert off(of(laboratory, "upper", "lower").imag, np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)))) < EXACT
+
+
+def test_mass_on_two_springs(laboratory):
+    assert off(of(laboratory, "lump").imag, math.sqrt(500 / 3)) < EXACT
+    shift = (300 * (1 - 0.8) - 200 * (1 - 0.9) - 3 * G) / 500
+    at = laboratory.model.joints.name.index("lump")
+    assert laboratory.joint_q()[laboratory.model.joints.q_start[at]] == pytest.approx(shift, rel=1e-11)
+
+
+def test_string_of_beads_is_held_by_its_tension(laboratory):
+    n, m, k, a, rest = 3, 0.1, 80.0, 0.5, 0.3
+    half = np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1)))
+    along, across = (2.0 * math.sqrt(stiffness / m) * half for stiffness in (k, k * (a - rest) / a))
+    assert off(of(laboratory, "bead1", "bead2", "bead3").imag, [*along, *across]) < EXACT
+
+
+def test_damped_oscillators(laboratory):
+    (mode,) = (mode for mode in laboratory.modes if abs(mode.eigenvalue + 1 - 1j * math.sqrt(24)) < 1e-6)
+    assert off([mode.eigenvalue], [complex(-1, math.sqrt(24))]) < EXACT
+    assert mode.omega == pytest.approx(5, rel=EXACT)
+    assert mode.damping_ratio == pytest.approx(0.2, rel=EXACT)
+    assert mode.frequency == pytest.approx(math.sqrt(24) / (2 * math.pi), rel=EXACT)
+    root = math.sqrt(30**2 - 4 * 2 * 50)
+    assert off(of(laboratory, "creeping").real, [(-30 - root) / 4, (-30 + root) / 4]) < EXACT
+
+
+def test_soft_limit_that_carries_is_a_spring(laboratory):
+    assert off(of(laboratory, "resting").imag, math.sqrt(1000 / 2)) < EXACT
+
+
+def test_what_stays_where_it_is_put_is_zero_and_not_noise(laboratory):
+    assert list(of(laboratory, "door")) == [0]
+    still, creeps = sorted(of(laboratory, "heavy_door"), key=abs)
+    assert still == 0
+    assert off([creeps], [-0.7 / (0.3 + 4 * 0.25)]) < EXACT
+    assert laboratory.slopes[1] == 2
+
+
+def test_reactions_and_residual(laboratory):
+    found = laboratory.equilibrium
+    assert max(found.force, found.torque) < 1e-9
+    at = laboratory.model.joints.name.index("bob")
+    assert np.allclose(found.posture.found.wrench[0, at], [0, 0, 2 * G, 0, 0, 0], atol=1e-9)
+
+
+def test_free_body_has_six_zero_modes(device):
+    found = study(model_of("world: {gravity: [0, 0, 0]}\nbodies: {box: {mass: 2, com: [0.1, 0, 0], "
+                           "inertia: {diag: [1, 2, 3]}}}\nsolver: {type: generalized, dt: 1e-3}\n"
+                           "run: {duration: 1}\n"), device)  # fmt: skip
+    assert [mode.kind for mode in found.modes] == [ModeKind.ZERO] * 6
+    assert not eigenvalues(found).any()
+    assert found.slopes == (0, 6)
+    found.close()
+
+
+def test_closed_loop_is_the_same_in_tree_loose_and_natural_form(device):
+    """With a dashpot, a damper on the joint that closes the loop, and a spring; the loads of the loop turn."""
+    found = {name: studied(form, device, stable=True)
+             for name, form in forms_of(model_of(fourbar("", ", damping: 0.8", "0.6"))).items()}  # fmt: skip
+    wanted = eigenvalues(found["tree"])
+    assert [mode.kind for mode in found["tree"].modes] == [ModeKind.OSCILLATION]
+    assert wanted[0].real < -1e-3
+    for name in ("loose", "natural"):
+        assert off(eigenvalues(found[name]), wanted) < FORMS_AGREE
+        assert found[name].slopes == (0, 0)
+        pose, other = (one.equilibrium.posture.found.pose[0] for one in (found["tree"], found[name]))
+        assert np.abs(pose[:, :3] - other[:, :3]).max() < 1e-10
+        mine, yours = (twists(one) for one in (found["tree"], found[name]))
+        assert np.abs(mine - yours).max() < 1e-8
+    for one in found.values():
+        one.close()
+
+
+def test_geometric_stiffness_of_multipliers_is_what_holds_a_pendulum(device):
+    """In natural and loose form a pendulum is held by its multipliers alone: without them K = 0."""
+    text = LABORATORY.split("  post:")[0] + "joints:\n" + next(
+        line for line in LABORATORY.splitlines() if line.startswith("  bob: {type")) + "\nsolver: {type: natural, dt: 1e-3}\nrun: {duration: 1}\n"  # fmt: skip
+    forms = forms_of(model_of(text))
+    wanted = math.sqrt(2 * G * 0.4 / (0.06 + 2 * 0.4**2))
+    found = studied(forms["natural"], device)
+    assert off(eigenvalues(found).imag, wanted) < EXACT
+    posture = found.equilibrium.posture
+    bare = found.statics.stiffness(type(posture)(**{**vars(posture), "multiplier": 0.0 * posture.multiplier}))
+    assert np.abs(bare.matrix).max() < 1e-9 * np.abs(found.stiffness.matrix).max()
+    found.close()
+
+
+def small_swing(device, solver="generalized", integrator="rk4"):
+    """Angular frequency of the four-bar as it swings by some 1e-5 rad, from its zero crossings, and the linear one."""
+    from types import SimpleNamespace
+
+    from simcli.solvers import SOLVERS, RunPlan
+
+    model = model_of(fourbar())
+    found = study(model, device, stable=True)
+    omega = found.modes[0].omega
+    from dataclasses import replace
+
+    q = found.joint_q()[None]
+    rate, _ = found.shapes()
+    qd = 1e-5 * rate[0].real[None]
+    moving = replace(model, joint_q=q, joint_qd=np.where(model.joints.is_tree[model.dofs.joint], qd, 0.0))
+    dt, n = 5e-3, 1600
+    options = SimpleNamespace(integrator=integrator, max_velocity=1e9)
+    stepper = SOLVERS[solver](moving, options, RunPlan(dt, 1, n, frozenset(("state",))), device)
+    frames = [stepper.initial(), *(stepper.advance(n // 8) for _ in range(8))]
+    x = np.concatenate([frame.columns["frames/joint_q"][:, 0, 0] for frame in frames])
+    time = np.concatenate([frame.time for frame in frames])
+    x = x - q[0, 0]
+    up = np.flatnonzero((x[:-1] < 0.0) & (x[1:] >= 0.0))
+    cross = time[up] - x[up] * dt / (x[up + 1] - x[up])
+    found.close()
+    return 2 * np.pi * (len(cross) - 1) / (cross[-1] - cross[0]), omega
+
+
+def test_a_small_swing_has_the_frequency(device):
+    swung, omega = small_swing(device)
+    assert abs(swung / omega - 1.0) < 1e-6  # the swing is 1e-5 rad, the crossings are good to (omega dt)^2 of 1e-5
+
+
+def test_prescribed_motion_holds_and_a_moving_one_is_refused():
+    text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
+            "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], %s}\nsolver: {type: generalized, dt: 1e-3}\n"
+            "run: {duration: 1}\nsignals: {sweep: {sine: {amplitude: 1, frequency: 1}}}\n")  # fmt: skip
+    for field, word in {"friction: 0.1": "dry friction", "motion: {position: $sweep}": "moves as prescribed",
+                        "motion: {velocity: 1}": "moves as prescribed"}.items():  # fmt: skip
+        document = scene(text % field)
+        with pytest.raises(SceneError) as raised:
+            refuse(build_model(document, resolve(document)), document)
+        (fault,) = raised.value.faults
+        assert (fault.code, fault.where.line) == ("SC607", 4)
+        assert word in fault.message
+    document = scene(text % "motion: {position: 0.4}")
+    refuse(build_model(document, resolve(document)), document)
+
+
+def test_what_leans_on_a_stop_is_refused(device):
+    text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
+            "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.5, limit: [0.2, 1]}\n"
+            "solver: {type: generalized, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
+    with pytest.raises(NoEquilibriumError, match="`pin` comes to rest at .*hard limit is \\[0.2, 1\\]"):
+        study(model_of(text), device)
