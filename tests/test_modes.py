@@ -1,6 +1,8 @@
 """Small motions about equilibria: closed forms, the three forms of a model against each other, mujoco, a simulation."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ from simcli.model.loosen import Start, loosen
 from simcli.model.natural import natural_form
 from simcli.model.state import State
 from simcli.pipeline import build_model
+from simcli.solvers import GeneralizedSolver, RunPlan
 from simcli.spec import resolve
 
 EXACT = 1e-9  # relative: differences of order six leave some 1e-12 of a stiffness, equilibria some 1e-13 of a load
 FORMS_AGREE = 1e-9  # relative; 1e-6 is asked for
 G = 9.81
+SWING_DT, SWING_STEPS = 2e-3, 6000
+SWING = 1e-7  # relative: rk4 leaves (omega dt)^4 / 120 = 1e-10, crossings (omega dt)^2 / 6 = 2e-5 of a step over 9 periods
 
 # Mechanisms that know nothing of each other: one kernel for all of their closed forms.
 LABORATORY = """
@@ -132,7 +137,7 @@ def laboratory():
 
 def of(found, *joints):
     """Eigenvalues of the modes that move some joints and nothing else."""
-    rate, _ = found.shapes()
+    rate, _ = found.shapes
     model = found.model
     mine = np.isin(np.array(model.joints.name)[model.dofs.joint], joints)
     moved = np.abs(rate[:, mine]).max(axis=1) > 0.5
@@ -230,10 +235,11 @@ def test_closed_loop_is_the_same_in_tree_loose_and_natural_form(device):
         one.close()
 
 
+@pytest.mark.slow
 def test_geometric_stiffness_of_multipliers_is_what_holds_a_pendulum(device):
     """In natural and loose form a pendulum is held by its multipliers alone: without them K = 0."""
-    text = LABORATORY.split("  post:")[0] + "joints:\n" + next(
-        line for line in LABORATORY.splitlines() if line.startswith("  bob: {type")) + "\nsolver: {type: natural, dt: 1e-3}\nrun: {duration: 1}\n"  # fmt: skip
+    pin = next(line for line in LABORATORY.splitlines() if line.startswith("  bob: {type"))
+    text = LABORATORY.split("  post:")[0] + f"joints:\n{pin}\nsolver: {{type: natural, dt: 1e-3}}\nrun: {{duration: 1}}\n"
     forms = forms_of(model_of(text))
     wanted = math.sqrt(2 * G * 0.4 / (0.06 + 2 * 0.4**2))
     found = studied(forms["natural"], device)
@@ -244,37 +250,28 @@ def test_geometric_stiffness_of_multipliers_is_what_holds_a_pendulum(device):
     found.close()
 
 
-def small_swing(device, solver="generalized", integrator="rk4"):
-    """Angular frequency of the four-bar as it swings by some 1e-5 rad, from its zero crossings, and the linear one."""
-    from types import SimpleNamespace
-
-    from simcli.solvers import SOLVERS, RunPlan
-
-    model = model_of(fourbar())
-    found = study(model, device, stable=True)
-    omega = found.modes[0].omega
-    from dataclasses import replace
-
-    q = found.joint_q()[None]
-    rate, _ = found.shapes()
-    qd = 1e-5 * rate[0].real[None]
-    moving = replace(model, joint_q=q, joint_qd=np.where(model.joints.is_tree[model.dofs.joint], qd, 0.0))
-    dt, n = 5e-3, 1600
-    options = SimpleNamespace(integrator=integrator, max_velocity=1e9)
-    stepper = SOLVERS[solver](moving, options, RunPlan(dt, 1, n, frozenset(("state",))), device)
-    frames = [stepper.initial(), *(stepper.advance(n // 8) for _ in range(8))]
-    x = np.concatenate([frame.columns["frames/joint_q"][:, 0, 0] for frame in frames])
-    time = np.concatenate([frame.time for frame in frames])
-    x = x - q[0, 0]
+def small_swing(found, device):
+    """[rad/s], of the first joint of a mechanism that starts from its equilibrium with 1e-5 of its first mode."""
+    model, q = found.model, found.joint_q()[None]
+    rate, _ = found.shapes
+    starts = np.arange(model.n_qd) == 0  # the others follow
+    dofs = replace(model.dofs, qd_given=starts)
+    moving = replace(model, dofs=dofs, joint_q=q, joint_qd=1e-5 * starts * rate[0].real[None])
+    plan = RunPlan(SWING_DT, 1, SWING_STEPS, frozenset(("state",)))
+    stepper = GeneralizedSolver(moving, SimpleNamespace(integrator="rk4", max_velocity=1e9), plan, device)
+    stepper.initial()
+    swing = stepper.advance(SWING_STEPS)
+    x = swing.columns["frames/joint_q"][:, 0, 0] - q[0, 0]
     up = np.flatnonzero((x[:-1] < 0.0) & (x[1:] >= 0.0))
-    cross = time[up] - x[up] * dt / (x[up + 1] - x[up])
-    found.close()
-    return 2 * np.pi * (len(cross) - 1) / (cross[-1] - cross[0]), omega
+    crossing = swing.time[up] - x[up] * SWING_DT / (x[up + 1] - x[up])
+    return 2 * np.pi * (len(crossing) - 1) / (crossing[-1] - crossing[0])
 
 
+@pytest.mark.slow
 def test_a_small_swing_has_the_frequency(device):
-    swung, omega = small_swing(device)
-    assert abs(swung / omega - 1.0) < 1e-6  # the swing is 1e-5 rad, the crossings are good to (omega dt)^2 of 1e-5
+    found = study(model_of(fourbar()), device, stable=True)
+    assert abs(small_swing(found, device) / found.modes[0].omega - 1.0) < SWING
+    found.close()
 
 
 def test_prescribed_motion_holds_and_a_moving_one_is_refused():
@@ -297,5 +294,5 @@ def test_what_leans_on_a_stop_is_refused(device):
     text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
             "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.5, limit: [0.2, 1]}\n"
             "solver: {type: generalized, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
-    with pytest.raises(NoEquilibriumError, match="`pin` comes to rest at .*hard limit is \\[0.2, 1\\]"):
+    with pytest.raises(NoEquilibriumError, match=r"`pin` comes to rest at .*hard limit is \[0.2, 1\]"):
         study(model_of(text), device)

@@ -22,6 +22,7 @@ from simcli.model.tables import JointKind, Model
 from simcli.spec import Document
 
 CODE = "SC607"
+STILL = 1e-6  # of the largest motion of a body: a joint rate below it is rounding
 ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
 KINKS = "a slack spring or a soft limit that begins to act there answers to one side only, and has no small motion"
 
@@ -181,29 +182,36 @@ class Study:
     def _projection(self, pose: Array, twist: Array) -> tuple[Array, Array]:
         return self._algorithms.projection(pose, twist)
 
+    @cached_property
     def shapes(self) -> tuple[Array, Array]:
         """Mode shapes: rates of all joints (modes, NV) and twists of all bodies (modes, B, 6), complex.
 
         Scaled so that the joint rate which is largest, lengths by a typical one, is 1; of bodies alone if no joint moves.
         """
-        posture, statics = self.equilibrium.posture, self.statics
-        x = np.array([posture.U @ mode.shape for mode in self.modes], complex).reshape(-1, self.n)
-        if not len(x):
-            return np.zeros((0, self.model.n_qd)), np.zeros((0, self.model.n_bodies, 6))
-        both = np.concatenate((x.real, x.imag))
+        posture, statics, n = self.equilibrium.posture, self.statics, len(self.modes)
+        x = np.array([posture.U @ mode.shape for mode in self.modes], complex).reshape(n, self.n)
+        both = np.concatenate((x.real, x.imag, np.zeros((1, self.n))))
         twist = statics.balance(posture.q, rate=both, angle=posture.angle).twist
         if statics.model.joints.is_tree[: self.model.n_joints].all():
-            rate = statics.balance.of_dofs(len(both), both)
+            rate = statics.balance.of_dofs(len(both), both)[:, : self.model.n_qd]
         else:
             rate = np.nan_to_num(self.projected(both)[1])
             if statics.model is self.model:  # what the tree knows is exact
                 rate[:, statics.balance.dof] = both
-        rate, twist = (a[: len(x)] + 1j * a[len(x) :] for a in (rate, twist))
-        scaled = np.abs(rate[:, : self.model.n_qd]) / self.dof_unit
-        at = scaled.argmax(axis=1)
-        size = rate[np.arange(len(x)), at]
-        size[size == 0.0] = 1.0
+        rate, twist = (a[:n] + 1j * a[n : 2 * n] for a in (rate, twist))
+        size = np.array([self._size(*shape) for shape in zip(rate, twist, strict=True)])
         return rate / size[:, None], twist / size[:, None, None]
+
+    def _size(self, rate: Array, twist: Array) -> complex:
+        """What a mode shape is divided by: its leading rate, or the leading component of a twist where joints only yield."""
+        twist = twist.reshape(-1, 2, 3)
+        unit = np.broadcast_to([[self.statics.length], [1.0]], twist.shape)
+        rounding = STILL * np.abs(twist / unit).max(initial=0.0)
+        for values, units, least in ((rate, self.dof_unit, rounding), (twist, unit, 0.0)):
+            scaled = np.abs(values / units).ravel()
+            if scaled.max(initial=0.0) > least:
+                return values.ravel()[scaled.argmax()]
+        return 1.0
 
     @property
     def dof_unit(self) -> Array:

@@ -48,7 +48,7 @@ def modes(
 
 def lines(study: "Study") -> str:
     """A line for each mode."""
-    rate, _ = study.shapes()
+    rate, _ = study.shapes
     rows = []
     for k, mode in enumerate(study.modes):
         ratio = "-" if mode.damping_ratio is None else number(mode.damping_ratio)
@@ -81,7 +81,7 @@ def modes_data(study: "Study") -> dict[str, Any]:
     from simcli.records.layout import coordinate_units
 
     model = study.model
-    rate, twist = study.shapes()
+    rate, twist = study.shapes
     out = []
     for k, mode in enumerate(study.modes):
         partner = None if mode.partner is None else pair(mode.partner)
