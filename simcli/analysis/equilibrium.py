@@ -1,6 +1,6 @@
 """Search of the static equilibrium near a state.
 
-Newton on the loads over the directions that the rows leave, with a line search on their size; where that finds no way, or if
+Newton on the loads over the directions that the rows leave, with a line search on their size; once that finds no way, or if
 a stable equilibrium is asked for, steps go down in energy: the stiffness with the absolute values of its eigenvalues, and
 a line search on the work of the loads. Once the loads vanish and the stiffness still has a negative eigenvalue, such
 a search leaves the saddle along it.
@@ -17,7 +17,7 @@ AS_IT_IS = 1e-6  # likewise, of a state that is taken as it stands: numbers of a
 MAX_ITERATIONS = 200
 LARGEST_STEP = 0.3  # xi of one step
 POLISH = 4  # Newton steps beyond BALANCED, while they help
-HALVINGS = 14
+NEWTON_HALVINGS, HALVINGS = 5, 14  # a Newton step that has to be shorter goes nowhere
 DECREASE = 1e-4  # part of the promised decrease that a step has to give
 FLAT = 1e-10  # eigenvalues of the stiffness below this part of the largest are no slope
 KICK = 0.05  # xi by which a saddle is left
@@ -79,6 +79,7 @@ def search(statics: Statics, stable: bool = False) -> Equilibrium:
             after = statics.moved(posture, KICK * way)
         else:
             after = None if downhill else newton_step(statics, posture, K)
+            downhill = after is None
             after = after or downhill_step(statics, posture, K)
         if after is None:
             break
@@ -101,7 +102,7 @@ def newton_step(statics: Statics, posture: Posture, K: Array) -> Posture | None:
     """One Newton step, halved until the loads shrink; None if they do not."""
     step = limited(np.linalg.lstsq(K, posture.load, FLAT)[0])
     size, part = np.linalg.norm(posture.load), 1.0
-    for _ in range(HALVINGS):
+    for _ in range(NEWTON_HALVINGS):
         after = statics.moved(posture, part * step)
         if after is not None and np.linalg.norm(after.load) <= (1.0 - DECREASE * part) * size:
             return after

@@ -193,7 +193,7 @@ def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarr
             retract(t, c.start, s.q, c.move, w, t.arena.zero() + 1.0)
             place_all(t, s, w)
             if ti.static(c.signals.n_routes > 0):
-                drive(c.signals, w, t.arena.zero() + time, t.arena.zero())
+                drive(c.signals, w, time, 0.0)
             if ti.static(c.forces.has_external):
                 load_links(t, c.forces, s, w)
             efforts(t, c.forces, s, w, 0.0)
