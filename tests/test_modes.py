@@ -9,7 +9,7 @@ import pytest
 from support.scenes import scene
 
 from simcli.analysis.equilibrium import search
-from simcli.analysis.modes import Study, refuse, study
+from simcli.analysis.modes import Study, check_bounds, refuse, study
 from simcli.analysis.spectrum import ModeKind
 from simcli.analysis.statics import NoEquilibriumError, Statics
 from simcli.errors import SceneError
@@ -43,7 +43,7 @@ bodies:
   door: {pose: {xyz: [7, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
   heavy_door: {pose: {xyz: [9, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
 joints:
-  bob: {type: revolute, parent: world, child: bob, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3}
+  bob: {type: revolute, parent: world, child: bob, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3, limit: [-1, 1]}
   post: {type: revolute, parent: world, child: post, at: [1, 0, 0], axis: [0, 1, 0], q: 0.02}
   upper: {type: revolute, parent: world, child: upper, at: [2, 0, 0], axis: [0, 1, 0], q: 0.2}
   lower: {type: revolute, parent: upper, child: lower, at: [2, 0, -0.7], axis: [0, 1, 0], q: -0.1}
@@ -207,14 +207,14 @@ def test_reactions_and_residual(laboratory):
     assert np.allclose(found.posture.found.wrench[0, at], [0, 0, 2 * G, 0, 0, 0], atol=1e-9)
 
 
-def test_free_body_has_six_zero_modes(device):
-    found = study(model_of("world: {gravity: [0, 0, 0]}\nbodies: {box: {mass: 2, com: [0.1, 0, 0], "
-                           "inertia: {diag: [1, 2, 3]}}}\nsolver: {type: generalized, dt: 1e-3}\n"
-                           "run: {duration: 1}\n"), device)  # fmt: skip
-    assert [mode.kind for mode in found.modes] == [ModeKind.ZERO] * 6
-    assert not eigenvalues(found).any()
-    assert found.slopes == (0, 6)
-    found.close()
+def test_what_leans_on_a_stop_is_refused(laboratory):
+    statics, equilibrium = laboratory.statics, laboratory.equilibrium
+    before = statics.balance.constraints
+    check_bounds(statics, equilibrium)
+    statics.balance.constraints = replace(before, laws=replace(before.laws, lower=np.full_like(before.laws.lower, 0.2)))
+    with pytest.raises(NoEquilibriumError, match=r"`bob` comes to rest at .*hard limit is \[0.2, 1\]"):
+        check_bounds(statics, equilibrium)
+    statics.balance.constraints = before
 
 
 def test_closed_loop_is_the_same_in_tree_loose_and_natural_form(device):
@@ -288,11 +288,3 @@ def test_prescribed_motion_holds_and_a_moving_one_is_refused():
         assert word in fault.message
     document = scene(text % "motion: {position: 0.4}")
     refuse(build_model(document, resolve(document)), document)
-
-
-def test_what_leans_on_a_stop_is_refused(device):
-    text = ("bodies: {rod: {mass: 1, com: [0, 0, -1], inertia: {diag: [1, 1, 1]}}}\njoints:\n  pin: {type: revolute, "
-            "parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.5, limit: [0.2, 1]}\n"
-            "solver: {type: generalized, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
-    with pytest.raises(NoEquilibriumError, match=r"`pin` comes to rest at .*hard limit is \[0.2, 1\]"):
-        study(model_of(text), device)

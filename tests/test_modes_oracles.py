@@ -5,6 +5,7 @@ import pytest
 from support.scenes import scene
 
 from simcli.analysis.modes import study
+from simcli.analysis.spectrum import ModeKind
 from simcli.pipeline import build_model
 from simcli.spec import resolve
 
@@ -117,14 +118,22 @@ def test_hanging_chain_is_where_energy_is_least(found):
     assert found.slopes == (0, 0)
 
 
-def test_joints_that_yield_are_springs(device):
+def test_joints_that_yield_are_springs_and_a_free_body_has_six_zero_modes(device):
     """A fixed joint with compliance c, in maximal coordinates: k = 1 / c along and about every axis."""
-    text = ("world: {gravity: [0, 0, 0]}\nbodies: {block: {mass: 2, inertia: {diag: [0.1, 0.2, 0.25]}}}\njoints:\n"
+    text = ("world: {gravity: [0, 0, 0]}\nbodies:\n  block: {mass: 2, inertia: {diag: [0.1, 0.2, 0.25]}}\n"
+            "  stone: {pose: {xyz: [1, 0, 0]}, mass: 2, com: [0.1, 0, 0], inertia: {diag: [1, 2, 3]}}\njoints:\n"
             "  weld: {type: fixed, parent: world, child: block, at: [0, 0, 0], compliance: 1e-3}\n"
             "solver: {type: maximal, dt: 1e-3}\nrun: {duration: 1}\n")  # fmt: skip
     document = scene(text)
     one = study(build_model(document, resolve(document)), device)
+    omega = np.array([mode.omega for mode in one.modes])
     wanted = np.sqrt(1e3 / np.array([2, 2, 2, 0.1, 0.2, 0.25]))
-    assert np.abs([mode.omega for mode in one.modes] / np.sort(wanted) - 1).max() < EXACT
-    assert one.shapes[1].shape == (6, 1, 6)
+    assert not omega[:6].any()
+    assert {mode.kind for mode in one.modes[:6]} == {ModeKind.ZERO}
+    assert np.abs(omega[6:] / np.sort(wanted) - 1).max() < EXACT
+    assert one.slopes == (0, 6)
+    rate, twist = one.shapes
+    assert not np.abs(twist[:6, 0]).max() > 1e-9  # the free body moves alone, and so does the block
+    assert not np.abs(twist[6:, 1]).max() > 1e-9
+    assert np.abs(rate[:6]).max(axis=1) == pytest.approx(np.ones(6))
     one.close()

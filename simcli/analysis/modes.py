@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from simcli.analysis.equilibrium import Equilibrium, as_it_is, search
-from simcli.analysis.spectrum import MasslessError, Mode, modes_of
+from simcli.analysis.spectrum import MasslessError, Mode, modes_of, split_by_inertia
 from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
@@ -139,11 +139,12 @@ class Study:
     def slopes(self) -> tuple[int, int]:
         """Numbers of directions in which energy falls, and in which it stays: eigenvalues of the stiffness.
 
-        Both are -1 where forces have a kink.
+        Directions without inertia do not count. Both numbers are -1 where forces have a kink.
         """
         if self.stiffness.kink >= 0:
             return -1, -1
-        K = self.stiffness.matrix
+        T, _ = split_by_inertia(self.statics.mass(self.equilibrium.posture))
+        K = T.T @ self.stiffness.matrix @ T
         values = np.linalg.eigvalsh(0.5 * (K + K.T)) if len(K) else np.zeros(0)
         flat = np.abs(values) <= self.noise
         return int((~flat & (values < 0.0)).sum()), int(flat.sum())
@@ -156,12 +157,13 @@ class Study:
 
     def joint_q(self) -> Array:
         """[m, rad, 1], (NQ,), joint coordinates at the equilibrium; NaN where a joint has none."""
-        q = self.equilibrium.posture.q[: self.model.n_q].copy()
-        kinds = self.model.joints.kind
-        for j in range(self.model.n_joints):
-            mine = slice(self.model.joints.q_start[j], self.model.joints.q_start[j + 1])
-            if not self.statics.model.joints.is_tree[j]:
-                q[mine] = np.nan if kinds[j] == JointKind.CABLE else self.projected(np.zeros((1, self.n)))[0][0, mine]
+        q, joints = self.equilibrium.posture.q[: self.model.n_q].copy(), self.model.joints
+        count = np.diff(joints.q_start)
+        placed = self.statics.model.joints.is_tree[: self.model.n_joints]
+        q[np.repeat(joints.kind == JointKind.CABLE, count)] = np.nan
+        if not (placed | (joints.kind == JointKind.CABLE)).all():
+            other = np.repeat(~placed, count)
+            q[other] = self.projected(np.zeros((1, self.n)))[0][0, other]
         return q
 
     @property

@@ -104,13 +104,19 @@ def inertial_directions(M: Array, C: Array, K: Array, noise: float) -> tuple[Arr
     Raises:
         MasslessError: the rest is not free of forces.
     """
-    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
-    heavy = values > MASSLESS * values.max(initial=0.0)
-    for direction in vectors[:, ~heavy].T:
+    heavy, idle = split_by_inertia(M)
+    for direction in idle.T:
         forces = np.concatenate((K @ direction, K.T @ direction))
         if np.abs(forces).max() > noise + 1e-9 * np.abs(K).max() or (C @ direction).any():
             raise MasslessError(direction)
-    return vectors[:, heavy], int((~heavy).sum())
+    return heavy, idle.shape[1]
+
+
+def split_by_inertia(M: Array) -> tuple[Array, Array]:
+    """Directions with inertia and those without, as columns."""
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    heavy = values > MASSLESS * values.max(initial=0.0)
+    return vectors[:, heavy], vectors[:, ~heavy]
 
 
 def undamped(A: Array, L_inverse: Array, noise: float) -> list[Mode]:

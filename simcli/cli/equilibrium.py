@@ -7,7 +7,7 @@ import typer
 from simcli.cli import console
 from simcli.cli.mechanics import DeviceName, Threads
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.statics import Stable, World, equilibrium_data, number, say_notes, studied, verdict
+from simcli.cli.statics import Stable, World, clean, equilibrium_data, number, say_notes, studied, verdict
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def lines(study: "Study") -> list[str]:
     from simcli.records.layout import coordinate_units
 
     model = study.model
-    rows = zip(model.dofs.q_label, map(number, study.joint_q()), coordinate_units(model)["q_unit"], strict=True)
-    wrench = study.equilibrium.posture.found.wrench[0, : model.n_joints]
+    rows = zip(model.dofs.q_label, map(number, clean(study.joint_q())), coordinate_units(model)["q_unit"], strict=True)
+    wrench = clean(study.equilibrium.posture.found.wrench[0, : model.n_joints])
     vectors = ["  ".join(f"{number(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
     return [console.table([*rows], ("coordinate", "joint_q", "unit")), "",

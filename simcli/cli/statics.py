@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from simcli.analysis.modes import Study
 
 
+ROUNDING = 1e-12
+
+
 class Place(StrEnum):
     """Where small motions are looked at."""
 
@@ -62,6 +65,12 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
 def number(x: float) -> str:
     """A number for people."""
     return "-" if x != x else f"{x + 0.0:.6g}"  # no minus before zero
+
+
+def clean(values):
+    """Numbers without those that are rounding beside the largest, or beside 1."""
+    size = abs(values)
+    return values * (size > ROUNDING * max(1.0, size[size == size].max(initial=0.0)))
 
 
 def say_notes(study: "Study") -> None:

@@ -207,9 +207,9 @@ def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarr
             pull_links(c, w)
             collect(t, s, s.u, w)
             report_wrenches(t, s, c.rows, w)
+            report_loops(c, w)
             if ti.static(c.forces.cables.n > 0):
                 report_cables(c.forces.cables, c.rows, w)
-            report_loops(c, w)
             sum_efforts(c, w)
             report_bodies(t, s, c.rows, w)
             give(c, w, block, s.q, t.n_q, out_q)
