@@ -13,6 +13,7 @@ Array = np.ndarray
 SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its differences
 REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
 ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
+UNDAMPED = 1e-10  # damping ratio that is rounding of the stiffness
 MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
 
 
@@ -151,7 +152,8 @@ def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: floa
     values[still] = 0.0
     flat = np.abs(values.imag) <= REAL * np.abs(values)
     values[flat] = values[flat].real
-    lasting = ~flat & (np.abs(values.real) <= ROUNDING * np.abs(values).max(initial=0.0))
+    size = np.maximum(ROUNDING * np.abs(values).max(initial=0.0), UNDAMPED * np.abs(values))
+    lasting = ~flat & (np.abs(values.real) <= size)
     values[lasting] = 1j * values[lasting].imag
     for value, vector in zip(values, vectors.T, strict=True):
         if value.imag >= 0.0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.algorithms import CPU_SLOTS, GPU_SLOTS, flat, give, take, turns
+from simcli.kernels.algorithms import flat, give, take, turns
 from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
@@ -29,6 +29,8 @@ from simcli.kernels.values import Force
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of, drives_by_law
 from simcli.model.tables import Model
+
+SLOTS = 256  # states that scratch memory is for; more of them take turns
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Balance:
         self.model, self.device = model, device
         self.constraints = constraints_of(model)
         rows = self.constraints.rows
-        self.arena = Arena(device, GPU_SLOTS if device.is_gpu else CPU_SLOTS * device.lanes)
+        self.arena = Arena(device, SLOTS)
         self.core = Core(model, self.arena, self.constraints)
         self.arena.build()
         self.core.clear()
