@@ -41,6 +41,7 @@ bodies:
   ringing: {pose: {xyz: [4, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
   creeping: {pose: {xyz: [5, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
   resting: {pose: {xyz: [6, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
+  stiff: {pose: {xyz: [11, 0, 0]}, mass: 2, inertia: point, points: {c: [0, 0, 0]}}
   door: {pose: {xyz: [7, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
   heavy_door: {pose: {xyz: [9, 0, 0]}, mass: 4, com: [0.5, 0, 0], inertia: {diag: [0.2, 0.2, 0.3]}}
 joints:
@@ -53,16 +54,19 @@ joints:
   bead2: {type: d6, parent: world, child: bead2, at: [1.0, 5, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}}
   bead3: {type: d6, parent: world, child: bead3, at: [1.5, 5, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}}
   ringing: {type: prismatic, parent: world, child: ringing, at: [4, 0, 0], axis: [1, 0, 0],
-            drive: {mode: position, target: 0.2, stiffness: 50, damping: 4}}
+            drive: {mode: position, target: 0.2, stiffness: 50, damping: 4, effort_limit: 20}}
   creeping: {type: prismatic, parent: world, child: creeping, at: [5, 0, 0], axis: [1, 0, 0], damping: 30,
              drive: {mode: position, stiffness: 50, damping: 0}}
   resting: {type: prismatic, parent: world, child: resting, at: [6, 0, 0], axis: [0, 0, 1], q: -0.11,
             limit: {lower: -0.1, upper: 1, stiffness: 1000, damping: 0}}
+  stiff: {type: d6, parent: world, child: stiff, at: [11, 0, 0], axes: {linear: [[1, 0, 0], [0, 1, 0]]}}
   door: {type: revolute, parent: world, child: door, at: [7, 0, 0], axis: [0, 0, 1], q: 0.4}
   heavy_door: {type: revolute, parent: world, child: heavy_door, at: [9, 0, 0], axis: [0, 0, 1], damping: 0.7}
 forces:
   below: {type: spring, a: {world: [3, 0, -1]}, b: lump/c, stiffness: 200, rest_length: 0.9}
   above: {type: spring, a: {world: [3, 0, 1]}, b: lump/c, stiffness: 300, rest_length: 0.8}
+  steel: {type: spring, a: {world: [11.6, 0.8, 0]}, b: stiff/c, stiffness: 1e6, rest_length: 1}
+  rubber: {type: spring, a: {world: [11.8, -0.6, 0]}, b: stiff/c, stiffness: 2, rest_length: 1}
   string0: {type: spring, a: {world: [0, 5, 0]}, b: bead1/c, stiffness: 80, rest_length: 0.3}
   string1: {type: spring, a: bead1/c, b: bead2/c, stiffness: 80, rest_length: 0.3}
   string2: {type: spring, a: bead2/c, b: bead3/c, stiffness: 80, rest_length: 0.3}
@@ -108,7 +112,8 @@ def forms_of(model):
 
 def studied(form, device, stable=False):
     statics = Statics(form, device)
-    return Study(form, statics, device, search(statics, stable), [])
+    found = search(statics, stable)
+    return Study(form, statics, device, replace(found, posture=statics.aligned(found.posture)), [])
 
 
 def eigenvalues(found):
@@ -187,6 +192,13 @@ def test_damped_oscillators(laboratory):
     assert mode.frequency == pytest.approx(math.sqrt(24) / (2 * math.pi), rel=EXACT)
     root = math.sqrt(30**2 - 4 * 2 * 50)
     assert off(of(laboratory, "creeping").real, [(-30 - root) / 4, (-30 + root) / 4]) < EXACT
+
+
+def test_a_soft_mode_beside_a_stiff_one(laboratory):
+    """Springs at right angles, askew to the coordinates."""
+    soft, stiff = np.sort(of(laboratory, "stiff").imag)
+    assert soft == pytest.approx(1, rel=EXACT)
+    assert stiff == pytest.approx(math.sqrt(1e6 / 2), rel=EXACT)
 
 
 def test_soft_limit_that_carries_is_a_spring(laboratory):

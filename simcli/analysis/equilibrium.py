@@ -20,6 +20,7 @@ POLISH = 4  # Newton steps beyond BALANCED, while they help
 NEWTON_HALVINGS, HALVINGS = 5, 14  # a Newton step that has to be shorter goes nowhere
 DECREASE = 1e-4  # part of the promised decrease that a step has to give
 FLAT = 1e-10  # eigenvalues of the stiffness below this part of the largest are no slope
+SADDLE = 1e6  # roundings of forces per stiffness that a saddle is told by; differences over a narrow width enlarge them
 KICK = 0.05  # xi by which a saddle is left
 
 
@@ -72,7 +73,7 @@ def search(statics: Statics, stable: bool = False) -> Equilibrium:
     for k in range(MAX_ITERATIONS):
         K = statics.tangent(posture)
         if is_balanced(statics, posture, BALANCED):
-            way = saddle_exit(K) if stable else None
+            way = saddle_exit(K, statics.noise(posture)) if stable else None
             if way is None:
                 posture, more = polished(statics, posture)
                 return Equilibrium(posture, k + more, *statics.residual(posture))
@@ -139,10 +140,15 @@ def limited(step: Array) -> Array:
     return step * LARGEST_STEP / max(np.linalg.norm(step), LARGEST_STEP)
 
 
-def saddle_exit(K: Array) -> Array | None:
-    """The direction of the most negative eigenvalue of the stiffness, None if there is none."""
+def saddle_exit(K: Array, noise: float) -> Array | None:
+    """The direction of the most negative eigenvalue of the stiffness, None if there is none.
+
+    Args:
+        K: (m, m), from `Statics.tangent`.
+        noise: [N m], of the forces that were differenced.
+    """
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    if not len(values) or values[0] >= -1e-7 * np.abs(values).max():
+    if not len(values) or values[0] >= -max(1e-12 * np.abs(values).max(), SADDLE * noise):
         return None
     return vectors[:, 0]
 

@@ -4,13 +4,13 @@ The tree of the scene is the chart, whatever its solver: equilibria and modes ar
 yields (compliance, in maximal and natural coordinates) asks for the loose form, in which its rows are springs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from simcli.analysis.equilibrium import Equilibrium, as_it_is, search
-from simcli.analysis.spectrum import MasslessError, Mode, modes_of, split_by_inertia
+from simcli.analysis.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
@@ -23,6 +23,7 @@ from simcli.spec import Document
 
 CODE = "SC607"
 STILL = 1e-6  # of the largest motion of a body: a joint rate below it is rounding
+SURE = 8.0  # estimated errors of a stiffness that it may be wrong by
 ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
 KINKS = "a slack spring or a soft limit that begins to act there answers to one side only, and has no small motion"
 
@@ -109,10 +110,9 @@ class Study:
         return self.statics.stiffness(self.equilibrium.posture)
 
     @property
-    def noise(self) -> float:
-        """[N m] stiffness, of a direction of length 1, that is rounding."""
-        slope, load = self.stiffness, self.statics.loads(self.equilibrium.posture)[1]
-        return 8.0 * slope.error + 1e-12 * np.abs(slope.matrix).max(initial=0.0) + 1e-11 * load
+    def noise(self) -> Array:
+        """(m, m), stiffness that is rounding."""
+        return SURE * self.stiffness.error
 
     @cached_property
     def modes(self) -> list[Mode]:
@@ -145,8 +145,8 @@ class Study:
             return -1, -1
         T, _ = split_by_inertia(self.statics.mass(self.equilibrium.posture))
         K = T.T @ self.stiffness.matrix @ T
-        values = np.linalg.eigvalsh(0.5 * (K + K.T)) if len(K) else np.zeros(0)
-        flat = np.abs(values) <= self.noise
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+        flat = np.abs(values) <= rounding_of(values, T @ vectors, self.noise)
         return int((~flat & (values < 0.0)).sum()), int(flat.sum())
 
     def along(self, direction: int) -> str:
@@ -245,6 +245,7 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
         raise NoEquilibriumError(f"the initial state is no equilibrium: it moves, `{model.dofs.label[fastest]}` at "
                             f"{model.joint_qd[0, fastest]:.3g}")  # fmt: skip
     equilibrium = search(statics, stable) if searches else as_it_is(statics)
+    equilibrium = replace(equilibrium, posture=statics.aligned(equilibrium.posture))
     check_bounds(statics, equilibrium)
     return Study(model, statics, device, equilibrium, notes_of(model, equilibrium))
 

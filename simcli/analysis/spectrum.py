@@ -14,6 +14,8 @@ SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its dif
 REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
 ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
 UNDAMPED = 1e-10  # damping ratio that is rounding of the stiffness
+EIGENVALUES = 1e-15  # rounding of eigenvalues, relative to the largest, per direction
+NO_FORCE = 1e-9  # of the largest stiffness, along a direction without inertia that is only known to rounding
 MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
 
 
@@ -70,14 +72,14 @@ class MasslessError(ValueError):
         super().__init__("a direction has stiffness or damping and no inertia")
 
 
-def modes_of(M: Array, C: Array, K: Array, noise: float) -> tuple[list[Mode], int]:
+def modes_of(M: Array, C: Array, K: Array, noise: Array) -> tuple[list[Mode], int]:
     """Modes by rising size of their eigenvalues.
 
     Args:
         M: (m, m), symmetric, positive semidefinite.
         C: (m, m).
         K: (m, m).
-        noise: stiffness that is none, per direction of length 1.
+        noise: (m, m), of K: stiffness that is none.
 
     Returns:
         The modes, and the number of directions left out because nothing at all acts on them, inertia included.
@@ -87,7 +89,9 @@ def modes_of(M: Array, C: Array, K: Array, noise: float) -> tuple[list[Mode], in
     """
     T, idle = inertial_directions(M, C, K, noise)
     M, C, K = (T.T @ X @ T for X in (M, C, K))
-    if np.abs(K - K.T).max(initial=0.0) <= SYMMETRIC * np.abs(K).max(initial=0.0) + noise:
+    noise = np.abs(T).T @ noise @ np.abs(T)
+    size = np.sqrt(np.abs(np.diag(K)))
+    if (np.abs(K - K.T) <= SYMMETRIC * np.outer(size, size) + noise + noise.T).all():
         K = 0.5 * (K + K.T)
     L_inverse = np.linalg.inv(np.linalg.cholesky(M)) if len(M) else M
     A, B = (L_inverse @ X @ L_inverse.T for X in (K, C))
@@ -99,7 +103,7 @@ def modes_of(M: Array, C: Array, K: Array, noise: float) -> tuple[list[Mode], in
     return sorted(modes, key=lambda mode: mode.omega), idle
 
 
-def inertial_directions(M: Array, C: Array, K: Array, noise: float) -> tuple[Array, int]:
+def inertial_directions(M: Array, C: Array, K: Array, noise: Array) -> tuple[Array, int]:
     """Directions that have inertia, as columns, and the number of those that have nothing at all.
 
     Raises:
@@ -107,8 +111,8 @@ def inertial_directions(M: Array, C: Array, K: Array, noise: float) -> tuple[Arr
     """
     heavy, idle = split_by_inertia(M)
     for direction in idle.T:
-        forces = np.concatenate((K @ direction, K.T @ direction))
-        if np.abs(forces).max() > noise + 1e-9 * np.abs(K).max() or (C @ direction).any():
+        force = np.maximum(np.abs(K @ direction), np.abs(K.T @ direction))
+        if (force > noise @ np.abs(direction) + NO_FORCE * np.abs(K).max()).any() or (C @ direction).any():
             raise MasslessError(direction)
     return heavy, idle.shape[1]
 
@@ -120,14 +124,20 @@ def split_by_inertia(M: Array) -> tuple[Array, Array]:
     return vectors[:, heavy], vectors[:, ~heavy]
 
 
-def undamped(A: Array, L_inverse: Array, noise: float) -> list[Mode]:
+def rounding_of(values: Array, shapes: Array, noise: Array) -> Array:
+    """What eigenvalues may be wrong by: errors of K along the shapes, (m, n), and those of the eigenvalue solver."""
+    along = np.einsum("in,ij,jn->n", np.abs(shapes), noise, np.abs(shapes))
+    return along + EIGENVALUES * len(values) * np.abs(values).max(initial=0.0)
+
+
+def undamped(A: Array, L_inverse: Array, noise: Array) -> list[Mode]:
     """Modes of y'' + A y = 0, A symmetric."""
     squares, vectors = np.linalg.eigh(A)
+    shapes = L_inverse.T @ vectors
     modes = []
-    for square, vector in zip(squares, vectors.T, strict=True):
-        shape = L_inverse.T @ vector
+    for square, shape, rounding in zip(squares, shapes.T, rounding_of(squares, shapes, noise), strict=True):
         root = complex(np.sqrt(abs(square)))
-        if abs(square) <= noise * (shape @ shape):
+        if abs(square) <= rounding:
             modes.append(Mode(ModeKind.ZERO, 0j, 0j, shape))
         elif square > 0.0:
             modes.append(Mode(ModeKind.OSCILLATION, 1j * root, -1j * root, shape))
@@ -136,10 +146,10 @@ def undamped(A: Array, L_inverse: Array, noise: float) -> list[Mode]:
     return modes
 
 
-def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: float) -> list[Mode]:
+def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Array) -> list[Mode]:
     """Modes of y'' + B y' + A y = 0."""
     m = len(A)
-    quiet = null_space(np.concatenate((K, K.T)), noise)
+    quiet = flat_directions(np.concatenate((K, K.T)), np.concatenate((noise, noise.T)))
     deaf = quiet @ null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))
     Z, _ = np.linalg.qr(np.linalg.solve(L_inverse, np.eye(m)).T @ deaf)
     Q = null_space(Z.T, 0.5)  # of Z, whose columns are orthonormal: all that is at right angles to them
@@ -148,7 +158,7 @@ def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: floa
     state = np.block([[np.zeros((n, n)), np.eye(n)], [-a, -b]])
     values, vectors = np.linalg.eig(state) if n else (np.zeros(0), np.zeros((0, 0)))
     values = values.astype(complex)
-    still = np.argsort(np.abs(values))[: null_space(K, noise).shape[1] - Z.shape[1]]
+    still = np.argsort(np.abs(values))[: flat_directions(K, noise).shape[1] - Z.shape[1]]
     values[still] = 0.0
     flat = np.abs(values.imag) <= REAL * np.abs(values)
     values[flat] = values[flat].real
@@ -167,6 +177,15 @@ def _kind(value: complex) -> ModeKind:
     if value.imag:
         return ModeKind.OSCILLATION
     return ModeKind.GROWTH if value.real > 0.0 else ModeKind.DECAY
+
+
+def flat_directions(K: Array, noise: Array) -> Array:
+    """Orthonormal directions that a stiffness takes to nothing but its errors, as columns."""
+    if not K.shape[1]:
+        return np.zeros((0, 0))
+    _, values, right = np.linalg.svd(K, full_matrices=False)
+    error = np.linalg.norm(noise @ np.abs(right.T), axis=0) + EIGENVALUES * len(values) * values.max()
+    return right[values <= error].T
 
 
 def null_space(matrix: Array, threshold: float) -> Array:

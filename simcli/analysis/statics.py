@@ -31,7 +31,9 @@ CLOSED = 1e-9  # [m, 1] residual of rows that are closed
 LARGEST_MOVE = 0.2  # xi of one correction of the rows
 CORRECTIONS = 60
 SPEED = 1e-2  # xi per second: forces near rest are linear in velocities but for squares, which cancel
-ROUNDING = 1e-14  # of a sum of forces, relative to what the mechanism carries
+ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
+RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
+TINY = np.finfo(float).tiny
 
 
 class NoEquilibriumError(SimcliError):
@@ -69,13 +71,19 @@ class Slope:
 
     Attributes:
         matrix: (m, m).
-        error: largest error of an entry, as extrapolation estimates it.
+        error: (m, m), of each entry: what the last extrapolation changed, and rounding.
         kink: direction across which the slope jumps, -1 if there is none.
     """
 
     matrix: Array
-    error: float
+    error: Array
     kink: int = -1
+
+    @property
+    def roughness(self) -> float:
+        """Largest error of an entry relative to the diagonal entries of its row and its column."""
+        size = np.sqrt(np.abs(np.diag(self.matrix)))
+        return float((self.error / (np.outer(size, size) + TINY)).max(initial=0.0))
 
 
 class Statics:
@@ -196,17 +204,22 @@ class Statics:
         best, noise = None, self.noise(posture)
         for k in range(WIDTHS):
             slope = _slope(lambda moves: self.efforts(posture, moves), posture, WIDTH / NARROWER**k, noise)
-            if best is None or slope.error < best.error:
+            if best is None or slope.roughness < best.roughness:
                 best = slope
-            if best.error <= SMOOTH * np.abs(best.matrix).max(initial=0.0):
+            if best.roughness <= SMOOTH:
                 break
         return best
+
+    def aligned(self, posture: Posture) -> Posture:
+        """The posture with its directions along the eigenvectors of K, so that soft ones know nothing of stiff ones."""
+        K = self.tangent(posture)
+        _, V = np.linalg.eigh(0.5 * (K + K.T))
+        return replace(posture, U=posture.U @ V, load=V.T @ posture.load)
 
     def damping(self, posture: Posture) -> Slope:
         """C; forces are linear in velocities near rest, so that any small width will do."""
         slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, SPEED, self.noise(posture))
-        nothing = 4.0 * max(slope.error, self.noise(posture) / SPEED)
-        return replace(slope, matrix=np.where(np.abs(slope.matrix) <= nothing, 0.0, slope.matrix))
+        return replace(slope, matrix=np.where(np.abs(slope.matrix) <= 4.0 * slope.error, 0.0, slope.matrix))
 
     def noise(self, posture: Posture) -> float:
         """[N m], rounding of the loads."""
@@ -247,7 +260,7 @@ def _slope(efforts, posture: Posture, width: float, noise: float) -> Slope:
     """
     m = posture.U.shape[1]
     if m == 0:
-        return Slope(np.zeros((0, 0)), 0.0)
+        return Slope(np.zeros((0, 0)), np.zeros((0, 0)))
     widths = width / np.array([1.0, 2.0, 4.0])
     steps = np.concatenate([sign * h * posture.U.T for h in widths for sign in (1.0, -1.0)])
     found = efforts(np.concatenate((steps, np.zeros((1, len(posture.U))))))
@@ -256,10 +269,11 @@ def _slope(efforts, posture: Posture, width: float, noise: float) -> Slope:
     bend = [np.abs(up + down - 2.0 * here).max(axis=1) / h for h, (up, down) in zip(widths, sides, strict=True)]
     once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
     matrix = (16.0 * once[1] - once[0]) / 15.0
-    scale = max(np.abs(matrix).max(), *(b.max() for b in bend))
-    least = max(KINK * scale, 16.0 * noise / widths[-1])
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    error = np.abs(matrix - once[1]) + RELATIVE * np.outer(size, size) + noise / widths[-1]
+    least = np.maximum(KINK * np.maximum(np.abs(matrix).max(axis=0), bend[0]), 16.0 * noise / widths[-1])
     jumps = np.flatnonzero((bend[2] > least) & (bend[2] > 0.5 * bend[0]))  # a smooth bend shrinks with the width
-    return Slope(matrix, float(np.abs(matrix - once[1]).max()), int(jumps[0]) if len(jumps) else -1)
+    return Slope(matrix, error, int(jumps[0]) if len(jumps) else -1)
 
 
 def linear_dofs(model: Model) -> Array:

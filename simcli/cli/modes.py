@@ -94,7 +94,7 @@ def modes_data(study: "Study") -> dict[str, Any]:
     units = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "eigenvalue": "1/s",
              "joint_qd": by_joint(model, coordinate_units(model)["qd_unit"], model.joints.qd_start),
              "body_qd": "m/s, rad/s"}  # fmt: skip
-    return {"modes": out, "stiffness_error": study.stiffness.error, "units": units}
+    return {"modes": out, "stiffness_error": study.stiffness.roughness, "units": units}
 
 
 def parts(x) -> list[tuple[str, Any]]:

@@ -192,28 +192,7 @@ def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarr
             take(c, w, block, s.qd, t.n_qd, qd)
             take(c, w, block, y.force, c.n_rows, push)
             take(c, w, block, y.rows.angle, c.n_rows, near)
-            retract(t, c.start, s.q, c.move, w, t.arena.zero() + 1.0)
-            place_all(t, s, w)
-            if ti.static(c.signals.n_routes > 0):
-                drive(c.signals, w, time, 0.0)
-            if ti.static(c.forces.has_external):
-                load_links(t, c.forces, s, w)
-            efforts(t, c.forces, s, w, 0.0)
-            for n in range(t.n_tree_dofs):
-                s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
-            demand(t, s, w)
-            measure(t, s, y.rows, w)
-            fill(y, t, s, w)
-            push_rows(c, w)
-            push_laws(c, w)
-            pull_links(c, w)
-            collect(t, s, s.u, w)
-            report_wrenches(t, s, c.rows, w)
-            report_loops(c, w)
-            if ti.static(c.forces.cables.n > 0):
-                report_cables(c.forces.cables, c.rows, w)
-            sum_efforts(c, w)
-            report_bodies(t, s, c.rows, w)
+            balance_of(c, w, time)
             give(c, w, block, s.q, t.n_q, out_q)
             give(c, w, block, c.balance, t.n_tree_dofs, out_effort)
             give(c, w, block, y.rows.residual, c.n_rows, out_residual)
@@ -222,6 +201,40 @@ def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarr
             give(c, w, block, c.rows.body_qd, 6 * t.n_bodies, out_twist)
             give(c, w, block, c.rows.joint_wrench, 6 * t.n_joints, out_wrench)
             give(c, w, block, y.rows.angle, c.n_rows, out_angle)
+
+
+@ti.func
+def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
+    """The balance of a block of states.
+
+    Reads:  c.{start, move}, c.state.qd, c.system.{force, rows.angle}
+    Writes: c.state, c.balance, c.rows, c.system
+    """
+    t = c.tables
+    s = c.state
+    y = c.system
+    retract(t, c.start, s.q, c.move, w, t.arena.zero() + 1.0)
+    place_all(t, s, w)
+    if ti.static(c.signals.n_routes > 0):
+        drive(c.signals, w, time, 0.0)
+    if ti.static(c.forces.has_external):
+        load_links(t, c.forces, s, w)
+    efforts(t, c.forces, s, w, 0.0)
+    for n in range(t.n_tree_dofs):
+        s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
+    demand(t, s, w)
+    measure(t, s, y.rows, w)
+    fill(y, t, s, w)
+    push_rows(c, w)
+    push_laws(c, w)
+    pull_links(c, w)
+    collect(t, s, s.u, w)
+    report_wrenches(t, s, c.rows, w)
+    report_loops(c, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+    sum_efforts(c, w)
+    report_bodies(t, s, c.rows, w)
 
 
 @ti.func
