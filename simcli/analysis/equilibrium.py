@@ -156,6 +156,8 @@ def saddle_exit(K: Array, noise: float) -> Array | None:
 def polished(statics: Statics, posture: Posture) -> tuple[Posture, int]:
     """Newton steps for the last digits, and how many of them helped."""
     for k in range(POLISH):
+        if not posture.load.any():
+            return posture, k
         step = np.linalg.lstsq(statics.tangent(posture), posture.load, FLAT)[0]
         after = statics.moved(posture, limited(step))
         if after is None or np.linalg.norm(after.load) > 0.5 * np.linalg.norm(posture.load):

@@ -56,10 +56,9 @@ def moving(model: Model) -> Array:
     """(NV,) True for dofs whose prescribed motion is not rest."""
     inputs, kind = model.inputs, model.motions.kind
     out = (kind == MotionKind.VELOCITY) & (model.motions.value[0] != 0.0)
-    varies = (inputs.column == Driven.MOTION) & (model.signals.kind[inputs.signal] != SignalKind.CONSTANT)
-    out[inputs.item[varies]] = True
-    by_speed = (inputs.column == Driven.MOTION) & (kind[np.minimum(inputs.item, len(kind) - 1)] == MotionKind.VELOCITY)
-    out[inputs.item[by_speed]] = True
+    driven = np.flatnonzero(inputs.column == Driven.MOTION)
+    item, form = inputs.item[driven], model.signals.kind[inputs.signal[driven]]
+    out[item[(form != SignalKind.CONSTANT) | (kind[item] == MotionKind.VELOCITY)]] = True
     return out
 
 

@@ -190,6 +190,8 @@ class Statics:
 
     def efforts(self, posture: Posture, moves: Array | None = None, rates: Array | None = None) -> Array:
         """U^T R, (N, m), at displacements or velocities (N, n) from a posture, with its multipliers."""
+        if not posture.U.shape[1]:
+            return np.zeros((0, 0))
         found = self.balance(posture.q, moves, rates, posture.multiplier, posture.angle)
         return np.where(self.is_free, found.effort, 0.0) @ posture.U
 

@@ -83,7 +83,8 @@ def verdict(study: "Study") -> str:
     """An equilibrium in one line."""
     found = study.equilibrium
     gap = f"{found.force:.3g} N, {found.torque:.3g} N m"
-    return f"{stability(study)} after {console.plural(found.iterations, 'iteration')}; out of balance: {gap}"
+    hint = "; --stable looks for a stable one" if study.slopes[0] > 0 else ""
+    return f"{stability(study)} after {console.plural(found.iterations, 'iteration')}; out of balance: {gap}{hint}"
 
 
 def stability(study: "Study") -> str:
