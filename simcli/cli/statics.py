@@ -108,7 +108,8 @@ def equilibrium_data(study: "Study") -> dict[str, Any]:
     wrenches = posture.found.wrench[0, : model.n_joints]
     return {
         "iterations": found.iterations, "residual": {"force": found.force, "torque": found.torque},
-        "stable": None if falls < 0 else falls + stays == 0, "falling_directions": falls, "neutral_directions": stays,
+        "stable": None if falls < 0 else falls + stays == 0,
+        "falling_directions": None if falls < 0 else falls, "neutral_directions": None if falls < 0 else stays,
         "joint_q": by_joint(model, study.joint_q(), model.joints.q_start),
         "body_q": dict(zip(model.bodies.name, posture.found.pose[0], strict=True)),
         "joint_wrench": dict(zip(model.joints.name, wrenches, strict=True)),
