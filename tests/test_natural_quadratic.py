@@ -257,7 +257,7 @@ def test_a_step_that_turns_too_far_ends_its_world_by_name(tmp_path):
     """)
     ended = command("run", path, "-o", tmp_path / "spin.h5")
     assert ended.returncode == 4
-    assert "SC607" in ended.stderr + ended.stdout
+    assert "SC608" in ended.stderr + ended.stdout
     with simcli.open(tmp_path / "spin.h5") as run:
         assert run.read("diag/status")[-1].tolist() == [0, 6]
         angle = 2 * np.arctan2(run.read("frames/body_q")[4, 0, 0, 5], run.read("frames/body_q")[4, 0, 0, 6])

@@ -23,4 +23,11 @@ and of states that somebody has, or a run went through:
     tasks         forward kinematics, projection, inverse dynamics, mass matrix, Jacobian
     verdicts      the largest residual or difference
     result_tables results as CSV
+
+and of a mechanism at rest:
+
+    statics       what is out of balance over the directions that rows leave; stiffness and damping
+    equilibrium   search of a static equilibrium
+    spectrum      eigenvalues of small motions
+    modes         all of it for a scene, in its words
 """

@@ -11,6 +11,7 @@ from simcli.cli import console
 SCENES = "Scenes"
 RESULTS = "Results"
 MECHANICS = "Kinematics and dynamics of states"
+STATICS = "Equilibrium and small motions"
 TOOL = "The tool"
 
 
@@ -48,6 +49,8 @@ COMMANDS = (
     Command("id", MECHANICS, "inverse_dynamics:id"),
     Command("mass-matrix", MECHANICS, "mass_matrix:mass_matrix"),
     Command("jacobian", MECHANICS),
+    Command("equilibrium", STATICS),
+    Command("modes", STATICS),
     Command("docs", TOOL),
     Command("bench", TOOL),
     Command("doctor", TOOL),

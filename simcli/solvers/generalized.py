@@ -30,7 +30,7 @@ THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC607"}  # fmt: skip
+              Status.TURNS_FAR: "SC608"}  # fmt: skip
 
 
 class GeneralizedSolver:

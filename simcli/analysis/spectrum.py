@@ -1,0 +1,197 @@
+"""Eigenvalues of small motions: M y'' + C y' + K y = 0.
+
+Without damping, and with a symmetric stiffness, K y = omega^2 M y; else the eigenvalues s of the state matrix. Directions
+that neither stiffness nor damping knows are taken out first, so that they come out as exact zeros.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+Array = np.ndarray
+SYMMETRIC = 1e-8  # part of a stiffness that is skew and yet rounding of its differences
+REAL = 1e-9  # imaginary part of an eigenvalue relative to its size that is none
+ROUNDING = 4e-15  # real part of an oscillation relative to the largest eigenvalue that is none
+UNDAMPED = 1e-10  # damping ratio that is rounding of the stiffness
+EIGENVALUES = 1e-15  # rounding of eigenvalues, relative to the largest, per direction
+NO_FORCE = 1e-9  # of the largest stiffness, along a direction without inertia that is only known to rounding
+MASSLESS = 1e-13  # inertia of a direction relative to the others that is none
+
+
+class ModeKind(StrEnum):
+    """What a small motion does."""
+
+    ZERO = "zero"  # it stays where it is put
+    OSCILLATION = "oscillation"
+    DECAY = "decay"
+    GROWTH = "growth"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A small motion y(t) = Re(shape exp(s t)).
+
+    Attributes:
+        kind: what it does.
+        eigenvalue: [1/s], s; of a pair the one with Im > 0, or the growing one.
+        partner: [1/s], the other of a pair; None if it is alone.
+        shape: (m,), complex if there is damping, of modal mass 1 if there is none.
+    """
+
+    kind: ModeKind
+    eigenvalue: complex
+    partner: complex | None
+    shape: Array
+
+    @property
+    def omega(self) -> float:
+        """[rad/s], |s|: the undamped angular frequency of an oscillation."""
+        return abs(self.eigenvalue)
+
+    @property
+    def frequency(self) -> float:
+        """[Hz], at which it swings, damping counted."""
+        return abs(self.eigenvalue.imag) / (2.0 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float | None:
+        """[1], -Re s / |s| of what oscillates, else None; negative where the oscillation grows."""
+        return 0.0 - self.eigenvalue.real / self.omega if self.eigenvalue.imag else None
+
+
+class MasslessError(ValueError):
+    """A direction has stiffness or damping and no inertia.
+
+    Attributes:
+        direction: (m,).
+    """
+
+    def __init__(self, direction: Array):
+        self.direction = direction
+        super().__init__("a direction has stiffness or damping and no inertia")
+
+
+def modes_of(M: Array, C: Array, K: Array, noise: Array) -> tuple[list[Mode], int]:
+    """Modes by rising size of their eigenvalues.
+
+    Args:
+        M: (m, m), symmetric, positive semidefinite.
+        C: (m, m).
+        K: (m, m).
+        noise: (m, m), of K: stiffness that is none.
+
+    Returns:
+        The modes, and the number of directions left out because nothing at all acts on them, inertia included.
+
+    Raises:
+        MasslessError: a direction without inertia that is not free of forces.
+    """
+    T, idle = inertial_directions(M, C, K, noise)
+    M, C, K = (T.T @ X @ T for X in (M, C, K))
+    noise = np.abs(T).T @ noise @ np.abs(T)
+    size = np.sqrt(np.abs(np.diag(K)))
+    if (np.abs(K - K.T) <= SYMMETRIC * np.outer(size, size) + noise + noise.T).all():
+        K = 0.5 * (K + K.T)
+    L_inverse = np.linalg.inv(np.linalg.cholesky(M)) if len(M) else M
+    A, B = (L_inverse @ X @ L_inverse.T for X in (K, C))
+    if not C.any() and np.array_equal(K, K.T):
+        found = undamped(A, L_inverse, noise)
+    else:
+        found = damped(A, B, L_inverse, K, C, noise)
+    modes = [Mode(mode.kind, mode.eigenvalue, mode.partner, T @ mode.shape) for mode in found]
+    return sorted(modes, key=lambda mode: mode.omega), idle
+
+
+def inertial_directions(M: Array, C: Array, K: Array, noise: Array) -> tuple[Array, int]:
+    """Directions that have inertia, as columns, and the number of those that have nothing at all.
+
+    Raises:
+        MasslessError: the rest is not free of forces.
+    """
+    heavy, idle = split_by_inertia(M)
+    for direction in idle.T:
+        force = np.maximum(np.abs(K @ direction), np.abs(K.T @ direction))
+        if (force > noise @ np.abs(direction) + NO_FORCE * np.abs(K).max()).any() or (C @ direction).any():
+            raise MasslessError(direction)
+    return heavy, idle.shape[1]
+
+
+def split_by_inertia(M: Array) -> tuple[Array, Array]:
+    """Directions with inertia and those without, as columns."""
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    heavy = values > MASSLESS * values.max(initial=0.0)
+    return vectors[:, heavy], vectors[:, ~heavy]
+
+
+def rounding_of(values: Array, shapes: Array, noise: Array) -> Array:
+    """What eigenvalues may be wrong by: errors of K along the shapes, (m, n), and those of the eigenvalue solver."""
+    along = np.einsum("in,ij,jn->n", np.abs(shapes), noise, np.abs(shapes))
+    return along + EIGENVALUES * len(values) * np.abs(values).max(initial=0.0)
+
+
+def undamped(A: Array, L_inverse: Array, noise: Array) -> list[Mode]:
+    """Modes of y'' + A y = 0, A symmetric."""
+    squares, vectors = np.linalg.eigh(A)
+    shapes = L_inverse.T @ vectors
+    modes = []
+    for square, shape, rounding in zip(squares, shapes.T, rounding_of(squares, shapes, noise), strict=True):
+        root = complex(np.sqrt(abs(square)))
+        if abs(square) <= rounding:
+            modes.append(Mode(ModeKind.ZERO, 0j, 0j, shape))
+        elif square > 0.0:
+            modes.append(Mode(ModeKind.OSCILLATION, 1j * root, -1j * root, shape))
+        else:
+            modes.append(Mode(ModeKind.GROWTH, root, -root, shape))
+    return modes
+
+
+def damped(A: Array, B: Array, L_inverse: Array, K: Array, C: Array, noise: Array) -> list[Mode]:
+    """Modes of y'' + B y' + A y = 0."""
+    m = len(A)
+    quiet = flat_directions(np.concatenate((K, K.T)), np.concatenate((noise, noise.T)))
+    deaf = quiet @ null_space(np.concatenate((C, C.T)) @ quiet, 1e-12 * np.abs(C).max(initial=0.0))
+    Z, _ = np.linalg.qr(np.linalg.solve(L_inverse, np.eye(m)).T @ deaf)
+    Q = null_space(Z.T, 0.5)  # of Z, whose columns are orthonormal: all that is at right angles to them
+    modes = [Mode(ModeKind.ZERO, 0j, 0j, L_inverse.T @ z) for z in Z.T]
+    a, b, n = Q.T @ A @ Q, Q.T @ B @ Q, Q.shape[1]
+    state = np.block([[np.zeros((n, n)), np.eye(n)], [-a, -b]])
+    values, vectors = np.linalg.eig(state) if n else (np.zeros(0), np.zeros((0, 0)))
+    values = values.astype(complex)
+    still = np.argsort(np.abs(values))[: flat_directions(K, noise).shape[1] - Z.shape[1]]
+    values[still] = 0.0
+    flat = np.abs(values.imag) <= REAL * np.abs(values)
+    values[flat] = values[flat].real
+    size = np.maximum(ROUNDING * np.abs(values).max(initial=0.0), UNDAMPED * np.abs(values))
+    lasting = ~flat & (np.abs(values.real) <= size)
+    values[lasting] = 1j * values[lasting].imag
+    for value, vector in zip(values, vectors.T, strict=True):
+        if value.imag >= 0.0:
+            modes.append(Mode(_kind(value), value, value.conjugate() if value.imag else None, L_inverse.T @ Q @ vector[:n]))
+    return modes
+
+
+def _kind(value: complex) -> ModeKind:
+    if value == 0:
+        return ModeKind.ZERO
+    if value.imag:
+        return ModeKind.OSCILLATION
+    return ModeKind.GROWTH if value.real > 0.0 else ModeKind.DECAY
+
+
+def flat_directions(K: Array, noise: Array) -> Array:
+    """Orthonormal directions that a stiffness takes to nothing but its errors, as columns."""
+    if not K.shape[1]:
+        return np.zeros((0, 0))
+    _, values, right = np.linalg.svd(K, full_matrices=False)
+    error = np.linalg.norm(noise @ np.abs(right.T), axis=0) + EIGENVALUES * len(values) * values.max()
+    return right[values <= error].T
+
+
+def null_space(matrix: Array, threshold: float) -> Array:
+    """Orthonormal directions that a matrix takes to nothing: singular values up to a threshold."""
+    if not matrix.shape[1]:
+        return np.zeros((0, 0))
+    _, values, right = np.linalg.svd(matrix)
+    rank = int((values > threshold).sum())
+    return right[rank:].T
