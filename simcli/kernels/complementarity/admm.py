@@ -1,0 +1,174 @@
+"""Sweeps that come near a solution from everywhere: ADMM on the dual problem, with the shift of de Saxce in every sweep.
+
+    min 1/2 x^T (W + C) x + x^T (q + s),  x in K,   W = J M^-1 J^T,  q = J vf + b,  s_n = mu |z_t|
+    S = C + R + H,  R = rho d,  H = 1e-6 d:
+    (M + J^T S^-1 J) u = M vf + J^T f,   f = S^-1 (-(b + s) + H x + R y + z),    x = f - S^-1 J u
+    y = P_K(x - z/R),   z += R (y - x)
+
+u is the velocity that x gives, softened by R; the matrix is the condensed one with G = S^-1. A row without bounds has
+R = 1e-7 d, z = 0 and y = x by the same formulas.
+
+Memory: x stands in `step`, y in `impulse`, z in `rate`, f in `best`'s neighbour `part`.
+
+Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M vf instead of J vf, so that u is a velocity.
+"""
+
+import taichi as ti
+
+from simcli.kernels.complementarity.cones import UNBOUNDED, chosen, clipped, on_cone
+from simcli.kernels.complementarity.dense import substitute
+from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
+from simcli.kernels.complementarity.problem import whole
+from simcli.kernels.elementary import select
+from simcli.kernels.runtime import local
+from simcli.kernels.values import Vec3
+
+ROUND = 20  # sweeps with the same factors
+FIRST_RHO, LEAST_RHO, MOST_RHO = 0.3, 1e-5, 1e3
+UNSPLIT = 1e-7  # rho of rows without bounds
+ETA = 1e-6  # H, relative to d
+BALANCED, LEAST_CHANGE, MOST_CHANGE = 2.0, 0.2, 5.0  # factors of rho: what is small enough to leave, limits
+
+
+def weight_of_row(p, w, s):
+    """R of a row."""
+    bounded = local((p.lower.load(w, s) > -UNBOUNDED) | (p.upper.load(w, s) < UNBOUNDED))
+    rho = p.progress.rho.load(w, 0)
+    return local(select(bounded, rho, rho * 0.0 + UNSPLIT) * p.rows.metric.load(w, s))
+
+
+def weight_of_contact(p, w, c):
+    """R of a contact, the same in all directions."""
+    return local(p.progress.rho.load(w, 0) * p.contacts.metric.load(w, c).parts[2])
+
+
+def swept_row(p, w, s):
+    """S of a row."""
+    return local(p.rows.soft.load(w, s) + weight_of_row(p, w, s) + ETA * p.rows.metric.load(w, s))
+
+
+def swept_contact(p, w, c) -> Vec3:
+    """S of a contact."""
+    more = local(weight_of_contact(p, w, c) + ETA * p.contacts.metric.load(w, c).parts[2])
+    return p.contacts.soft.load(w, c) + Vec3(more, more, more)
+
+
+def reciprocals(a: Vec3) -> list:
+    """1 over each part."""
+    return [local(1.0 / x) for x in a.parts]
+
+
+@ti.func
+def begin_sweeps(p: ti.template(), w: ti.i32):
+    """X = the present impulses, z = w + s for rows with bounds and contacts.
+
+    Reads:  {impulse, speed} of both
+    Writes: {step, rate} of both
+    """
+    for s in range(whole(p.live, w, 0)):
+        bounded = (p.lower.load(w, s) > -UNBOUNDED) | (p.upper.load(w, s) < UNBOUNDED)
+        p.rows.step.store(w, s, p.rows.impulse.load(w, s))
+        p.rows.rate.store(w, s, select(bounded, p.rows.speed.load(w, s), p.arena.zero()))
+    for c in range(whole(p.live, w, 1)):
+        p.contacts.step.store(w, c, p.contacts.impulse.load(w, c))
+        speed = p.contacts.speed.load(w, c)
+        p.contacts.rate.store(w, c, shifted(speed, speed, p.friction.load(w, c)))
+
+
+def shifted(z: Vec3, of: Vec3, mu) -> Vec3:
+    """Z + mu |of_t| n."""
+    (n, a, b), (_, x, y) = z.parts, of.parts
+    return Vec3(n + mu * ti.sqrt(x * x + y * y), a, b)
+
+
+@ti.func
+def sweep(p: ti.template(), w: ti.i32):
+    """A round of sweeps of the busy worlds, and rho for the next.
+
+    Reads:  factors
+    Writes: {impulse, step, rate, part} of both, p.progress.{rho, changed}, p.sweeps
+    """
+    g = p.progress
+    busy = g.busy.load(w, 0)
+    p.sweeps.store(w, 0, p.sweeps.load(w, 0) + busy * ROUND)
+    primal = p.arena.zero()
+    dual = p.arena.zero()
+    for k in range(ROUND):
+        solve_velocity(p, w)
+        primal = p.arena.zero()
+        dual = p.arena.zero()
+        for s in range(whole(p.live, w, 0)):
+            off, moved = project_row(p, w, s)
+            primal = primal + off
+            dual = dual + moved
+        for c in range(whole(p.live, w, 1)):
+            off, moved = project_contact(p, w, c)
+            primal = primal + off
+            dual = dual + moved
+    tiny = p.limits.tiny
+    ratio = ti.sqrt(ti.sqrt(ti.max(primal, tiny) / ti.max(dual, tiny)))
+    rho = g.rho.load(w, 0)
+    new = clipped(rho * clipped(ratio, LEAST_CHANGE, MOST_CHANGE), LEAST_RHO, MOST_RHO)
+    changes = ((ratio > BALANCED) | (ratio * BALANCED < 1.0)) & (busy != 0.0)
+    g.rho.store(w, 0, select(changes, new, rho))
+    g.changed.store(w, 0, select(changes, rho * 0.0 + 1.0, rho * 0.0))
+
+
+@ti.func
+def solve_velocity(p: ti.template(), w: ti.i32):
+    """u, and f of every row.
+
+    Reads:  {impulse, step, rate} of both
+    Writes: p.force: u, part of both: f
+    """
+    for a in range(p.n):
+        p.force.store(w, a, p.momentum.load(w, a))
+    for s in range(whole(p.live, w, 0)):
+        x, y, z = p.rows.step.load(w, s), p.rows.impulse.load(w, s), p.rows.rate.load(w, s)
+        kept = ETA * p.rows.metric.load(w, s) * x + weight_of_row(p, w, s) * y
+        p.rows.part.store(w, s, (kept + z - p.rows.shift.load(w, s)) / swept_row(p, w, s))
+    for c in range(whole(p.live, w, 1)):
+        x, y, z = p.contacts.step.load(w, c), p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c)
+        kept = x * (ETA * p.contacts.metric.load(w, c).parts[2]) + y * weight_of_contact(p, w, c)
+        right = kept + z - shifted(p.contacts.shift.load(w, c), z, p.friction.load(w, c))
+        p.contacts.part.store(w, c, times(right, Vec3(*reciprocals(swept_contact(p, w, c)))))
+    pull(p, w, p.rows.part, p.contacts.part, p.force)
+    substitute(p, w, p.force)
+
+
+@ti.func
+def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """x, y and z of a row; squares of x - y and of the change of y, both in m/s.
+
+    Reads:  p.force, p.rows.part
+    Writes: p.rows.{step, rate, impulse}
+    """
+    x = p.rows.part.load(w, s) - row_speed(p, w, s, p.force) / swept_row(p, w, s)
+    before, z, weight = p.rows.impulse.load(w, s), p.rows.rate.load(w, s), weight_of_row(p, w, s)
+    y = clipped(x - z / weight, p.lower.load(w, s), p.upper.load(w, s))
+    busy = p.progress.busy.load(w, 0) != 0.0
+    p.rows.step.store(w, s, x)
+    p.rows.rate.store(w, s, z + weight * (y - x))
+    p.rows.impulse.store(w, s, select(busy, y, before))
+    d = p.rows.metric.load(w, s)
+    return d * (x - y) * (x - y), weight * (y - before) * (weight * (y - before)) / d
+
+
+@ti.func
+def project_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """x, y and z of a contact; squares of x - y and of the change of y, both in m/s.
+
+    Reads:  p.force, p.contacts.part
+    Writes: p.contacts.{step, rate, impulse}
+    """
+    inverse = Vec3(*reciprocals(swept_contact(p, w, c)))
+    x = p.contacts.part.load(w, c) - times(inverse, contact_speed(p, w, c, p.force))
+    before, z, weight = p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c), weight_of_contact(p, w, c)
+    y, _ = on_cone(x - z * (1.0 / weight), p.friction.load(w, c))
+    busy = p.progress.busy.load(w, 0) != 0.0
+    p.contacts.step.store(w, c, x)
+    p.contacts.rate.store(w, c, z + (y - x) * weight)
+    p.contacts.impulse.store(w, c, chosen(busy, y, before))
+    d = p.contacts.metric.load(w, c).parts[2]
+    off, moved = x - y, (y - before) * weight
+    return d * off.dot(off), moved.dot(moved) / d

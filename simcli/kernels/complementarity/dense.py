@@ -1,0 +1,94 @@
+"""Dense factors of packs: L L^T of the mass matrix, L U of the condensed matrix, both without pivoting.
+
+All lanes do the same work in the same order whatever their numbers are. What is zero in all lanes is left out, which
+changes no bit of what is finite: sums here start at +0, and so never become -0.
+"""
+
+import taichi as ti
+
+from simcli.kernels.runtime import any_lane
+
+
+def corner(i, j):
+    """Place of entry (i, j), j <= i, in a lower triangle stored row by row."""
+    return i * (i + 1) // 2 + j
+
+
+@ti.func
+def factorize_mass(p: ti.template(), w: ti.i32):
+    """M = L L^T, with the inverses of the diagonal of L in its place.
+
+    Reads:  p.mass
+    Writes: p.root
+    """
+    for i in range(p.n):
+        for j in range(i + 1):
+            total = p.mass.load(w, corner(i, j))
+            for k in range(j):
+                total = total - p.root.load(w, corner(i, k)) * p.root.load(w, corner(j, k))
+            if i == j:
+                total = 1.0 / ti.sqrt(total)
+            else:
+                total = total * p.root.load(w, corner(j, j))
+            p.root.store(w, corner(i, j), total)
+
+
+@ti.func
+def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
+    """M^-1 x in place.
+
+    Reads:  p.root
+    Writes: x (n)
+    """
+    for i in range(p.n):
+        total = x.load(w, i)
+        for k in range(i):
+            total = total - p.root.load(w, corner(i, k)) * x.load(w, k)
+        x.store(w, i, total * p.root.load(w, corner(i, i)))
+    for m in range(p.n):
+        i = p.n - 1 - m
+        value = x.load(w, i) * p.root.load(w, corner(i, i))
+        x.store(w, i, value)
+        for k in range(i):
+            x.store(w, k, x.load(w, k) - p.root.load(w, corner(i, k)) * value)
+
+
+@ti.func
+def factorize(p: ti.template(), w: ti.i32):
+    """A = L U in place, L with a unit diagonal, the inverses of the diagonal of U apart.
+
+    Writes: p.matrix, p.pivot, p.poison (1): NaN if a pivot is zero or no number, else 0
+    """
+    poison = p.arena.zero()
+    for i in range(p.n):
+        for k in range(i):
+            scaled = p.matrix.load(w, i * p.n + k) * p.pivot.load(w, k)
+            if any_lane(scaled != 0.0):
+                p.matrix.store(w, i * p.n + k, scaled)
+                for j in range(k + 1, p.n):
+                    value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
+                    p.matrix.store(w, i * p.n + j, value)
+        inverse = 1.0 / p.matrix.load(w, i * p.n + i)
+        p.pivot.store(w, i, inverse)
+        poison = poison + inverse * 0.0
+    p.poison.store(w, 0, poison)
+
+
+@ti.func
+def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
+    """A^-1 x in place.
+
+    Reads:  p.matrix, p.pivot
+    Writes: x (n)
+    """
+    for i in range(p.n):
+        total = x.load(w, i)
+        for k in range(i):
+            total = total - p.matrix.load(w, i * p.n + k) * x.load(w, k)
+        x.store(w, i, total)
+    for m in range(p.n):
+        i = p.n - 1 - m
+        value = x.load(w, i) * p.pivot.load(w, i)
+        x.store(w, i, value)
+        for k in range(i):
+            x.store(w, k, x.load(w, k) - p.matrix.load(w, k * p.n + i) * value)

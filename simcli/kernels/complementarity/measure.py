@@ -1,0 +1,134 @@
+"""The velocity that impulses give, and how far both are from a solution: the natural map, in m/s."""
+
+import taichi as ti
+
+from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
+from simcli.kernels.complementarity.dense import solve_mass
+from simcli.kernels.complementarity.problem import whole
+from simcli.kernels.elementary import select
+from simcli.kernels.values import Vec3
+
+
+@ti.func
+def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
+    """Add J^T times the impulses x of rows and y of contacts to out (n)."""
+    for s in range(whole(p.live, w, 0)):
+        value = x.load(w, s)
+        for e in range(whole(p.rows.length, w, s)):
+            a = whole(p.rows.columns, w, s * p.n + e)
+            out.store(w, a, out.load(w, a) + p.rows.jacobian.load(w, s * p.n + a) * value)
+    for c in range(whole(p.live, w, 1)):
+        three = y.load(w, c)
+        for e in range(whole(p.contacts.length, w, c)):
+            a = whole(p.contacts.columns, w, c * p.n + e)
+            out.store(w, a, out.load(w, a) + p.contacts.jacobian.load(w, c * p.n + a).dot(three))
+
+
+@ti.func
+def row_speed(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
+    """J v of a row."""
+    total = p.arena.zero()
+    for e in range(whole(p.rows.length, w, s)):
+        a = whole(p.rows.columns, w, s * p.n + e)
+        total = total + p.rows.jacobian.load(w, s * p.n + a) * v.load(w, a)
+    return total
+
+
+@ti.func
+def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
+    """J v of a contact."""
+    zero = p.arena.zero()
+    total = Vec3(zero, zero, zero)
+    for e in range(whole(p.contacts.length, w, c)):
+        a = whole(p.contacts.columns, w, c * p.n + e)
+        total = total + p.contacts.jacobian.load(w, c * p.n + a) * v.load(w, a)
+    return total
+
+
+@ti.func
+def respond(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
+    """M^-1 J^T times the impulses x of rows and y of contacts.
+
+    Writes: out (n)
+    """
+    for a in range(p.n):
+        out.store(w, a, p.arena.zero())
+    pull(p, w, x, y, out)
+    solve_mass(p, w, out)
+
+
+@ti.func
+def measure(p: ti.template(), w: ti.i32):
+    """Velocity and natural map of the present impulses; they are kept if they are the best of the round.
+
+    What is no number is never the best: comparisons with it fail.
+
+    Reads:  rows, contacts, p.free
+    Writes: {speed, best} of both, p.{trial, best_velocity}, p.progress.{proximal, residual, idle, busy}
+    """
+    respond(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
+    for a in range(p.n):
+        p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
+    zero = p.arena.zero()
+    worst = zero
+    worst_true = zero
+    poison = zero
+    for s in range(whole(p.live, w, 0)):
+        x = p.rows.impulse.load(w, s)
+        speed = row_speed(p, w, s, p.trial) + p.rows.shift.load(w, s) + p.rows.soft.load(w, s) * x
+        p.rows.speed.store(w, s, speed)
+        d = p.rows.metric.load(w, s) + p.rows.soft.load(w, s)
+        value, _ = natural_row(x, speed, d, p.lower.load(w, s), p.upper.load(w, s))
+        off = select(p.rows.on.load(w, s) != 0.0, ti.abs(value), zero)
+        worst = ti.max(worst, off)
+        worst_true = ti.max(worst_true, off)
+        poison = poison + off * 0.0
+    for c in range(whole(p.live, w, 1)):
+        x = p.contacts.impulse.load(w, c)
+        speed = contact_speed(p, w, c, p.trial) + p.contacts.shift.load(w, c) + times(p.contacts.soft.load(w, c), x)
+        p.contacts.speed.store(w, c, speed)
+        d = p.contacts.metric.load(w, c).parts[2]
+        on = p.contacts.on.load(w, c) != 0.0
+        mu = p.friction.load(w, c)
+        off = select(on, largest(natural_contact(x, speed, d, mu)), zero)
+        pulled = (x - p.contacts.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
+        off_true = select(on, largest(natural_contact(x, speed - pulled, d, mu)), zero)
+        worst = ti.max(worst, off)
+        worst_true = ti.max(worst_true, off_true)
+        poison = poison + (off + off_true) * 0.0
+    keep_best(p, w, worst + poison, worst_true + poison)
+
+
+def times(a: Vec3, b: Vec3) -> Vec3:
+    """Part by part."""
+    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+def largest(x: Vec3):
+    """Largest part; no number if any part is none."""
+    a, b, c = (ti.abs(part) for part in x.parts)
+    return ti.max(ti.max(a, b), c) + (a + b + c) * 0.0
+
+
+@ti.func
+def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti.template()):
+    """Keep the present impulses if their natural map is the least of the round.
+
+    Writes: best of both, p.best_velocity, p.progress.{proximal, residual, idle, busy}
+    """
+    g = p.progress
+    before = g.proximal.load(w, 0)
+    better = (proximal < before) & (g.busy.load(w, 0) != 0.0)
+    g.proximal.store(w, 0, select(better, proximal, before))
+    g.residual.store(w, 0, select(better, residual, g.residual.load(w, 0)))
+    g.idle.store(w, 0, select(proximal < PROGRESS * before, p.arena.zero(), g.idle.load(w, 0) + 1.0))
+    for s in range(whole(p.live, w, 0)):
+        p.rows.best.store(w, s, select(better, p.rows.impulse.load(w, s), p.rows.best.load(w, s)))
+    for c in range(whole(p.live, w, 1)):
+        p.contacts.best.store(w, c, chosen(better, p.contacts.impulse.load(w, c), p.contacts.best.load(w, c)))
+    for a in range(p.n):
+        p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
+    g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.limits.tolerance, p.arena.zero(), g.busy.load(w, 0)))
+
+
+PROGRESS = 0.9  # of the best natural map before: less is progress

@@ -1,0 +1,303 @@
+"""A complementarity problem: what is given, what is found, and what is prepared once.
+
+    M (v - vf) = J^T x            x impulses, v the velocity at the end of the step
+    w = J v + b + C x             per row
+    bounded row: x = clip(x - w/d, lower, upper);  infinite bounds: w = 0
+    contact:     0 <= x_n _|_ w_n >= 0,  |x_t| <= mu x_n,  x_t = -mu x_n w_t/|w_t| where w_t is not 0
+
+Contacts also have a proximal compliance kappa d, which pulls to impulses that are given (`centre`): it shares the load
+where it is redundant, and means nothing once an impulse stands where it is pulled to.
+
+Notation: d = J M^-1 J^T of a row, of a contact d_N normal, d_T mean of the tangents, d mean of the three.
+
+Source: reference/contact-solver.md, sections 1 to 3. Deviation: rows of a contact may differ in compliance.
+"""
+
+from dataclasses import dataclass
+
+import taichi as ti
+
+from simcli.kernels.complementarity.cones import UNBOUNDED
+from simcli.kernels.complementarity.dense import corner, factorize_mass
+from simcli.kernels.elementary import select
+from simcli.kernels.runtime import Arena, any_lane, get_lane, local
+from simcli.kernels.values import Mat3, Vec3
+
+NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
+# Kind, most iterations, iterations without progress after which it gives up.
+SCHEDULE = ((NEWTON, 8, 3), (ADMM, 100, 99), (NEWTON, 12, 99), (ADMM, 300, 99), (CONE, 20, 99), (ADMM, 1000, 99),
+            (CONE, 20, 99))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of a precision.
+
+    Attributes:
+        tolerance: [m/s], of the natural map of a proximal problem.
+        exact: [m/s], of the natural map without the proximal term, at which no further round is wanted.
+        slack: added to C in the Newton matrix alone, relative to d.
+        floor: [m/s], below which the cone's functions are smooth.
+        tiny: a square that is as good as zero and can still be divided by.
+    """
+
+    tolerance: float
+    exact: float
+    slack: float
+    floor: float
+    tiny: float
+
+
+LIMITS = {"float64": Limits(1e-8, 1e-6, 1e-8, 1e-13, 1e-300), "float32": Limits(1e-4, 1e-3, 1e-6, 1e-6, 1e-36)}
+SOLVED, PROXIMAL, UNSOLVED, BROKEN = 0, 1, 2, 3  # statuses
+
+
+class Side:
+    """Memory of the rows, or of the contacts.
+
+    Args:
+        arena: where.
+        n: velocities.
+        count: capacity.
+        kind: None for rows, Vec3 (normal, two tangents) for contacts.
+        gain: None for rows, Mat3 for contacts.
+
+    Attributes:
+        on: (count) 1 or 0.  jacobian: (count * n) item r n + a.  bias: b [m/s].  compliance: C [m/s per N s].
+        centre: [N s], what the proximal compliance pulls to (contacts).
+        impulse: [N s], start on entry, solution on exit.
+        metric: d of a row; d_N, d_T, d of a contact.  columns: (count * n) those of J that are not zero in all lanes.
+        length: (count) how many.
+        soft, shift: C and b with the proximal term.
+        speed: w.  best, kept: iterates.  gain: G of the condensed step.  step, rate: a direction of x and of w.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None):
+        self.n, self.count = n, count
+        self.gain = arena.slot(count, gain)
+        self.on, self.columns, self.length = arena.slot(count), arena.slot(count * n), arena.slot(count)
+        self.jacobian = arena.slot(count * n, kind)
+        (self.bias, self.compliance, self.centre, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
+         self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(13))
+
+
+class Problem:
+    """Memory of a problem of every world.
+
+    Args:
+        arena: not built yet.
+        n: velocities.
+        n_rows, n_contacts: capacities; any may be off in any world.
+        schedule: stages.
+        limits: of the natural map, else of the device's precision.
+
+    Attributes, given:
+        mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf.  rows, contacts: see `Side`.
+        lower, upper: (rows) [N s]; beyond 1e30 there is none.  friction: (contacts) mu.
+        kappa: (1) proximal compliance relative to d, 0 for none.
+
+    Attributes, found:
+        velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.  proximal: (1) [m/s], with it, of
+        the round that was last.  iterations, sweeps: (1) factorisations of Newton steps, ADMM iterations.  status: (1).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: Limits | None = None):
+        self.arena, self.n = arena, n
+        self.rows, self.contacts = Side(arena, n, n_rows), Side(arena, n, n_contacts, Vec3, Mat3)
+        self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
+        self.mass, self.root = arena.slot(corner(n, 0)), arena.slot(corner(n, 0))
+        self.matrix, self.pivot, self.poison = arena.slot(n * n), arena.slot(n), arena.slot(1)
+        self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
+        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
+        self.live = arena.slot(2)
+        self.limits = limits or LIMITS[arena.device.precision]
+        self.n_stages = len(schedule)
+        self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
+        (self.kappa, self.residual, self.proximal, self.iterations, self.sweeps, self.status) = ones(arena, 6)
+        self.progress = Progress(arena)
+
+
+class Progress:
+    """Numbers of each world on the way, (1) each.
+
+    Attributes:
+        busy: 1 in the stage that runs.  idle: iterations without progress.  sigma: [m/s], smoothing.  merit: [m^2/s^2].
+        rho: weight of the sweeps.  changed: 1 if rho has.
+        kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
+        open: 1 until the world is through.  turn: rounds that are over.  rows: how many are on, three for a contact.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena):
+        (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
+         self.residual, self.open, self.turn, self.rows) = ones(arena, 13)
+
+
+def ones(arena: Arena, count: int) -> list:
+    """Slots of one number each."""
+    return [arena.slot(1) for _ in range(count)]
+
+
+def whole(slot, w, item):
+    """An integer that all lanes share, from a slot."""
+    return local(ti.cast(get_lane(slot.part(w, item, 0), 0), ti.i32))
+
+
+@ti.func
+def prepare(p: ti.template(), w: ti.i32):
+    """What the rounds share: the rows that are on, where they act, the factor of M, and the metric.
+
+    Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
+
+    Reads:  p.{mass, free}
+    Writes: p.{root, momentum, live}, rows and contacts
+    """
+    p.progress.rows.store(w, 0, p.arena.zero())
+    gather(p, w, p.rows, 0)
+    gather(p, w, p.contacts, 1)
+    if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
+        factorize_mass(p, w)
+        multiply_mass(p, w)
+        for s in range(whole(p.live, w, 0)):
+            load_row(p, w, s)
+        for c in range(whole(p.live, w, 1)):
+            load_contact(p, w, c)
+
+
+@ti.func
+def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows to look at, and the columns of each.
+
+    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, bias, compliance, centre, impulse}
+    """
+    zero = p.arena.zero()
+    last = 0
+    for r in range(side.count):
+        on = side.on.load(w, r)
+        if any_lane(on != 0.0):
+            last = r + 1
+            p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + on * side.jacobian.width)
+    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    for r in range(last):
+        on = side.on.load(w, r) != 0.0
+        if any_lane(on == 0):
+            silence(w, side.bias, r, on)
+            silence(w, side.compliance, r, on)
+            silence(w, side.centre, r, on)
+            silence(w, side.impulse, r, on)
+            for a in range(p.n):
+                silence(w, side.jacobian, r * p.n + a, on)
+        length = 0
+        for a in range(p.n):
+            if any_part(side.jacobian, w, r * p.n + a):
+                side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                length = length + 1
+        side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
+        unless_finite(w, side.impulse, r)
+
+
+def parts_of(slot, w, item) -> list:
+    """The packs of an item, assignable."""
+    return [slot.part(w, item, k) for k in range(slot.width)]
+
+
+def silence(w, slot, item, on):
+    """Zero where a row is off."""
+    for part in parts_of(slot, w, item):
+        part._assign(select(on, part, part * 0.0))
+
+
+def unless_finite(w, slot, item):
+    """Zero where a part of an item is no number, or beyond all bounds."""
+    for part in parts_of(slot, w, item):
+        part._assign(select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
+
+
+def any_part(slot, w, item):
+    """True if any lane of any part of an item is not zero."""
+    first, *rest = (any_lane(part != 0.0) for part in parts_of(slot, w, item))
+    for other in rest:
+        first = first | other
+    return first
+
+
+@ti.func
+def multiply_mass(p: ti.template(), w: ti.i32):
+    """M vf.
+
+    Writes: p.momentum
+    """
+    for i in range(p.n):
+        total = p.arena.zero()
+        for j in range(p.n):
+            total = total + p.mass.load(w, corner(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
+        p.momentum.store(w, i, total)
+
+
+@ti.func
+def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """D = |L^-1 J^T|^2 of a row; 1 where nothing moves.
+
+    Reads:  p.root, p.rows
+    Writes: p.rows.metric
+    """
+    total = p.arena.zero()
+    for i in range(p.n):
+        y = p.rows.jacobian.load(w, s * p.n + i)
+        for k in range(i):
+            y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
+        y = y * p.root.load(w, corner(i, i))
+        p.force.store(w, i, y)
+        total = total + y * y
+    p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
+
+
+@ti.func
+def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """d_N, d_T and d of a contact; 1 where nothing moves.
+
+    Reads:  p.root, p.contacts
+    Writes: p.contacts.metric
+    """
+    zero = p.arena.zero()
+    total = Vec3(zero, zero, zero)
+    for i in range(p.n):
+        y = p.contacts.jacobian.load(w, c * p.n + i)
+        for k in range(i):
+            y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
+        y = y * p.root.load(w, corner(i, i))
+        p.product.store(w, i, y)
+        total = total + squares(y)
+    p.contacts.metric.store(w, c, metric_of(total))
+
+
+def squares(y: Vec3) -> Vec3:
+    """Squares of the parts."""
+    return Vec3(*(a * a for a in y.parts))
+
+
+def metric_of(diagonal: Vec3) -> Vec3:
+    """d_N, d_T, d from the diagonal of J M^-1 J^T."""
+    n, a, b = diagonal.parts
+    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, (a + b) * 0.5, (n + a + b) * (1.0 / 3.0))))
+
+
+@ti.func
+def soften(p: ti.template(), w: ti.i32):
+    """C and b of a round: with the proximal compliance and what it pulls to.
+
+    Reads:  rows, contacts, p.progress.kappa
+    Writes: {soft, shift} of both
+    """
+    for s in range(whole(p.live, w, 0)):
+        p.rows.soft.store(w, s, p.rows.compliance.load(w, s))
+        p.rows.shift.store(w, s, p.rows.bias.load(w, s))
+    for c in range(whole(p.live, w, 1)):
+        more = p.progress.kappa.load(w, 0) * p.contacts.metric.load(w, c).parts[2]
+        p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
+        p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.contacts.centre.load(w, c) * more)

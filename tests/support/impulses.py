@@ -1,0 +1,130 @@
+"""Complementarity problems in numpy, and the device's solver of them."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.complementarity.problem import SCHEDULE, Problem
+from simcli.kernels.complementarity.solve import solve
+from simcli.kernels.runtime import Arena
+
+
+@dataclass
+class Given:
+    """One world: rows (m, n), contacts (k, 3, n); what is not given is zero."""
+
+    M: np.ndarray
+    free: np.ndarray
+    rows: np.ndarray = None
+    bias: np.ndarray = None
+    compliance: np.ndarray = None
+    lower: np.ndarray = None
+    upper: np.ndarray = None
+    contacts: np.ndarray = None
+    contact_bias: np.ndarray = None
+    contact_compliance: np.ndarray = None
+    mu: np.ndarray = None
+    centre: np.ndarray = None
+    kappa: float = 0.0
+    start_rows: np.ndarray = None
+    start: np.ndarray = None
+
+    def __post_init__(self):
+        n = len(self.free)
+        self.rows = np.zeros((0, n)) if self.rows is None else np.asarray(self.rows, float)
+        self.contacts = np.zeros((0, 3, n)) if self.contacts is None else np.asarray(self.contacts, float)
+        m, k = len(self.rows), len(self.contacts)
+        for name in ("bias", "compliance", "start_rows"):
+            self.fill(name, (m,), 0.0)
+        self.fill("lower", (m,), -np.inf)
+        self.fill("upper", (m,), np.inf)
+        self.fill("mu", (k,), 0.0)
+        for name in ("contact_bias", "contact_compliance", "centre", "start"):
+            self.fill(name, (k, 3), 0.0)
+
+    def fill(self, name, shape, value):
+        given = getattr(self, name)
+        setattr(self, name, np.full(shape, value) if given is None else np.broadcast_to(np.asarray(given, float), shape).copy())
+
+
+@dataclass
+class Found:
+    """What the device found, per world."""
+
+    rows: np.ndarray
+    contacts: np.ndarray
+    velocity: np.ndarray
+    residual: np.ndarray
+    proximal: np.ndarray
+    iterations: np.ndarray
+    sweeps: np.ndarray
+    status: np.ndarray
+
+
+class Bench:
+    """A problem of fixed capacities that serves all the tests; smaller ones leave rows off and velocities alone."""
+
+    def __init__(self, device, n, n_rows, n_contacts, n_worlds, schedule=SCHEDULE, limits=None):
+        self.arena, self.sizes, self.device = Arena(device, n_worlds), (n, n_rows, n_contacts), device
+        self.limits = limits
+        self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits)
+        self.arena.build()
+        p, arena = self.problem, self.arena
+
+        @ti.kernel
+        def run(rounds: ti.i32):
+            ti.loop_config(block_dim=1)
+            for w in range(arena.n_blocks):
+                solve(p, w, rounds)
+
+        self.run = run
+
+    def set_schedule(self, schedule):
+        """Exchange the stages; missing ones do nothing."""
+        schedule = (*schedule, *((0, 0, 99),) * (self.problem.n_stages - len(schedule)))
+        other = Arena(self.device, self.arena.n_worlds)
+        Problem(other, *self.sizes, schedule, self.limits)
+        self.arena.refill(other)
+
+    def solve(self, worlds, rounds=1) -> Found:
+        """Solve one problem per world; the last is repeated. All results are poisoned before."""
+        self.load(worlds)
+        self.run(rounds)
+        p, (n, m, k) = self.problem, self.sizes
+        scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in
+                   ("residual", "proximal", "iterations", "sweeps", "status")}
+        return Found(rows=np.array(p.rows.impulse.read()[..., 0]), contacts=np.array(p.contacts.impulse.read()),
+                     velocity=np.array(p.velocity.read()[..., 0]), **scalars)
+
+    def load(self, worlds):
+        p, (n, m, k) = self.problem, self.sizes
+        self.arena.write(np.full((self.arena.n_blocks * self.device.lanes, self.arena.n_rows), np.nan))
+        worlds = [*worlds, *[worlds[-1]] * (self.arena.n_worlds - len(worlds))]
+        corner = np.tril_indices(n)
+        M = np.stack([padded(one.M, (n, n), np.eye(n)) for one in worlds])
+        p.mass.write(M[:, corner[0], corner[1]])
+        p.free.write(np.stack([padded(one.free, (n,)) for one in worlds]))
+        p.kappa.write(np.array([[one.kappa] for one in worlds]))
+        nan = np.nan  # rows that are off are never read
+        for side, names, tail in ((p.rows, ("rows", "bias", "compliance", "start_rows"), ()),
+                                  (p.contacts, ("contacts", "contact_bias", "contact_compliance", "start"), (3,))):
+            count = side.count
+            jacobians = [np.moveaxis(getattr(one, names[0]), -1, 1) for one in worlds]
+            on = np.stack([np.arange(count) < len(j) for j in jacobians])
+            side.on.write(on[..., None].astype(float))
+            side.jacobian.write(np.stack([padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians])
+                                .reshape(len(worlds), count * n, -1))
+            for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
+                slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
+                           .reshape(len(worlds), count, -1))
+        for slot, name, count in ((p.lower, "lower", m), (p.upper, "upper", m), (p.friction, "mu", k)):
+            slot.write(np.stack([padded(getattr(one, name), (count,), nan) for one in worlds])[..., None])
+        p.contacts.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))
+
+
+def padded(values, shape, other=0.0):
+    """Values in the first places of an array of a shape."""
+    out = np.broadcast_to(other, shape).astype(float)
+    out[tuple(slice(0, length) for length in np.shape(values))] = values
+    return out
