@@ -114,10 +114,10 @@ class Bench:
             on = np.stack([np.arange(count) < len(j) for j in jacobians])
             side.on.write(on[..., None].astype(float))
             side.jacobian.write(np.stack([padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians])
-                                .reshape(len(worlds), count * n, -1))
+                                .reshape(len(worlds), count * n, side.jacobian.width))
             for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
                 slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
-                           .reshape(len(worlds), count, -1))
+                           .reshape(len(worlds), count, slot.width))
         for slot, name, count in ((p.lower, "lower", m), (p.upper, "upper", m), (p.friction, "mu", k)):
             slot.write(np.stack([padded(getattr(one, name), (count,), nan) for one in worlds])[..., None])
         p.contacts.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))

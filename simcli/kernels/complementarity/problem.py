@@ -69,7 +69,8 @@ class Side:
         metric: d of a row; d_N, d_T, d of a contact.  columns: (count * n) those of J that are not zero in all lanes.
         length: (count) how many.
         soft, shift: C and b with the proximal term.
-        speed: w.  best, kept: iterates.  gain: G of the condensed step.  step, rate: a direction of x and of w.
+        given: what is zero in rows that are off.
+        speed: w.  best, kept: iterates.  part: see admm.py.  gain: G of the condensed step.  step, rate: a direction of x and of w.
     """
 
     _data_oriented = True
@@ -81,6 +82,7 @@ class Side:
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.centre, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
          self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(13))
+        self.given = [self.bias, self.compliance, self.centre, self.impulse]
 
 
 class Problem:
@@ -109,6 +111,8 @@ class Problem:
         self.arena, self.n = arena, n
         self.rows, self.contacts = Side(arena, n, n_rows), Side(arena, n, n_contacts, Vec3, Mat3)
         self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
+        self.rows.given += [self.lower, self.upper]
+        self.contacts.given += [self.friction]
         self.mass, self.root = arena.slot(corner(n, 0)), arena.slot(corner(n, 0))
         self.matrix, self.pivot, self.poison = arena.slot(n * n), arena.slot(n), arena.slot(1)
         self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
@@ -186,12 +190,9 @@ def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
     for r in range(last):
         on = side.on.load(w, r) != 0.0
         if any_lane(on == 0):
-            silence(w, side.bias, r, on)
-            silence(w, side.compliance, r, on)
-            silence(w, side.centre, r, on)
-            silence(w, side.impulse, r, on)
+            silence(w, side.given, r, on)
             for a in range(p.n):
-                silence(w, side.jacobian, r * p.n + a, on)
+                silence(w, [side.jacobian], r * p.n + a, on)
         length = 0
         for a in range(p.n):
             if any_part(side.jacobian, w, r * p.n + a):
@@ -206,10 +207,11 @@ def parts_of(slot, w, item) -> list:
     return [slot.part(w, item, k) for k in range(slot.width)]
 
 
-def silence(w, slot, item, on):
-    """Zero where a row is off."""
-    for part in parts_of(slot, w, item):
-        part._assign(select(on, part, part * 0.0))
+def silence(w, slots, item, on):
+    """Zero where a row is off, whatever stands there."""
+    for slot in slots:
+        for part in parts_of(slot, w, item):
+            part._assign(select(on, part, slot.arena.zero()))
 
 
 def unless_finite(w, slot, item):
