@@ -1,6 +1,7 @@
 """Problems of contact in numpy, and what a solution of them must obey, written for readers and not for speed."""
 
 import numpy as np
+
 from support.impulses import Given
 
 GRAVITY, STEP = 9.81, 0.01
@@ -59,7 +60,7 @@ def stack(count, heavy, mu=0.5, kappa=KAPPA):
         mass[body, body] = box_mass(heavy if k == count - 1 else 1.0, half)
         free[6 * k + 2] = -STEP * GRAVITY
         for arm in corners(half, -half[2]):
-            below = [(-1, k - 1, arm + [0.003 * (-1) ** k, 0, 0.2])] if k else []
+            below = [(-1, k - 1, arm + np.array([0.003 * (-1) ** k, 0, 0.2]))] if k else []
             rows.append(contact(n, frame_at(np.eye(3)[2]), [(1, k, arm), *below]))
     return Given(mass, free, contacts=np.array(rows), mu=mu, kappa=kappa)
 
@@ -78,14 +79,14 @@ def pile(seed, bodies=5, contacts=20, kappa=KAPPA):
         ends = [(1, one, rng.normal(size=3) * 0.1)]
         if c >= contacts // 3:
             ends.append((-1, (one + 1 + int(rng.integers(bodies - 1))) % bodies, rng.normal(size=3) * 0.1))
-        rows.append(contact(n, frame_at(rng.normal(size=3) * 0.4 + [0, 0, 1]), ends))
+        rows.append(contact(n, frame_at(rng.normal(size=3) * 0.4 + np.eye(3)[2]), ends))
     free = rng.normal(size=n) * 0.05
     free[2::6] -= STEP * GRAVITY
     return Given(mass, free, contacts=np.array(rows), mu=rng.uniform(0.2, 0.8, contacts), kappa=kappa)
 
 
-def limited(seed, n=6, rows=8):
-    """Motors, limits and joints on one body and two contacts: rows of every kind, some of them twice."""
+def limited(seed, rows=8):
+    """Motors, limits and joints and contacts on three bodies: rows of every kind, some of them twice."""
     rng = np.random.default_rng(seed)
     one = pile(seed, bodies=3, contacts=8)
     jacobian = rng.normal(size=(rows, 18)) * (rng.random((rows, 18)) < 0.4)

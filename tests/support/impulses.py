@@ -1,6 +1,6 @@
 """Complementarity problems in numpy, and the device's solver of them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 import taichi as ti
@@ -44,8 +44,8 @@ class Given:
             self.fill(name, (k, 3), 0.0)
 
     def fill(self, name, shape, value):
-        given = getattr(self, name)
-        setattr(self, name, np.full(shape, value) if given is None else np.broadcast_to(np.asarray(given, float), shape).copy())
+        given = value if getattr(self, name) is None else getattr(self, name)
+        setattr(self, name, np.broadcast_to(given, shape).astype(float))
 
 
 @dataclass
@@ -91,9 +91,8 @@ class Bench:
         """Solve one problem per world; the last is repeated. All results are poisoned before."""
         self.load(worlds)
         self.run(rounds)
-        p, (n, m, k) = self.problem, self.sizes
-        scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in
-                   ("residual", "proximal", "iterations", "sweeps", "status")}
+        p, names = self.problem, ("residual", "proximal", "iterations", "sweeps", "status")
+        scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in names}
         return Found(rows=np.array(p.rows.impulse.read()[..., 0]), contacts=np.array(p.contacts.impulse.read()),
                      velocity=np.array(p.velocity.read()[..., 0]), **scalars)
 

@@ -8,7 +8,7 @@
 u is the velocity that x gives, softened by R; the matrix is the condensed one with G = S^-1. A row without bounds has
 R = 1e-7 d, z = 0 and y = x by the same formulas.
 
-Memory: x stands in `step`, y in `impulse`, z in `rate`, f in `best`'s neighbour `part`.
+Memory: x stands in `step`, y in `impulse`, z in `rate`, f in `part`, u in `force`.
 
 Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M vf instead of J vf, so that u is a velocity.
 """
@@ -93,7 +93,7 @@ def sweep(p: ti.template(), w: ti.i32):
     p.sweeps.store(w, 0, p.sweeps.load(w, 0) + busy * ROUND)
     primal = p.arena.zero()
     dual = p.arena.zero()
-    for k in range(ROUND):
+    for _k in range(ROUND):
         solve_velocity(p, w)
         primal = p.arena.zero()
         dual = p.arena.zero()

@@ -68,7 +68,9 @@ def fischer_row(x, w, d, lower, upper, sigma, tiny):
     """F, F_x and F_w of a bounded row, one function in the other (Billups)."""
     room, has_upper = local(d * (upper - x)), local(upper < UNBOUNDED)
     value, by_room, by_w = fischer(room, -w, sigma, tiny)
-    inner, inner_x, inner_w = (select(has_upper, a, b) for a, b in ((-value, w), (d * by_room, d * 0.0), (by_w, d * 0.0 + 1.0)))
+    zero = local(d * 0.0)
+    inner, inner_x = select(has_upper, -value, w), select(has_upper, d * by_room, zero)
+    inner_w = select(has_upper, by_w, zero + 1.0)
     has_lower = local(lower > -UNBOUNDED)
     value, by_rise, by_inner = fischer(local(d * (x - lower)), inner, sigma, tiny)
     return (select(has_lower, value, inner), select(has_lower, d * by_rise + by_inner * inner_x, inner_x),
@@ -88,14 +90,15 @@ def curnier(x: Vec3, w: Vec3, metric: Vec3, mu, tiny) -> tuple[Vec3, Mat3, Mat3]
     inverse = local(1.0 / ti.max(r, tiny))
     a, b = local(ya * inverse), local(yb * inverse)
     f = local(bound * inverse)
-    F = Vec3(select(touches, wn, dn * xn), *(select(sticks, at_rest, dt * (at - f * y)) for at_rest, at, y in ((wa, xa, ya), (wb, xb, yb))))
+    F = Vec3(select(touches, wn, dn * xn), select(sticks, wa, dt * (xa - f * ya)), select(sticks, wb, dt * (xb - f * yb)))
     one = zero + 1.0
     d0 = select(touches, one, zero)
     pull = select(touches & (sticks == 0), zero + mu, zero)
     aa, ab, bb = (select(sticks, s, f * t) for s, t in ((one, 1.0 - a * a), (zero, -(a * b)), (one, 1.0 - b * b)))
     ratio = local(dt / dn)
-    F_x = Mat3(dn * (1.0 - d0), zero, zero, -dt * pull * a, dt * (1.0 - aa), -dt * ab, -dt * pull * b, -dt * ab, dt * (1.0 - bb))
-    F_w = Mat3(d0, zero, zero, ratio * pull * a, aa, ab, ratio * pull * b, ab, bb)
+    a, b = local(pull * a), local(pull * b)
+    F_x = Mat3(dn * (1.0 - d0), zero, zero, -dt * a, dt * (1.0 - aa), -dt * ab, -dt * b, -dt * ab, dt * (1.0 - bb))
+    F_w = Mat3(d0, zero, zero, ratio * a, aa, ab, ratio * b, ab, bb)
     return F, F_x, F_w
 
 
@@ -109,7 +112,7 @@ def arrow(a: Vec3) -> Mat3:
 def fischer_cone(x: Vec3, w: Vec3, metric: Vec3, mu, sigma, floor, tiny) -> tuple[Vec3, Mat3, Mat3]:
     """F, F_x and F_w of a contact on the second-order cone, smoothed.
 
-        p + q - sqrt(p o p + q o q + 2 sigma^2 e),  p = d (mu x_n, x_t),  q = (w_n/mu + u, w_t),  u^2 = |w_t|^2 + (sigma/10)^2
+    p + q - sqrt(p o p + q o q + 2 sigma^2 e),  p = d (mu x_n, x_t),  q = (w_n/mu + u, w_t),  u^2 = |w_t|^2 + (sigma/10)^2
     """
     (_, _, d), (xn, xa, xb), (wn, wa, wb) = metric.parts, x.parts, w.parts
     slippery = local(mu * (d * 0.0 + 1.0) <= 0.0)

@@ -10,10 +10,10 @@ Source: reference/contact-solver.md, sections 3.1 and 3.4. Deviation: none.
 
 import taichi as ti
 
+from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import corner, substitute
 from simcli.kernels.complementarity.measure import contact_speed, pull, respond, row_speed, times
-from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.problem import ADMM, NEWTON, whole
 from simcli.kernels.elementary import select
 from simcli.kernels.runtime import any_lane, local
@@ -144,7 +144,8 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     for s in range(whole(p.live, w, 0)):
         p.rows.step.store(w, s, p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force))
     for c in range(whole(p.live, w, 1)):
-        p.contacts.step.store(w, c, p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * contact_speed(p, w, c, p.force))
+        given = p.contacts.gain.load(w, c) * contact_speed(p, w, c, p.force)
+        p.contacts.step.store(w, c, p.contacts.step.load(w, c) - given)
     respond(p, w, p.rows.step, p.contacts.step, p.trial)
     for s in range(whole(p.live, w, 0)):
         p.rows.rate.store(w, s, row_speed(p, w, s, p.trial) + p.rows.soft.load(w, s) * p.rows.step.load(w, s))
@@ -176,16 +177,18 @@ def search(p: ti.template(), w: ti.i32, kind: ti.i32):
     best = zero + HUGE
     length = zero
     t = zero + 1.0
-    for k in range(HALVINGS):
+    for _k in range(HALVINGS):
         if any_lane(trying != 0.0):
             merit = p.poison.load(w, 0)
             for s in range(whole(p.live, w, 0)):
                 x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
-                F, F_x, F_w = row_law(p, w, s, kind, x, p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s))
+                speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
+                F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
                 merit = merit + F * F
             for c in range(whole(p.live, w, 1)):
                 x = p.contacts.impulse.load(w, c) + p.contacts.step.load(w, c) * t
-                F, F_x, F_w = contact_law(p, w, c, kind, x, p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t)
+                speed = p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t
+                F, _F_x, _F_w = contact_law(p, w, c, kind, x, speed)
                 merit = merit + F.dot(F)
             better = (merit < best) & (trying != 0.0)
             best = select(better, merit, best)

@@ -70,7 +70,8 @@ class Side:
         length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off.
-        speed: w.  best, kept: iterates.  part: see admm.py.  gain: G of the condensed step.  step, rate: a direction of x and of w.
+        speed: w.  best, kept: iterates.  gain: G of the condensed step.  step, rate: a direction of x and of w.
+        part: see admm.py.
     """
 
     _data_oriented = True

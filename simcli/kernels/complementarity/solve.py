@@ -17,7 +17,6 @@ from simcli.kernels.complementarity.newton import COARSE, condense, descend
 from simcli.kernels.complementarity.problem import (
     ADMM,
     BROKEN,
-    NEWTON,
     PROXIMAL,
     SOLVED,
     UNSOLVED,
