@@ -20,7 +20,8 @@ PILES = [problems.pile(seed) for seed in range(1, 6)]  # 0: Gauss-Seidel takes h
 RESTING = {
     "sticking": problems.incline(20), "nearly": problems.incline(26.5), "slipping": problems.incline(27),
     "sliding": problems.incline(40, start=1.0), "smooth": problems.incline(20, mu=0.0),
-    "thrown": problems.incline(0, start=2.0), "four": problems.table(4), "eight": problems.table(8, push=50), "many": problems.table(24, push=150),
+    "thrown": problems.incline(0, start=2.0), "four": problems.table(4),
+    "eight": problems.table(8, push=50), "many": problems.table(24, push=150),
     "stack": problems.stack(5, 1.0), "heavy": problems.stack(5, 1000.0), "one": problems.stack(1, 1.0, mu=0.0),
 }  # fmt: skip
 MIXED = [problems.limited(seed) for seed in range(7)]
@@ -151,17 +152,22 @@ def test_every_stage_agrees_with_gauss_seidel(bench, stages):
     chosen = [RESTING["sliding"], RESTING["slipping"], RESTING["eight"], RESTING["many"], *PILES]
     worlds = [replace(one, kappa=0.0) for one in chosen]
     bench.set_schedule(stages)
-    solved = 0
     for one, (_, _, velocity, scalars) in zip(worlds, solve_all(bench, worlds, 1), strict=True):
         assert (scalars["iterations"] > 0) == (stages[0][0] != ADMM)
         assert (scalars["sweeps"] > 0) == (stages[0][0] == ADMM) or stages is SCHEDULE
-        if scalars["residual"] < TOLERANCE:
-            solved += 1
-            assert velocity == pytest.approx(problems.seidel(one)[1], abs=APART)
-    assert solved >= len(worlds) - ALONE[stages[0][0] if stages is not SCHEDULE else None]
+        assert scalars["residual"] < TOLERANCE
+        assert velocity == pytest.approx(oracle(one)[1], abs=APART)
 
 
-ALONE = {NEWTON: 3, CONE: 2, ADMM: 2, None: 0}  # problems that a stage may not solve by itself
+_solved: dict = {}
+
+
+def oracle(one):
+    """Impulses and velocity by Gauss-Seidel, once for all stages."""
+    key = one.free.tobytes() + one.contacts.tobytes()
+    if key not in _solved:
+        _solved[key] = problems.seidel(one)
+    return _solved[key]
 
 
 def test_bounded_rows_clip(bench):

@@ -14,6 +14,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     forces      joint efforts, springs, wrenches
     dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias, Jacobian
     algorithms  the host's door to them: arrays of states in, arrays out
+    complementarity  impulses of rows and frictional contacts: condensed Newton, ADMM
     balance     forces, rows and reactions at rest, for equilibria and small motions
 """
 

@@ -119,7 +119,7 @@ class Bench:
                            .reshape(len(worlds), count, slot.width))
         for slot, name, count in ((p.lower, "lower", m), (p.upper, "upper", m), (p.friction, "mu", k)):
             slot.write(np.stack([padded(getattr(one, name), (count,), nan) for one in worlds])[..., None])
-        p.contacts.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))
+        p.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))
 
 
 def padded(values, shape, other=0.0):

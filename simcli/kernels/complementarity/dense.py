@@ -63,8 +63,8 @@ def factorize(p: ti.template(), w: ti.i32):
     for i in range(p.n):
         for k in range(i):
             scaled = p.matrix.load(w, i * p.n + k) * p.pivot.load(w, k)
+            p.matrix.store(w, i * p.n + k, scaled)
             if any_lane(scaled != 0.0):
-                p.matrix.store(w, i * p.n + k, scaled)
                 for j in range(k + 1, p.n):
                     value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
                     p.matrix.store(w, i * p.n + j, value)

@@ -91,7 +91,7 @@ def measure(p: ti.template(), w: ti.i32):
         on = p.contacts.on.load(w, c) != 0.0
         mu = p.friction.load(w, c)
         off = select(on, largest(natural_contact(x, speed, d, mu)), zero)
-        pulled = (x - p.contacts.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
+        pulled = (x - p.centre.load(w, c)) * (d * p.progress.kappa.load(w, 0))
         off_true = select(on, largest(natural_contact(x, speed - pulled, d, mu)), zero)
         worst = ti.max(worst, off)
         worst_true = ti.max(worst_true, off_true)

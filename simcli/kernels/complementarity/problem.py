@@ -64,7 +64,6 @@ class Side:
 
     Attributes:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a.  bias: b [m/s].  compliance: C [m/s per N s].
-        centre: [N s], what the proximal compliance pulls to (contacts).
         impulse: [N s], start on entry, solution on exit.
         metric: d of a row; d_N, d_T, d of a contact.  columns: (count * n) those of J that are not zero in all lanes.
         length: (count) how many.
@@ -81,9 +80,9 @@ class Side:
         self.gain = arena.slot(count, gain)
         self.on, self.columns, self.length = arena.slot(count), arena.slot(count * n), arena.slot(count)
         self.jacobian = arena.slot(count * n, kind)
-        (self.bias, self.compliance, self.centre, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
-         self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(13))
-        self.given = [self.bias, self.compliance, self.centre, self.impulse]
+        (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
+         self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(12))
+        self.given = [self.bias, self.compliance, self.impulse]
 
 
 class Problem:
@@ -98,12 +97,16 @@ class Problem:
 
     Attributes, given:
         mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf.  rows, contacts: see `Side`.
-        lower, upper: (rows) [N s]; beyond 1e30 there is none.  friction: (contacts) mu.
-        kappa: (1) proximal compliance relative to d, 0 for none.
+        lower, upper: (rows) [N s]; beyond 1e30 there is none.
+        friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
+        kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
+        centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
     Attributes, found:
-        velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.  proximal: (1) [m/s], with it, of
-        the round that was last.  iterations, sweeps: (1) factorisations of Newton steps, ADMM iterations.  status: (1).
+        rows.impulse, contacts.impulse: [N s].  velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.
+        proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
+        iterations, sweeps: (1) Newton steps, ADMM iterations.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
+        UNSOLVED, BROKEN (no number; the free velocity).
     """
 
     _data_oriented = True
@@ -113,7 +116,8 @@ class Problem:
         self.rows, self.contacts = Side(arena, n, n_rows), Side(arena, n, n_contacts, Vec3, Mat3)
         self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
         self.rows.given += [self.lower, self.upper]
-        self.contacts.given += [self.friction]
+        self.centre = arena.slot(n_contacts, Vec3)
+        self.contacts.given += [self.friction, self.centre]
         self.mass, self.root = arena.slot(corner(n, 0)), arena.slot(corner(n, 0))
         self.matrix, self.pivot, self.poison = arena.slot(n * n), arena.slot(n), arena.slot(1)
         self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
@@ -178,7 +182,7 @@ def prepare(p: ti.template(), w: ti.i32):
 def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
     """Number of rows to look at, and the columns of each.
 
-    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, bias, compliance, centre, impulse}
+    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, given}
     """
     zero = p.arena.zero()
     last = 0
@@ -303,4 +307,4 @@ def soften(p: ti.template(), w: ti.i32):
     for c in range(whole(p.live, w, 1)):
         more = p.progress.kappa.load(w, 0) * p.contacts.metric.load(w, c).parts[2]
         p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
-        p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.contacts.centre.load(w, c) * more)
+        p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.centre.load(w, c) * more)

@@ -181,7 +181,7 @@ def keep(p: ti.template(), w: ti.i32):
 def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, thorough, turn, open}, p.contacts.centre, p.status
+    Writes: p.progress.{kappa, thorough, turn, open}, p.centre, p.status
     """
     g = p.progress
     zero = p.arena.zero()
@@ -196,15 +196,17 @@ def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
         firmer = is_open & (solved == 0) & (kappa > 0.0) & (kappa < ALMOST * MOST_KAPPA)
         over = is_open & (firmer == 0)
         turns = select(over, g.turn.load(w, 0) + one, g.turn.load(w, 0))
+        firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
         softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
-        g.kappa.store(w, 0, select(firmer, ti.max(10.0 * kappa, RAISED_KAPPA), select(over & solved, softer, kappa)))
+        g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, select(over, zero, g.thorough.load(w, 0))))
         g.turn.store(w, 0, turns)
-        ends = over & ((residual < p.limits.exact) | (turns >= ti.cast(rounds, p.arena.device.real)))
+        last = (kappa == 0.0) | (turns >= ti.cast(rounds, p.arena.device.real))
+        ends = over & ((residual < p.limits.exact) | last)
         g.open.store(w, 0, select(is_open & (ends == 0), one, zero))
         for c in range(whole(p.live, w, 1)):
-            centre = p.contacts.centre.load(w, c)
-            p.contacts.centre.store(w, c, chosen(over, p.contacts.best.load(w, c), centre))
+            centre = p.centre.load(w, c)
+            p.centre.store(w, c, chosen(over, p.contacts.best.load(w, c), centre))
     state = select(solved, zero + PROXIMAL, zero + UNSOLVED)
     state = select(residual < p.limits.exact, zero + SOLVED, select(residual < STARTING, state, zero + BROKEN))
     p.status.store(w, 0, select(is_open, state, p.status.load(w, 0)))
