@@ -46,11 +46,11 @@ def test_rounds_take_the_proximal_term_away(solved):
 
 def test_numpy_measures_the_same(solved):
     precision, found = solved
-    rounding = np.finfo(precision).eps * 100  # of speeds about 1 m/s
+    rounding = float(np.finfo(precision).eps) * 100  # of speeds about 1 m/s
     for seed in range(COUNT):
         one = problems.pile(seed)
         velocity, contacts = found["cold_velocity"][seed].astype(float), found["cold_contacts"][seed, :20].astype(float)
         mine = problems.natural_map(one, velocity, np.zeros(0), contacts)
-        assert mine == pytest.approx(found["cold_residual"][seed], abs=rounding, rel=1e-3)
+        assert mine == pytest.approx(float(found["cold_residual"][seed]), abs=rounding, rel=1e-3)
         gained = np.einsum("cia,ci->a", one.contacts, contacts)
         assert velocity == pytest.approx(one.free + np.linalg.solve(one.M, gained), abs=rounding * 100)

@@ -16,9 +16,8 @@ Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M v
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, chosen, clipped, on_cone
-from simcli.kernels.complementarity.dense import substitute
+from simcli.kernels.complementarity.dense import substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
-from simcli.kernels.complementarity.problem import whole
 from simcli.kernels.elementary import select
 from simcli.kernels.runtime import local
 from simcli.kernels.values import Vec3

@@ -6,7 +6,7 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 
 import taichi as ti
 
-from simcli.kernels.runtime import any_lane
+from simcli.kernels.runtime import any_lane, get_lane, local
 
 
 def corner(i, j):
@@ -14,17 +14,30 @@ def corner(i, j):
     return i * (i + 1) // 2 + j
 
 
+def whole(slot, w, item):
+    """An integer that all lanes share, from a slot."""
+    return local(ti.cast(get_lane(slot.part(w, item, 0), 0), ti.i32))
+
+
 @ti.func
 def factorize_mass(p: ti.template(), w: ti.i32):
     """M = L L^T, with the inverses of the diagonal of L in its place.
 
+    Row i of L begins where row i of M does in any lane: the mass matrix of many bodies is mostly zero.
+
     Reads:  p.mass
-    Writes: p.root
+    Writes: p.root, p.begin (n)
     """
+    zero = p.arena.zero()
     for i in range(p.n):
-        for j in range(i + 1):
-            total = p.mass.load(w, corner(i, j))
-            for k in range(j):
+        begin = i
+        for j in range(i):
+            if any_lane(p.mass.load(w, corner(i, j)) != 0.0):
+                begin = ti.min(begin, j)
+        p.begin.store(w, i, zero + ti.cast(begin, p.arena.device.real))
+        for j in range(begin, i + 1):
+            total = zero + p.mass.load(w, corner(i, j))
+            for k in range(ti.max(begin, whole(p.begin, w, j)), j):
                 total = total - p.root.load(w, corner(i, k)) * p.root.load(w, corner(j, k))
             if i == j:
                 total = 1.0 / ti.sqrt(total)
@@ -37,19 +50,19 @@ def factorize_mass(p: ti.template(), w: ti.i32):
 def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
     """M^-1 x in place.
 
-    Reads:  p.root
+    Reads:  p.root, p.begin
     Writes: x (n)
     """
     for i in range(p.n):
         total = x.load(w, i)
-        for k in range(i):
+        for k in range(whole(p.begin, w, i), i):
             total = total - p.root.load(w, corner(i, k)) * x.load(w, k)
         x.store(w, i, total * p.root.load(w, corner(i, i)))
     for m in range(p.n):
         i = p.n - 1 - m
         value = x.load(w, i) * p.root.load(w, corner(i, i))
         x.store(w, i, value)
-        for k in range(i):
+        for k in range(whole(p.begin, w, i), i):
             x.store(w, k, x.load(w, k) - p.root.load(w, corner(i, k)) * value)
 
 

@@ -3,8 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
-from simcli.kernels.complementarity.dense import solve_mass
-from simcli.kernels.complementarity.problem import whole
+from simcli.kernels.complementarity.dense import solve_mass, whole
 from simcli.kernels.elementary import select
 from simcli.kernels.values import Vec3
 

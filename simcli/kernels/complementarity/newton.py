@@ -12,9 +12,9 @@ import taichi as ti
 
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import corner, substitute
+from simcli.kernels.complementarity.dense import corner, substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, respond, row_speed, times
-from simcli.kernels.complementarity.problem import ADMM, NEWTON, whole
+from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
 from simcli.kernels.runtime import any_lane, local
 from simcli.kernels.values import Mat3, Vec3

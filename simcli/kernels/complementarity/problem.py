@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED
-from simcli.kernels.complementarity.dense import corner, factorize_mass
+from simcli.kernels.complementarity.dense import corner, factorize_mass, whole
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena, any_lane, get_lane, local
+from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
@@ -118,7 +118,7 @@ class Problem:
         self.rows.given += [self.lower, self.upper]
         self.centre = arena.slot(n_contacts, Vec3)
         self.contacts.given += [self.friction, self.centre]
-        self.mass, self.root = arena.slot(corner(n, 0)), arena.slot(corner(n, 0))
+        self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
         self.matrix, self.pivot, self.poison = arena.slot(n * n), arena.slot(n), arena.slot(1)
         self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
         self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
@@ -152,11 +152,6 @@ def ones(arena: Arena, count: int) -> list:
     return [arena.slot(1) for _ in range(count)]
 
 
-def whole(slot, w, item):
-    """An integer that all lanes share, from a slot."""
-    return local(ti.cast(get_lane(slot.part(w, item, 0), 0), ti.i32))
-
-
 @ti.func
 def prepare(p: ti.template(), w: ti.i32):
     """What the rounds share: the rows that are on, where they act, the factor of M, and the metric.
@@ -164,7 +159,7 @@ def prepare(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, free}
-    Writes: p.{root, momentum, live}, rows and contacts
+    Writes: p.{root, begin, momentum, live}, rows and contacts
     """
     p.progress.rows.store(w, 0, p.arena.zero())
     gather(p, w, p.rows, 0)
@@ -250,13 +245,13 @@ def multiply_mass(p: ti.template(), w: ti.i32):
 def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
     """D = |L^-1 J^T|^2 of a row; 1 where nothing moves.
 
-    Reads:  p.root, p.rows
+    Reads:  p.root, p.begin, p.rows
     Writes: p.rows.metric
     """
     total = p.arena.zero()
     for i in range(p.n):
         y = p.rows.jacobian.load(w, s * p.n + i)
-        for k in range(i):
+        for k in range(whole(p.begin, w, i), i):
             y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
         y = y * p.root.load(w, corner(i, i))
         p.force.store(w, i, y)
@@ -268,14 +263,14 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
 def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     """d_N, d_T and d of a contact; 1 where nothing moves.
 
-    Reads:  p.root, p.contacts
+    Reads:  p.root, p.begin, p.contacts
     Writes: p.contacts.metric
     """
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     for i in range(p.n):
         y = p.contacts.jacobian.load(w, c * p.n + i)
-        for k in range(i):
+        for k in range(whole(p.begin, w, i), i):
             y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
         y = y * p.root.load(w, corner(i, i))
         p.product.store(w, i, y)

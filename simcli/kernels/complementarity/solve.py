@@ -11,7 +11,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
-from simcli.kernels.complementarity.dense import factorize
+from simcli.kernels.complementarity.dense import factorize, whole
 from simcli.kernels.complementarity.measure import measure
 from simcli.kernels.complementarity.newton import COARSE, condense, descend
 from simcli.kernels.complementarity.problem import (
@@ -22,7 +22,6 @@ from simcli.kernels.complementarity.problem import (
     UNSOLVED,
     prepare,
     soften,
-    whole,
 )
 from simcli.kernels.elementary import select
 from simcli.kernels.runtime import any_lane
