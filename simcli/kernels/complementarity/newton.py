@@ -124,13 +124,28 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
     for e in range(whole(p.contacts.length, w, c)):
         b = whole(p.contacts.columns, w, c * p.n + e)
         p.product.store(w, b, gain * p.contacts.jacobian.load(w, c * p.n + b))
-    for e in range(whole(p.contacts.length, w, c)):
-        a = whole(p.contacts.columns, w, c * p.n + e)
-        direction = p.contacts.jacobian.load(w, c * p.n + a)
+    add_product(p, w, c)
+
+
+@ti.func
+def add_product(p: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T times p.product of a contact to the matrix, two rows at a time: most of the time of a step goes here.
+
+    Writes: p.matrix
+    """
+    length = whole(p.contacts.length, w, c)
+    for e in range((length + 1) // 2):
+        a = whole(p.contacts.columns, w, c * p.n + 2 * e)
+        one = p.contacts.jacobian.load(w, c * p.n + a)
+        a_too, other = a, one * 0.0
+        if 2 * e + 1 < length:
+            a_too = whole(p.contacts.columns, w, c * p.n + 2 * e + 1)
+            other = p.contacts.jacobian.load(w, c * p.n + a_too)
         for k in range(whole(p.contacts.length, w, c)):
             b = whole(p.contacts.columns, w, c * p.n + k)
-            value = p.matrix.load(w, a * p.n + b) + direction.dot(p.product.load(w, b))
-            p.matrix.store(w, a * p.n + b, value)
+            column = p.product.load(w, b)
+            p.matrix.store(w, a * p.n + b, p.matrix.load(w, a * p.n + b) + one.dot(column))
+            p.matrix.store(w, a_too * p.n + b, p.matrix.load(w, a_too * p.n + b) + other.dot(column))
 
 
 @ti.func
