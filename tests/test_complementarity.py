@@ -24,6 +24,7 @@ RESTING = {
     "eight": problems.table(8, push=50), "many": problems.table(24, push=150),
     "stack": problems.stack(5, 1.0), "heavy": problems.stack(5, 1000.0), "one": problems.stack(1, 1.0, mu=0.0),
 }  # fmt: skip
+LEAVING = replace(problems.incline(0, mu=0.0), free=np.eye(6)[2], start=np.eye(3)[0])
 MIXED = [problems.limited(seed) for seed in range(7)]
 HARD = problems.limited(7)  # its joints force bodies to slip so that the contacts jam
 ALL = {**RESTING, **{f"pile {k}": one for k, one in enumerate(PILES)}, **{f"rows {k}": one for k, one in enumerate(MIXED)}}
@@ -210,6 +211,16 @@ def test_without_friction_nothing_pulls_sideways(bench):
         for _, contacts, _, scalars in solve_all(bench, worlds):
             assert (contacts[:, 1:] == 0.0).all()
             assert scalars["residual"] < EXACT or stages[0][0] == ADMM
+
+
+def test_what_leaves_does_not_stick(bench):
+    """A frictionless contact that opens along its normal, from an impulse that holds it."""
+    for stages in (SCHEDULE, ((CONE, 40, 99),), ((ADMM, 1000, 99),)):
+        bench.set_schedule(stages)
+        ((_, contacts, velocity, scalars),) = solve_all(bench, [replace(LEAVING, kappa=0.0)])
+        assert scalars["residual"] < TOLERANCE
+        assert velocity == pytest.approx(LEAVING.free, abs=FINE)
+        assert contacts == pytest.approx(0.0, abs=FINE * 16)
 
 
 def test_the_proximal_term_vanishes(bench):

@@ -71,6 +71,7 @@ def test_slopes_and_roots(evaluate):
     rng = np.random.default_rng(1)
     x, w, mu = rng.normal(size=(N, 3)), rng.normal(size=(N, 3)), rng.uniform(0.1, 1.2, N)
     mu[:40] = 0.0
+    x[:20] = x[:20, :1] * np.eye(3)[0]  # on the axis, on both sides of the tip
     here = evaluate(x, w, mu)
     check_slopes(evaluate, here, x, w, mu)
     check_roots(evaluate, rng)
