@@ -202,6 +202,8 @@ def test_redundant_joints_take_the_velocity_out(bench):
     wanted = one.free - root @ np.linalg.lstsq(rows @ root, rows @ one.free + 0.1, rcond=None)[0]
     assert velocity == pytest.approx(wanted, abs=FINE)
     assert found[:4] == pytest.approx(found[7:3:-1], abs=1e-6)
+    bench.set_schedule(((ADMM, 20, 99),))  # which does not split what has no bounds
+    assert solve_all(bench, [one])[0][2] == pytest.approx(wanted, abs=FINE)
 
 
 def test_without_friction_nothing_pulls_sideways(bench):

@@ -117,6 +117,7 @@ def check_roots(evaluate, rng):
 def check_projection(nearest, x, mu):
     """No point of the cone is nearer, and what is left is at right angles."""
     assert (np.hypot(nearest[:, 1], nearest[:, 2]) <= mu * nearest[:, 0] * (1 + 1e-14) + 1e-15).all()
+    assert (nearest[:, 0] >= 0).all()
     left = x - nearest
     assert (abs(np.einsum("ni,ni->n", left, nearest)) < 1e-14 * 10).all()
     assert (left[:, 0] + mu * np.hypot(left[:, 1], left[:, 2]) <= 1e-14 * 10).all()

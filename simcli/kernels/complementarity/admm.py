@@ -15,7 +15,7 @@ Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M v
 
 import taichi as ti
 
-from simcli.kernels.complementarity.cones import UNBOUNDED, chosen, clipped, on_cone
+from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.elementary import select
@@ -82,7 +82,7 @@ def shifted(z: Vec3, of: Vec3, mu) -> Vec3:
 
 @ti.func
 def sweep(p: ti.template(), w: ti.i32):
-    """A round of sweeps of the busy worlds, and rho for the next.
+    """A round of sweeps, and rho for the next. Worlds that are not busy go back to their best iterate anyway.
 
     Reads:  factors
     Writes: {impulse, step, rate, part} of both, p.progress.{rho, changed}, p.sweeps
@@ -145,10 +145,9 @@ def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
     x = p.rows.part.load(w, s) - row_speed(p, w, s, p.force) / swept_row(p, w, s)
     before, z, weight = p.rows.impulse.load(w, s), p.rows.rate.load(w, s), weight_of_row(p, w, s)
     y = clipped(x - z / weight, p.lower.load(w, s), p.upper.load(w, s))
-    busy = p.progress.busy.load(w, 0) != 0.0
     p.rows.step.store(w, s, x)
     p.rows.rate.store(w, s, z + weight * (y - x))
-    p.rows.impulse.store(w, s, select(busy, y, before))
+    p.rows.impulse.store(w, s, y)
     d = p.rows.metric.load(w, s)
     return d * (x - y) * (x - y), weight * (y - before) * (weight * (y - before)) / d
 
@@ -164,10 +163,9 @@ def project_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     x = p.contacts.part.load(w, c) - times(inverse, contact_speed(p, w, c, p.force))
     before, z, weight = p.contacts.impulse.load(w, c), p.contacts.rate.load(w, c), weight_of_contact(p, w, c)
     y, _ = on_cone(x - z * (1.0 / weight), p.friction.load(w, c))
-    busy = p.progress.busy.load(w, 0) != 0.0
     p.contacts.step.store(w, c, x)
     p.contacts.rate.store(w, c, z + (y - x) * weight)
-    p.contacts.impulse.store(w, c, chosen(busy, y, before))
+    p.contacts.impulse.store(w, c, y)
     d = p.contacts.metric.load(w, c).parts[2]
     off, moved = x - y, (y - before) * weight
     return d * off.dot(off), moved.dot(moved) / d
