@@ -280,8 +280,10 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one[:3], other[:3], strict=True)) and one[3] == other[3]
 
 
-def test_worlds_do_not_see_each_other(bench):
+@pytest.mark.parametrize("stages", [SCHEDULE, ((CONE, 30, 99),)], ids=["schedule", "cone"])
+def test_worlds_do_not_see_each_other(bench, stages):
     """Alone, in other lanes, beside other worlds, beside broken ones: the same bits."""
+    bench.set_schedule(stages)
     worlds = [*ALL.values()]
     wanted = solve_all(bench, worlds)
     order = np.random.default_rng(6).permutation(len(worlds))
