@@ -70,9 +70,10 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
 def factorize(p: ti.template(), w: ti.i32):
     """A = L U in place, L with a unit diagonal, the inverses of the diagonal of U apart.
 
-    Writes: p.matrix, p.pivot, p.poison (1): NaN if a pivot is zero or no number, else 0
+    A pivot that is zero makes the solution no number, and the step of that world is not taken.
+
+    Writes: p.matrix, p.pivot
     """
-    poison = p.arena.zero()
     for i in range(p.n):
         for k in range(i):
             scaled = p.matrix.load(w, i * p.n + k) * p.pivot.load(w, k)
@@ -81,10 +82,7 @@ def factorize(p: ti.template(), w: ti.i32):
                 for j in range(k + 1, p.n):
                     value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
                     p.matrix.store(w, i * p.n + j, value)
-        inverse = 1.0 / p.matrix.load(w, i * p.n + i)
-        p.pivot.store(w, i, inverse)
-        poison = poison + inverse * 0.0
-    p.poison.store(w, 0, poison)
+        p.pivot.store(w, i, 1.0 / p.matrix.load(w, i * p.n + i))
 
 
 @ti.func

@@ -184,7 +184,7 @@ def search(p: ti.template(), w: ti.i32, kind: ti.i32):
 
     A length of 0 says that no merit was a number.
 
-    Reads:  {impulse, speed, step, rate} of both, p.poison, p.progress.{merit, busy}
+    Reads:  {impulse, speed, step, rate} of both, p.progress.{merit, busy}
     """
     zero = p.arena.zero()
     start = p.progress.merit.load(w, 0)
@@ -194,7 +194,7 @@ def search(p: ti.template(), w: ti.i32, kind: ti.i32):
     t = zero + 1.0
     for _k in range(HALVINGS):
         if any_lane(trying != 0.0):
-            merit = p.poison.load(w, 0)
+            merit = zero
             for s in range(whole(p.live, w, 0)):
                 x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
                 speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)

@@ -119,7 +119,7 @@ class Problem:
         self.centre = arena.slot(n_contacts, Vec3)
         self.contacts.given += [self.friction, self.centre]
         self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
-        self.matrix, self.pivot, self.poison = arena.slot(n * n), arena.slot(n), arena.slot(1)
+        self.matrix, self.pivot = arena.slot(n * n), arena.slot(n)
         self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
         self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
         self.live = arena.slot(2)
