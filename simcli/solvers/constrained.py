@@ -13,6 +13,8 @@ zero residuals, never by a force that would feed them back slowly.
 Assembly is the same correction from the authored positions, with written coordinates locked, and then with all free.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import taichi as ti
 
@@ -53,12 +55,28 @@ from simcli.solvers.repeat import JUMP, go_back, keep_work, use_again
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 # Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
-MAX_CORRECTIONS = 8
 ASSEMBLY_HELD, ASSEMBLY_FREE = 30, 30  # iterations with the written coordinates locked, then without
-# Residuals [m or 1] that count as none; the tests ask for 1e-10 during whole runs.
-TIGHT = {"float64": 1e-12, "float32": 2e-6}
+# Residuals [m or 1] that cannot be told from none.
+TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
 ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+
+
+class Limits(NamedTuple):
+    """Where corrections of positions end.
+
+    Attributes:
+        tolerance: [m, 1], residual that counts as none.
+        corrections: in one step, at most.
+    """
+
+    tolerance: float = 1e-12
+    corrections: int = 8
+
+    @staticmethod
+    def of(options) -> "Limits":
+        """Those of a solver's options, where it has them."""
+        return Limits(options.tolerance, options.max_iterations) if hasattr(options, "tolerance") else Limits()
 
 
 class Constrained:
@@ -69,6 +87,7 @@ class Constrained:
         motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
         integrator: its name.
         assembles: whether it closes loops of the initial state.
+        limits: where corrections end.
 
     Attributes:
         start: (rows) coordinate of each row at the start of a step.
@@ -89,7 +108,7 @@ class Constrained:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 integrator: str, assembles: bool):
+                 integrator: str, assembles: bool, limits: Limits):
         stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero(motions)
@@ -100,7 +119,8 @@ class Constrained:
         self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
-        self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
@@ -295,6 +315,6 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
         if ti.static(c.is_natural):
             if kind == START:
                 over = 0
-            elif over == 1 or p == c.bound.n_evaluations + MAX_CORRECTIONS - 1:
+            elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
                 finish_natural(c, w, h)
     return over

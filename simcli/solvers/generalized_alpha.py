@@ -28,8 +28,6 @@ from simcli.solvers.natural_quadratic import (
     use_placement,
 )
 
-MAX_ITERATIONS = 12
-
 
 class Memory:
     """Constants of the method, and what one step leaves for the next.
@@ -86,9 +84,9 @@ def step_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
     soften_rows(c, w, h)
     move_alpha(c, w, h)
     running = 1
-    for k in range(MAX_ITERATIONS + MAX_PLACEMENTS + 1):
-        projects = k == MAX_ITERATIONS + MAX_PLACEMENTS
-        places = k >= MAX_ITERATIONS and not projects
+    for k in range(c.steps.corrections + MAX_PLACEMENTS + 1):
+        projects = k == c.steps.corrections + MAX_PLACEMENTS
+        places = k >= c.steps.corrections and not projects
         if projects:
             running = 1
             bend_gradients(f, f.next_x, w)

@@ -39,8 +39,8 @@ from simcli.solvers.constrained import (
     ASSEMBLY_FREE,
     ASSEMBLY_HELD,
     DIAGNOSTICS,
-    MAX_CORRECTIONS,
     Constrained,
+    Limits,
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows
@@ -121,7 +121,7 @@ class Core:
         if self.constrained:
             self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles)
+                                     self.assembles, Limits.of(options))
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
@@ -159,7 +159,7 @@ class Core:
             return None
         if not rows.n or not (rows.is_hard.all() and rows.enabled.all()) or rows.compliance.any():
             return None
-        return quadratic_steps(tables, constraints, arena, self.bound.tight)
+        return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
 
     def clear(self):
         """Zero what a run accumulates."""
@@ -300,7 +300,7 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
     """
-    n_phases = c.bound.n_evaluations + MAX_CORRECTIONS
+    n_phases = c.bound.n_evaluations + c.bound.max_corrections
     if i == 0:
         n_phases = 0
         if ti.static(c.assembles):
