@@ -262,3 +262,28 @@ def test_a_step_that_turns_too_far_ends_its_world_by_name(tmp_path):
         assert run.read("diag/status")[-1].tolist() == [0, 6]
         angle = 2 * np.arctan2(run.read("frames/body_q")[4, 0, 0, 5], run.read("frames/body_q")[4, 0, 0, 6])
     assert abs(angle - 4 * np.arcsin(0.5)) < 1e-9
+
+
+def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
+    """A vector that turns is stretched by e J w^2 / 2 at rest, from rest by up to twice that: (2 Phi)^2 / 2 e."""
+    J, spin, e = 0.2, 3.0, 1e-4
+    drifts = []
+    for h in ("1e-4", "5e-5"):
+        path = tmp_path / "soft.yaml"
+        path.write_text(f"""
+            simcli: 1
+            world: {{plane: xy, gravity: [0, 0, 0]}}
+            bodies:
+              disc: {{mass: 1, inertia: {{diag: [{J}, {J}, {J}]}}, natural: {{kind: 1P2V, compliance: {e}}},
+                      velocity: {{angular: [0, 0, {spin}]}}}}
+            solver: {{type: natural, dt: {h}}}
+            run: {{duration: 0.05}}
+            output: {{every: 1.0e-4, channels: [energy]}}
+        """)
+        ended = command("run", path, "-o", tmp_path / "soft.h5", "-q", "--force")
+        assert ended.returncode == 0, ended.stderr
+        with simcli.open(tmp_path / "soft.h5") as run:
+            stored = run.energy.elastic[:, 0].max()
+            drifts.append(np.abs(run.energy.drift[:, 0]).max())
+    assert abs(stored - e * J**2 * spin**4 / 2) < 2e-3 * stored
+    assert 3.9 < drifts[0] / drifts[1] < 4.1

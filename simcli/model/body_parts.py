@@ -212,7 +212,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
     vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors)
+    yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields)
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:

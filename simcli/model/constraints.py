@@ -291,11 +291,19 @@ def _rows(builder: _Builder) -> Rows:
         spring=np.array([p.spring for p in parts], int), is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
-        compliance=np.where(hard & (joint >= 0) & on_joint, model.joints.compliance[:, joint], 0.0),
+        compliance=_compliance(model, parts, hard & (joint >= 0) & on_joint),
         enabled=np.where(joint >= 0, model.joints.enabled[joint], True).astype(float)[None],
         scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
         leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()),
     )  # fmt: skip
+
+
+def _compliance(model: Model, parts: list[_RowPart], on_joint: Array) -> Array:
+    """Of bilateral rows of joints, and of those of rigidity, (W|1, R)."""
+    joint = np.array([p.joint for p in parts], int)
+    rigid = np.array([p.form == Form.RIGID for p in parts], bool)
+    of_joints = np.where(on_joint, model.joints.compliance[:, joint], 0.0)
+    return np.where(rigid, model.bodies.compliance[:, model.joints.child[joint]], of_joints)
 
 
 def _scale(model: Model, parts: list[_RowPart]) -> Array:

@@ -84,6 +84,7 @@ class Bodies(Table):
         q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
         kinematic: (B,) bool.
         n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
+        compliance: [1/(N m)], (W|1, B), of rigidity in natural coordinates.
     """
 
     name: tuple[str, ...]
@@ -93,6 +94,7 @@ class Bodies(Table):
     q: Array
     kinematic: Array
     n_vectors: Array
+    compliance: Array
 
 
 @dataclass(frozen=True)

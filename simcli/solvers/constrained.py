@@ -62,6 +62,11 @@ TIGHT = {"float64": 1e-15, "float32": 2e-6}
 ROUNDING = {"float64": 1e-13, "float32": 1e-5}
 
 
+def yields(model: Model) -> bool:
+    """True if a joint or a body has compliance."""
+    return bool(np.any(model.joints.compliance) or np.any(model.bodies.compliance))
+
+
 class Limits(NamedTuple):
     """Where corrections of positions end.
 
@@ -114,7 +119,7 @@ class Constrained:
         prescribed = np.flatnonzero(motions)
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
-        stiff = bool(tables.ever(lambda m: m.joints.compliance != 0).any() or (constraints.rows.spring >= 0).any())
+        stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
         self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)

@@ -42,6 +42,7 @@ from simcli.solvers.constrained import (
     Constrained,
     Limits,
     place_constrained,
+    yields,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows
 from simcli.solvers.generalized_alpha import Memory, begin_alpha, step_alpha
@@ -126,7 +127,7 @@ class Core:
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
-            self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
+            self.has_compliance = any(map(yields, self.tables.phases))
             self.row_joint = rows.joint
             self.forces.has_work |= constraints.laws.n > 0 or moves
         self.steps = self.steps_of(constraints, arena)

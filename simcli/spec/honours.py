@@ -96,6 +96,9 @@ def _rows_alone(check: Checker) -> None:
         refuse(check, f"a force {who}", f"forces.{name}", instead, True)
     for index in range(len(check.spec.events)):
         refuse(check, f"an event {who}", f"events[{index}]", instead)
+    for name, body in check.spec.bodies.items():
+        if body.natural is not None and body.natural.compliance:
+            refuse(check, f"a body that yields {who}", f"bodies.{name}.natural.compliance", instead)
     for name, joint in check.spec.joints.items():
         if joint.type in ("screw", "cable"):
             refuse(check, f"a joint of type `{joint.type}` {who}", f"joints.{name}.type", instead)
