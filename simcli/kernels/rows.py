@@ -20,7 +20,8 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
 from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.tables import LinkKind
+from simcli.model.constraint_tables import Rows as RowTable
+from simcli.model.tables import LinkKind, Model
 
 MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID = (int(form) for form in Form)
 FULL_TURN = 2.0 * math.pi
@@ -34,6 +35,7 @@ class Rows:
         residual, rate, bias: per row.
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
         angle: of TURN and PITCH rows, over full turns.
+        follower_row, leader_row: of gears, row that is the coordinate of a joint outside the tree, else -1.
     """
 
     _data_oriented = True
@@ -54,7 +56,7 @@ class Rows:
         self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
         self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
         self.residual, self.rate, self.bias = arena.slot(rows.n), arena.slot(rows.n), arena.slot(rows.n)
-        self.angle = arena.slot(rows.n)
+        self.angle, self.angle_start = arena.slot(rows.n), start_angles(constraints, tables.model)
         self.pull_a, self.pull_b = arena.slot(rows.n, Force), arena.slot(rows.n, Force)
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == RIGID)
@@ -66,10 +68,31 @@ class Rows:
         self.follower_q, self.leader_q = arena.ints(q_index[rows.follower[gears]]), arena.ints(q_index[rows.leader[gears]])
         self.follower, self.leader = arena.ints(rows.follower[gears]), arena.ints(rows.leader[gears])
         self.ratio = tables.column(rows.ratio)
+        row_of_dof = coordinate_rows(rows, tables.n_qd)
+        ends = row_of_dof[rows.follower[gears]], row_of_dof[rows.leader[gears]]
+        self.follower_row, self.leader_row = (arena.ints(end) for end in ends)
+        self.has_shared = bool(np.any(np.concatenate(ends) >= 0))
 
     def clear(self):
-        """Forget the turns that were counted."""
-        self.angle.write(np.zeros((1, self.n, 1)))
+        """Begin with the turns that the initial coordinates count."""
+        self.angle.write(self.angle_start[..., None])
+
+
+def coordinate_rows(rows: RowTable, n_qd: int) -> np.ndarray:
+    """Row that is the coordinate of each dof, for laws and gears, (NV,); -1 for others."""
+    row_of_dof, chosen = np.full(n_qd, -1), np.flatnonzero((rows.dof >= 0) & ~rows.is_hard)
+    row_of_dof[rows.dof[chosen]] = chosen
+    return row_of_dof
+
+
+def start_angles(constraints: Constraints, model: Model) -> np.ndarray:
+    """[rad], (W|1, R), what each turn begins with: the initial coordinate of its joint; 0 for other rows."""
+    rows, joints = constraints.rows, model.joints
+    turns = np.isin(rows.form, (TURN, PITCH))
+    dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint])
+    at = joints.q_start[rows.joint] + dof - joints.qd_start[rows.joint]
+    found = np.nan_to_num(model.joint_q[:, np.where(turns, at, 0)]) if rows.n else np.zeros((1, 0))
+    return np.where(turns, found, 0.0)
 
 
 def first_numbers(tables: Tables) -> np.ndarray:
@@ -222,11 +245,11 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     for g in range(r.n_gears):
         n = r.first_gear + g
         ratio = r.ratio.load(w, n)
-        follower = s.q.load(w, r.follower_q.at(g))
-        leader = s.q.load(w, r.leader_q.at(g))
-        r.residual.store(w, n, follower - leader * ratio - r.constant.load(w, n))
-        r.rate.store(w, n, s.qd.load(w, r.follower.at(g)) - s.qd.load(w, r.leader.at(g)) * ratio)
-        r.bias.store(w, n, zero)
+        x_f, v_f, b_f = coordinate(s, r, w, r.follower_row.at(g), r.follower_q.at(g), r.follower.at(g))
+        x_l, v_l, b_l = coordinate(s, r, w, r.leader_row.at(g), r.leader_q.at(g), r.leader.at(g))
+        r.residual.store(w, n, x_f - x_l * ratio - r.constant.load(w, n))
+        r.rate.store(w, n, v_f - v_l * ratio)
+        r.bias.store(w, n, b_f - b_l * ratio)
     for g in range(r.n_rigid):
         n = r.first_rigid + g
         a = vector_at(s.q, w, r.vector_q.at(2 * g))
@@ -236,6 +259,25 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         r.residual.store(w, n, a.dot(b) - r.constant.load(w, n))
         r.rate.store(w, n, a_rate.dot(b) + a.dot(b_rate))
         r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
+
+
+@ti.func
+def coordinate(s: ti.template(), r: ti.template(), w: ti.i32, row: ti.i32, q: ti.i32, d: ti.i32):
+    """Coordinate of a joint, its rate, and its acceleration at qdd = 0: of a row, or if that is -1 of a dof of the tree.
+
+    Reads: r.{residual, rate, bias}, s.{q, qd}
+    """
+    x = r.angle.arena.zero()
+    v = r.angle.arena.zero()
+    a = r.angle.arena.zero()
+    if row >= 0:
+        x = r.residual.load(w, row)
+        v = r.rate.load(w, row)
+        a = r.bias.load(w, row)
+    else:
+        x = s.q.load(w, q)
+        v = s.qd.load(w, d)
+    return x, v, a
 
 
 def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):

@@ -77,6 +77,8 @@ class Rows(Table):
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
         follower, leader: (R,) index into joint_qd of gears, or of the first numbers of two vectors; else -1.
         ratio: (W|1, R), of gears.
+        dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
+            them follow prescribed motions; the others carry laws and gears.
     """
 
     label: tuple[str, ...]
@@ -94,6 +96,7 @@ class Rows(Table):
     follower: Array
     leader: Array
     ratio: Array
+    dof: Array
 
     @property
     def n(self) -> int:

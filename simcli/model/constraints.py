@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model import rotations as rot
-from simcli.model.actuation import Driven
+from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
-from simcli.model.joints import CATALOGUE, ROWS_ONLY, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row
+from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
-from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
+from simcli.model.tables import WORLD, Array, JointKind, Model
 
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
-# Without a coordinate that a law could bound.
-MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
 
 
 @dataclass
@@ -30,9 +30,8 @@ class _RowPart:
     leader: int = -1
     ratio: Array | float = 0.0
     spring: int = -1
-
-
-NO_VECTOR = np.zeros((1, 3))
+    dof: int = -1
+    rests: bool = False
 
 
 class _Builder:
@@ -88,25 +87,25 @@ class _Builder:
         self.rows.append(_RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
 
     def add_loop_coordinates(self, j: int) -> None:
-        """Coordinates of a loop joint on which a law or a smooth effort acts."""
+        """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on."""
         model = self.model
-        first, (n_linear, n_angular) = int(model.joints.qd_start[j]), model.joints.dof_dim[j].tolist()
-        axes = model.dofs.axis
-        span = axes[:, first : first + n_linear]
-        dual = np.swapaxes(np.linalg.pinv(span), -1, -2) if n_linear else span
-        for k in range(n_linear + n_angular):
+        first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
+        for k in range(count):
             d = first + k
-            if not self.lawful[d]:
-                continue
-            self.laws.append((d, len(self.rows)))
-            if k < n_linear:
-                along = rot.turn(self.turn_a[:, j], dual[:, k])
-                self.append(j, Form.ALONG, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1))
-            else:
-                frame = rot.frame_along(axes[:, d])
-                across = frame[..., 0]
-                axis, across_a = (rot.turn(self.turn_a[:, j], v) for v in (axes[:, d], across))
-                self.append(j, Form.TURN, False, axis, across_a, rot.turn(self.turn_b[:, j], across), np.zeros(1))
+            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d))
+            if self.lawful[d]:
+                self.laws.append((d, len(self.rows)))
+            if self.lawful[d] or geared:
+                self.add_coordinate(j, k, is_hard=False)
+                self.rows[-1].rests = not self.lawful[d]
+            if model.motions.kind[d] != MotionKind.NONE:
+                self.add_coordinate(j, k, is_hard=True)
+
+    def add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
+        row = coordinate_row(self.model, j, k)
+        on_a, across = (rot.turn(self.turn_a[:, j], v) for v in (row.on_a, row.across_a))
+        self.append(j, row.form, is_hard, on_a, across, rot.turn(self.turn_b[:, j], row.on_b), np.zeros(1))
+        self.rows[-1].dof = int(self.model.joints.qd_start[j]) + k
 
     def add_length(self, j: int) -> None:
         self.laws.append((-1, len(self.rows)))
@@ -178,47 +177,6 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
     return Constraints(_couples(builder), _rows(builder), _laws(builder))
 
 
-def has_hard_limit(model: Model) -> Array:
-    """(NV,) True for dofs with a hard bound in any world."""
-    dofs = model.dofs
-    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper)
-    return np.any(bounded & (dofs.limit_stiffness == 0), axis=0)
-
-
-def has_limit(model: Model) -> Array:
-    """(NV,) True for dofs with a bound, hard or soft, in any world."""
-    return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
-
-
-def needs_law(model: Model, limits: bool = True) -> Array:
-    """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
-
-    Every effort on the coordinate of a loop joint is a law too, for the tree knows nothing of that coordinate.
-    """
-    dofs, joints = model.dofs, model.joints
-    driven = dofs.drive_mode != DriveMode.NONE
-    law = np.any(dofs.friction > 0, axis=0) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
-    law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
-    if limits:
-        law |= has_hard_limit(model)
-    on_loop = ~joints.is_tree[dofs.joint]
-    smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
-    smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
-    smooth |= has_limit(model)
-    law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
-    bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
-    return (law | (on_loop & smooth)) & bounded
-
-
-def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> Array:
-    """(NV,) True for dofs of tree joints whose drive a law clamps, in any of the phases."""
-    out = np.zeros(model.n_qd, bool)
-    own = laws.dof[laws.row < 0]
-    limits = [np.any(np.isfinite(one.dofs.effort_limit), axis=0) for one in (model, *phases)]
-    out[own] = (np.any(limits, axis=0) & (model.dofs.drive_mode != DriveMode.NONE))[own]
-    return out
-
-
 def is_rod(model: Model, j: int) -> bool:
     """True for a distance joint with one length."""
     length = model.joints.length[:, j]
@@ -285,17 +243,27 @@ def _rows(builder: _Builder) -> Rows:
     joint = np.array([p.joint for p in parts], int)
     vectors = {name: _stack([getattr(p, name) for p in parts], (3,)) for name in ("on_a", "across_a", "on_b")}
     hard = np.array([p.is_hard for p in parts], bool)
-    on_joint = np.array([p.form != Form.RIGID for p in parts], bool)
+    dof = np.array([p.dof for p in parts], int)
+    yields = hard & (joint >= 0) & (dof < 0) & np.array([p.form not in (Form.RIGID, Form.GEAR) for p in parts], bool)
     return Rows(
         label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
         spring=np.array([p.spring for p in parts], int), is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
-        compliance=np.where(hard & (joint >= 0) & on_joint, model.joints.compliance[:, joint], 0.0),
-        enabled=np.where(joint >= 0, model.joints.enabled[joint], True).astype(float)[None],
+        compliance=np.where(yields, model.joints.compliance[:, joint], 0.0), enabled=_enabled(model, parts, joint)[None],
         scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
-        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()),
+        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()), dof=dof,
     )  # fmt: skip
+
+
+def _enabled(model: Model, parts: list[_RowPart], joint: Array) -> Array:
+    """1 for rows that act, (R,): their joints are on, both of them for a gear, and something acts on their coordinate."""
+    on = np.where(joint >= 0, model.joints.enabled[joint], True)
+    for r, part in enumerate(parts):
+        if part.form == Form.GEAR:
+            on[r] &= model.joints.enabled[model.dofs.joint[part.leader]]
+        on[r] &= not part.rests
+    return on.astype(float)
 
 
 def _scale(model: Model, parts: list[_RowPart]) -> Array:
@@ -328,6 +296,9 @@ def _laws(builder: _Builder) -> Laws:
         "lower": np.where(hard, dofs.limit_lower, -np.inf), "upper": np.where(hard, dofs.limit_upper, np.inf),
         "friction": dofs.friction, "velocity_limit": dofs.velocity_limit, "effort_limit": dofs.effort_limit,
     }  # fmt: skip
+    leads = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
+    tables |= {name: np.where(leads, bound, tables[name])
+               for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))}  # fmt: skip
     neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
     columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}
     for k, (d, r) in enumerate(builder.laws):

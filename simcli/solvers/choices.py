@@ -8,6 +8,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
 from simcli.kernels.runtime import any_lane
+from simcli.solvers.motions import lock_motions, motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 
@@ -318,47 +319,6 @@ def push_rows(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
-    """Lock the dofs of prescribed motions.
-
-        first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
-
-    Reads:  c.motions, c.state.{q, qd}
-    Writes: c.bound.system.{free, gain, goal}
-    """
-    y = c.bound.system
-    zero = c.tables.arena.zero()
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        i = c.tables.unknown.at(d)
-        goal = zero + c.motions.motion_qdd.load(w, d)
-        if c.stages == 1 or stage == c.stages:
-            speed = zero + c.motions.motion_qd.load(w, d)
-            if c.bound.by_position.at(m) != 0:
-                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
-            goal = (speed - c.state.qd.load(w, d)) / g
-        y.free.store(w, i, zero)
-        y.gain.store(w, i, zero)
-        y.goal.store(w, i, goal)
-
-
-@ti.func
-def follow_motions(c: ti.template(), w: ti.i32):
-    """Put prescribed dofs where their motions are at the end of a step, against what its rounding and order leave.
-
-    Reads:  c.motions
-    Writes: c.state.{q, qd}
-    """
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        zero = c.tables.arena.zero()
-        if c.bound.by_position.at(m) != 0:
-            c.state.q.store(w, c.tables.dof_q.at(d), zero + c.motions.motion_q.load(w, d))
-        if ti.static(c.stages > 1 or c.is_natural):
-            c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
-
-
-@ti.func
 def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
     """Powers of laws and prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
 
@@ -378,8 +338,5 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        i = c.tables.unknown.at(d)
-        mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-        c.forces.power.store(w, 1, c.forces.power.load(w, 1) + y.effort.load(w, i) * mid)
+    if ti.static(c.bound.n_motions + y.n_leads > 0):
+        motion_power(c, w, b)

@@ -29,8 +29,8 @@ from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
-from simcli.solvers.choices import follow_motions, law_power, set_pieces
-from simcli.solvers.clock import follow_signals
+from simcli.solvers.choices import law_power, set_pieces
+from simcli.solvers.clock import follow_leads, follow_signals
 from simcli.solvers.constrained_report import report_constrained_reactions
 from simcli.solvers.corrections import (
     CORRECT,
@@ -44,6 +44,7 @@ from simcli.solvers.corrections import (
     use_correction,
 )
 from simcli.solvers.integrators import GAMMA, H, copy, correct_efforts, use_implicit, use_rk4
+from simcli.solvers.motions import follow_motions, lead_rows
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
@@ -100,12 +101,16 @@ class Constrained:
                  integrator: str, assembles: bool):
         stages = ALL_STAGES[integrator]
         self.arena = arena
-        prescribed = np.flatnonzero(motions)
+        prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
         stiff = bool(tables.ever(lambda m: m.joints.compliance != 0).any() or (constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
-        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
+        idles |= bool((constraints.rows.enabled == 0).any())
+        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
+        self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
+        special = constraints.laws.n or stiff or len(prescribed) or len(leads)
+        self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
@@ -192,6 +197,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         for n in range(t.n_tree_dofs):
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+    if ti.static(y.n_leads > 0):
+        lead_rows(c, w, kind, h, instant)
     n_tries = 1
     first_try = 0
     if kind == PLACE:
@@ -403,6 +410,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and again == 0:
             account = stage
         follow_signals(c, w, t, side, account)
+    if ti.static(c.leads.n > 0):
+        starts = ti.cast(kind == START, ti.i32)
+        follow_leads(c, w, t, starts, last)
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)

@@ -7,6 +7,7 @@ from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.report import report_wrenches
+from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.values import Force
 
 
@@ -24,9 +25,11 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     for j in range(6 * t.n_joints):
         c.rows.joint_wrench.store(w, j, t.arena.zero())
     demand(t, s, w)
+    if ti.static(r.has_shared):
+        share_gears(y, w)
     for k in range(r.n_couples):
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = y.force.load(w, n)
+            force = force_of_row(y, w, n)
             a = r.link_a.at(k)
             b = r.link_b.at(k)
             if a >= 0:
@@ -41,14 +44,14 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
         b = ti.max(r.link_b.at(k), 0)
         total = no_force(t.arena.zero())
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            total = total + r.pull_b.load(w, n) * y.force.load(w, n)
+            total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
         x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
         if ti.static(r.has_swapped):
             if r.is_swapped.at(k) != 0:
                 a = r.link_a.at(k)
                 total = total * 0.0
                 for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                    total = total + r.pull_a.load(w, n) * y.force.load(w, n)
+                    total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
                 x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
         at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
         first = 6 * r.joint.at(k)
@@ -84,6 +87,28 @@ def add_efforts(c: ti.template(), w: ti.i32):
                 d = y.j_dof.at(e)
                 given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + given)
+    for m in range(y.n_leads):
+        d = y.lead_dof.at(m)
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
+    if ti.static(y.rows.n_gears > 0):
+        add_gears(c, w)
+
+
+@ti.func
+def add_gears(c: ti.template(), w: ti.i32):
+    """Add what gears give to the coordinates that they join.
+
+    Reads:  c.bound
+    Writes: c.rows.effort
+    """
+    y = c.bound.system
+    for g in range(y.rows.n_gears):
+        n = y.rows.first_gear + g
+        force = y.force.load(w, n)
+        follower = y.rows.follower.at(g)
+        leader = y.rows.leader.at(g)
+        c.rows.effort.store(w, follower, c.rows.effort.load(w, follower) + force)
+        c.rows.effort.store(w, leader, c.rows.effort.load(w, leader) - force * y.rows.ratio.load(w, n))
 
 
 @ti.func

@@ -28,7 +28,8 @@ from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
-from simcli.model.constraints import constraints_of, drives_by_law
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
@@ -95,7 +96,9 @@ class Core:
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
+        late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
+        self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
+        self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}

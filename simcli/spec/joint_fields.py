@@ -68,8 +68,8 @@ JOINTS: dict[str, JointFields] = {
             "velocity_limit": ONE_TURN,
             "effort_limit": ONE_TURN,
             "compliance": ROWS,
-            "mimic": NONE,
-            "motion": NONE,
+            "mimic": ONE_TURN,
+            "motion": _types("revolute prismatic screw"),
             "enabled": ROWS,
         },
     ),
@@ -203,7 +203,7 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
     else:
         fits = in_tree if name in tree.tree_joints else outside
         where = " of the tree" if name in tree.tree_joints else " outside the tree"
-    if fits or _refused_before(kind, field, where):
+    if fits or _refused_before(kind, field):
         return
     hint = f"the page on joint fields says which {check.spec.solver.type} honours"
     if outside:
@@ -213,10 +213,9 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
     refuse(check, f"{WORDS[field]} on a `{kind}` joint{where}", place(check, name, field), hint, True)
 
 
-def _refused_before(kind: str, field: str, where: str) -> bool:
+def _refused_before(kind: str, field: str) -> bool:
     """Whether the scene itself makes no sense, which has been said."""
-    no_gear = kind not in dofs.GEARED or where == " outside the tree"
-    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and no_gear)
+    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and kind not in dofs.GEARED)
 
 
 def place(check: Checker, name: str, field: str) -> tuple:
@@ -242,7 +241,7 @@ NOTES = """\
 - `friction`: dry friction with exact stiction.
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
-- `mimic`: a gear between two joints of the tree, q = ratio * q_other + offset, dof by dof. A follower may lead.
+- `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
 - `motion`: the coordinate follows exactly; the effort that it takes is reported.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree.
 """
