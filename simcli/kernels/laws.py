@@ -89,7 +89,8 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
               b: ti.template()):
     """Smooth efforts of law k, linear in the acceleration over a time b: drive c1 - G1 a, and the rest c2 - G2 a.
 
-        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v and constant efforts; soft limits of rows
+        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v, constant efforts and torsion springs;
+        soft limits of rows
 
     Reads: fo columns
 
@@ -110,6 +111,11 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
         if law.is_loop.at(k) != 0:
             c2 = c2 + fo.constant.load(w, d) - v * fo.damping.load(w, d)
             gain2 = gain2 + b * fo.damping.load(w, d)
+            if ti.static(fo.has_torsion):
+                torsion = fo.torsion.load(w, d)
+                c2 = c2 + (fo.torsion_rest.load(w, d) - x - v * b) * torsion
+                gain2 = gain2 + torsion * b * b
+                k2 = k2 + torsion
         if law.is_driven.at(k) != 0:
             k1 = fo.stiffness.load(w, d) * rests
             rate_gain = fo.rate_gain.load(w, d) * rests
@@ -271,13 +277,14 @@ def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
 
 @ti.func
 def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end: ti.template(), mid: ti.template(),
-                now: ti.template()):
+                g: ti.template(), now: ti.template()):
     """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
 
-        what the drive does not give, friction and the bound take from the motion
+        what neither the drive nor a torsion spring gives, friction and the bound take from the motion
 
     Args:
         end: velocity at the end of the step, as the graph has it.
+        g: [s], over which accelerations act in it.
         now: True for the powers of the instant, which know nothing of the end of a step.
 
     Reads: law and fo columns
@@ -287,6 +294,11 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
     drive = ti.max(ti.min(drive, limit), -limit)
     line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
     effort = select(now & (law.lock.load(w, k) == FREE), line, law.effort.load(w, k))
+    elastic = effort * 0.0
     if law.is_loop.at(k) != 0:
-        drive = drive + fo.constant.load(w, law.dof.at(k))
-    return drive * mid, (drive - effort) * mid
+        d = law.dof.at(k)
+        drive = drive + fo.constant.load(w, d)
+        if ti.static(fo.has_torsion):
+            x = law.coordinate.load(w, k) + select(now, elastic, end * g)
+            elastic = (fo.torsion_rest.load(w, d) - x) * fo.torsion.load(w, d)
+    return drive * mid, (drive + elastic - effort) * mid

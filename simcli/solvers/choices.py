@@ -319,8 +319,11 @@ def push_rows(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
+def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
     """Powers of laws and prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+
+    Args:
+        g: [s], over which accelerations act on the velocity that the laws are about.
 
     Reads:  c.bound, c.state
     Writes: adds to c.forces.power
@@ -331,9 +334,13 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
         supplied = c.forces.power.load(w, 1)
         for n in range(y.laws.n):
             v = y.laws.rate.load(w, n)
-            gained = acceleration_of_law(c, w, n) * b
-            end = v + gained + y.laws.shift.load(w, n) * b
-            given, taken = split_power(y.laws, c.forces, w, n, end, v + gained * 0.5, gained * 0.0 + b == 0.0)
+            a = acceleration_of_law(c, w, n)
+            shift = y.laws.shift.load(w, n)
+            end = v + (a + shift) * g
+            mid = v + a * (b * 0.5)
+            if ti.static(c.integrator == "zhong06"):  # the forces of its steps have the gradients of both ends
+                mid = mid + shift * (b * 0.5)
+            given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, a * 0.0 + b == 0.0)
             dissipated = dissipated + taken
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)

@@ -285,11 +285,11 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                     use_correction(c, w, kind, k, stage, held, h, g)
     if evaluates:
         if ti.static(c.stages == 1):
-            law_power(c, w, h)
+            law_power(c, w, h, g)
         elif ti.static(c.bound.repeats):
-            law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real))
+            law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real), g)
         else:
-            law_power(c, w, 0.0)
+            law_power(c, w, 0.0, g)
         if ti.static(y.laws.n > 0):
             note_jumps(c, w, stage, h)
 

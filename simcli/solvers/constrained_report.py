@@ -147,3 +147,22 @@ def row_energy(c: ti.template(), w: ti.i32):
         residual = y.rows.residual.load(w, r)
         total = total + select(yields, residual * residual * 0.5 / select(yields, compliance, zero + 1.0), zero)
     return total
+
+
+@ti.func
+def law_energy(c: ti.template(), w: ti.i32):
+    """[J] stored in torsion springs on joints outside the tree.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_torsion and y.laws.n > 0):
+        for k in range(y.laws.n):
+            if y.laws.is_loop.at(k) != 0:
+                r = y.laws.row.at(k)
+                d = y.laws.dof.at(k)
+                turn = y.rows.residual.load(w, r) - c.forces.torsion_rest.load(w, d)
+                energy = turn * turn * (0.5 * c.forces.torsion.load(w, d)) + c.forces.torsion_energy.load(w, d)
+                total = total + energy * y.enabled.load(w, r)
+    return total

@@ -152,8 +152,9 @@ def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
         yield "enabled"
 
 
-# Types on which a solver honours torsion springs, of joints of the tree.
-TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR, "maximal": NONE, "natural": NONE}
+# Types on which a solver honours torsion springs, of joints of the tree and outside it: with laws of their coordinates.
+TORSION = {name: {"tree": honoured.tree["damping"] & _with_rible(SCALAR), "outside": honoured.loop["damping"]}
+           for name, honoured in JOINTS.items()}  # fmt: skip
 
 
 def check_torsion(check: Checker, tree: structure.Tree | None) -> None:
@@ -163,10 +164,9 @@ def check_torsion(check: Checker, tree: structure.Tree | None) -> None:
         if joint is None:
             continue
         outside = tree is not None and force.joint not in tree.tree_joints
-        if outside or joint.type not in TORSION[check.spec.solver.type]:
-            where = "outside the tree" if outside else f"of type `{joint.type}`"
-            hint = "a spring between two points acts on any bodies"
-            refuse(check, f"a torsion spring on a joint {where}", f"forces.{name}.joint", hint)
+        if joint.type not in TORSION[check.spec.solver.type]["outside" if outside else "tree"]:
+            words = f"a torsion spring on a joint of type `{joint.type}`{' outside the tree' if outside else ''}"
+            refuse(check, words, f"forces.{name}.joint", "a spring between two points acts on any bodies")
 
 
 def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
