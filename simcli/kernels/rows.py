@@ -16,6 +16,7 @@ from simcli.kernels.dynamics import gravity_motion
 from simcli.kernels.elementary import atan2
 from simcli.kernels.rotation_log import pulled_back, rotation_log
 from simcli.kernels.runtime import Arena
+from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
@@ -23,7 +24,7 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Rows as RowTable
 from simcli.model.tables import LinkKind, Model
 
-MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID = (int(form) for form in Form)
+MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER = (int(form) for form in Form)
 FULL_TURN = 2.0 * math.pi
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
@@ -34,7 +35,7 @@ class Rows:
     Attributes:
         residual, rate, bias: per row.
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
-        angle: of TURN and PITCH rows, over full turns.
+        angle: of rows that are or have an angle, over full turns.
         follower_row, leader_row: of gears, row that is the coordinate of a joint outside the tree, else -1.
     """
 
@@ -52,6 +53,7 @@ class Rows:
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
         self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
+        self.has_cardan, self.has_euler = CARDAN in forms, EULER in forms
         self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
         self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
         self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
@@ -88,7 +90,7 @@ def coordinate_rows(rows: RowTable, n_qd: int) -> np.ndarray:
 def start_angles(constraints: Constraints, model: Model) -> np.ndarray:
     """[rad], (W|1, R), what each turn begins with: the initial coordinate of its joint; 0 for other rows."""
     rows, joints = constraints.rows, model.joints
-    turns = np.isin(rows.form, (TURN, PITCH))
+    turns = np.isin(rows.form, (TURN, PITCH, CARDAN, EULER))
     dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint])
     at = joints.q_start[rows.joint] + dof - joints.qd_start[rows.joint]
     found = np.nan_to_num(model.joint_q[:, np.where(turns, at, 0)]) if rows.n else np.zeros((1, 0))
@@ -237,6 +239,14 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     residual = log.dot(component)
                     couple = F_a * gradient
                     rate = couple.dot(spin_b - spin_a)
+            for count in ti.static((2, 3)):
+                if ti.static(r.has_cardan if count == 2 else r.has_euler):
+                    if form == CARDAN + count - 2:
+                        axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
+                        frames = (R_a * r.frame_a.load(w, k), R_b * r.frame_b.load(w, k))
+                        residual, rate, bias, couple = successive_turn(
+                            count, constant, r.angle.load(w, n), frames, axes, (spin_a, spin_b), (alpha_a, alpha_b))
+                        r.angle.store(w, n, residual)
             r.residual.store(w, n, residual)
             r.rate.store(w, n, rate)
             r.bias.store(w, n, bias)

@@ -13,6 +13,7 @@ from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
+TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER)  # rows on directions alone
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
 
 
@@ -103,8 +104,11 @@ class _Builder:
 
     def add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
         row = coordinate_row(self.model, j, k)
-        on_a, across = (rot.turn(self.turn_a[:, j], v) for v in (row.on_a, row.across_a))
-        self.append(j, row.form, is_hard, on_a, across, rot.turn(self.turn_b[:, j], row.on_b), np.zeros(1))
+        on_a, across, on_b = row.on_a, row.across_a, row.on_b
+        if not row.in_anchors:
+            on_a, across = (rot.turn(self.turn_a[:, j], v) for v in (on_a, across))
+            on_b = rot.turn(self.turn_b[:, j], on_b)
+        self.append(j, row.form, is_hard, on_a, across, on_b, np.full(1, row.constant))
         self.rows[-1].dof = int(self.model.joints.qd_start[j]) + k
 
     def add_length(self, j: int) -> None:
@@ -276,7 +280,7 @@ def _scale(model: Model, parts: list[_RowPart]) -> Array:
             weight = model.columns.weight[:, [part.follower, part.leader]]
             out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
             continue
-        inertia = turning if part.form in (Form.DOT, Form.TURN, Form.SPIN) else mass
+        inertia = turning if part.form in TURNING else mass
         ends = [model.joints.parent[part.joint], model.joints.child[part.joint]]
         if part.spring >= 0:
             ends = model.springs.body[part.spring].tolist()

@@ -23,7 +23,6 @@ def _types(names: str) -> frozenset[str]:
 
 
 SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
-ONE_TURN = _types("revolute prismatic screw cylindrical planar")  # of them, those whose axes stay where the parent has them
 MOVING = SCALAR | _types("ball free distance")
 ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
 
@@ -60,15 +59,15 @@ JOINTS: dict[str, JointFields] = {
             "enabled": NONE,
         },
         loop={
-            "limit": ONE_TURN | _types("distance"),
-            "drive": ONE_TURN,
-            "friction": ONE_TURN,
-            "damping": ONE_TURN,
+            "limit": SCALAR | _types("distance"),
+            "drive": SCALAR,
+            "friction": SCALAR,
+            "damping": SCALAR,
             "armature": NONE,
-            "velocity_limit": ONE_TURN,
-            "effort_limit": ONE_TURN,
+            "velocity_limit": SCALAR,
+            "effort_limit": SCALAR,
             "compliance": ROWS,
-            "mimic": ONE_TURN,
+            "mimic": SCALAR,
             "motion": _types("revolute prismatic screw"),
             "enabled": ROWS,
         },
