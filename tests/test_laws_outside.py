@@ -9,6 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from support.forward import Runner
+from support.scenes import scene
+
+from simcli.model.phases import build_phases
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
 
 ARM = """
   {0}_base: {{pose: {{xyz: [0, {1}, 0]}}, mass: 2, inertia: {{diag: [0.3, 0.2, 0.25]}}, com: [0.1, 0.05, 0]}}
@@ -146,3 +151,45 @@ def test_the_oracle_moves(tree):
     for name in NAMES:
         assert np.abs(oracle[name]["qd"]).max() > 0.1, name
     assert np.abs(columns["energy/drift"]).max() < 1e-7
+
+
+SWITCHED = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  wheel: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  rim: {pose: {xyz: [1, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  pan: {pose: {xyz: [2, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  led: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1] START, motion: {velocity: 2} LOOP}
+  lag: {type: revolute, parent: wheel, child: rim, at: [1, 0, 0], axis: [0, 0, 1], mimic: {joint: led, ratio: -2} LOOP}
+  pin: {type: revolute, parent: world, child: pan, at: [2, 0, 0], axis: [0, 0, 1] LOOP}
+forces: {coil: {type: torsion, joint: pin, stiffness: 0, rest_angle: 0.5}}
+events:
+  - {at: 0.2, set: {joints.led.motion.velocity: -0.5, forces.coil.stiffness: 10}}
+solver: {type: SOLVER, integrator: INTEGRATOR, dt: 1e-3}
+run: {duration: 0.4}
+"""
+
+
+@pytest.mark.parametrize("name", ["first", "natural", pytest.param("maximal", marks=pytest.mark.slow)])
+def test_events_switch_motions_and_springs(name, device):
+    """The closed forms of both stretches; from many turns on, where a start can be written."""
+    run, loop = (RUNS | MORE)[name], name == "first"
+    text = SWITCHED.replace("SOLVER", run.solver).replace("INTEGRATOR", run.integrator)
+    document = scene(text.replace("LOOP", ", loop: true" if loop else "").replace("START", "" if loop else ", q: 20"))
+    spec = resolve(document)
+    phases = build_phases(document, spec)
+    model, plan = phases[0].model, RunPlan(1e-3, 20, 20, frozenset(("state", "energy")))
+    solver = SOLVERS[run.solver](model, spec.solver, plan, device, phases[1:])
+    blocks = [solver.initial()]
+    while sum(len(block.time) for block in blocks) <= 20:
+        blocks.append(solver.advance(1))
+    columns = {key: np.concatenate([block.columns[key] for block in blocks]) for key in blocks[0].columns}
+    t = 0.02 * np.arange(21)
+    q = [columns["frames/joint_q"][:, 0, model.joints.q_start[j]] for j in range(3)]
+    led = 20 * (not loop) + np.where(t < 0.2, 2 * t, 0.4 - 0.5 * (t - 0.2))
+    np.testing.assert_allclose(q[0], led, rtol=0, atol=20 * EXACT)
+    np.testing.assert_allclose(q[1], -2 * q[0], rtol=0, atol=20 * EXACT)
+    swing = np.where(t < 0.2, 0.0, 0.5 * (1 - np.cos(10 * np.maximum(t - 0.2, 0))))
+    np.testing.assert_allclose(q[2], swing, rtol=0, atol=run.error)
+    assert np.abs(columns["energy/drift"]).max() < run.error
