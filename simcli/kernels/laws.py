@@ -23,6 +23,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.forces import soft_limit
 from simcli.kernels.runtime import Arena, local
 from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Laws as LawTable
 from simcli.model.tables import DriveMode, Model
 
@@ -36,6 +37,8 @@ class Laws:
 
     Attributes:
         dof, row: index into joint_qd, or -1; row that is the coordinate, or -1.
+        is_loop: 1 for a coordinate of a joint outside the tree.  is_driven: 1 for one whose drive is in the law.
+        is_roll, is_ball: 1 for a velocity and for a limit of a ball outside the tree.  component: which of the three.
         lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
         full: sign of a drive at its effort limit, else 0.
         speed: velocity of a locked coordinate.  push, gain: of a line.  effort: lambda that was found.
@@ -51,21 +54,26 @@ class Laws:
 
     _data_oriented = True
 
-    def __init__(self, table: LawTable, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena):
+        table = constraints.laws
         self.n = table.n
         self.dof, self.row = arena.ints(table.dof), arena.ints(table.row)
         self.unknown = arena.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
                                            tables.unknown_of_dof[table.dof] if table.n else table.dof))
         drives = (table.dof >= 0) & (model.dofs.drive_mode[table.dof] != DriveMode.NONE) if table.n else table.dof
         on_loop = table.row >= 0
-        hinge = on_loop & (table.dof >= 0)
+        form = np.where(on_loop, np.append(constraints.rows.form, -1)[table.row], -1)  # of the rows
+        rolls, is_ball = form == Form.ROLL, form == Form.SPIN
+        hinge = on_loop & (table.dof >= 0) & (form != Form.SPIN)
         if table.n:
             tree = model.joints.is_tree[model.dofs.joint[np.maximum(table.dof, 0)]]
             limited = tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))
-            hinge &= ~tree  # a ball joint's limits are rows of a tree joint: its drives stay with the tree
+            is_ball &= ~tree
             drives &= ~tree & hinge | tree & ~on_loop & limited[table.dof]
-        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0))
-        self.is_driven, self.is_loop = arena.ints(drives), arena.ints(hinge)
+        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0) & ~rolls)
+        self.is_roll, self.has_roll = arena.ints(rolls), bool(np.any(rolls))
+        self.component = arena.ints(component_of_ball(table, model))
+        self.is_driven, self.is_loop, self.is_ball = arena.ints(drives), arena.ints(hinge), arena.ints(is_ball)
         self.lower, self.upper = tables.column(table.lower), tables.column(table.upper)
         self.friction, self.velocity_limit = tables.column(table.friction), tables.column(table.velocity_limit)
         self.effort_limit = tables.column(table.effort_limit)
@@ -82,6 +90,12 @@ class Laws:
         """Start free and slack."""
         for slot in self.kept:
             slot.write(np.zeros((1, self.n, 1)))
+
+
+def component_of_ball(table: LawTable, model: Model) -> np.ndarray:
+    """Which of the three dofs of its joint the dof of a law is, if that is a ball, (K,)."""
+    dof = np.maximum(table.dof, 0)
+    return np.clip(dof - model.joints.qd_start[model.dofs.joint[dof]], 0, 2) if table.n else dof
 
 
 @ti.func
@@ -104,6 +118,9 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     if d >= 0:
         force, bound_stiffness, damping = soft_limit(fo, w, d, x, v)
         rests = select(bound_stiffness + damping > 0.0, zero, zero + 1.0)
+        if ti.static(law.has_roll):
+            if law.is_roll.at(k) != 0:
+                rests = zero + 1.0
         if law.has_soft_limit.at(k) != 0:
             k2 = bound_stiffness
             c2 = force - v * b * k2
@@ -118,6 +135,8 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
                 k2 = k2 + torsion
         if law.is_driven.at(k) != 0:
             k1 = fo.stiffness.load(w, d) * rests
+            if ti.static(law.has_roll):
+                k1 = k1 + fo.ball_stiffness.load(w, d)
             rate_gain = fo.rate_gain.load(w, d) * rests
             c1 = (fo.target.load(w, d) - x - v * b) * k1 + (fo.target_rate.load(w, d) - v) * rate_gain
             c1 = c1 + fo.driving.load(w, d) * rests

@@ -24,7 +24,7 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Rows as RowTable
 from simcli.model.tables import LinkKind, Model
 
-MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER = (int(form) for form in Form)
+MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)
 FULL_TURN = 2.0 * math.pi
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
@@ -48,12 +48,13 @@ class Rows:
         self.point_a, self.point_b = tables.column(couples.point_a, Vec3), tables.column(couples.point_b, Vec3)
         self.frame_a, self.frame_b = tables.column(couples.frame_a, Mat3), tables.column(couples.frame_b, Mat3)
         self.row_start, self.joint = arena.ints(couples.row_start), arena.ints(couples.joint)
+        self.couple = arena.ints(couple_of_row(constraints))
         self.is_swapped, self.has_swapped = arena.ints(couples.is_swapped), bool(couples.is_swapped.any())
         self.form = arena.ints(rows.form)
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
         self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
-        self.has_cardan, self.has_euler = CARDAN in forms, EULER in forms
+        self.has_cardan, self.has_euler, self.has_roll = CARDAN in forms, EULER in forms, ROLL in forms
         self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
         self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
         self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
@@ -78,6 +79,14 @@ class Rows:
     def clear(self):
         """Begin with the turns that the initial coordinates count."""
         self.angle.write(self.angle_start[..., None])
+
+
+def couple_of_row(constraints: Constraints) -> np.ndarray:
+    """Couple of each row, (R,); -1 for gears and rows of rigidity."""
+    starts = constraints.couples.row_start
+    found = np.full(constraints.rows.n, -1)
+    found[: starts[-1]] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return found
 
 
 def coordinate_rows(rows: RowTable, n_qd: int) -> np.ndarray:
@@ -239,6 +248,12 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                     residual = log.dot(component)
                     couple = F_a * gradient
                     rate = couple.dot(spin_b - spin_a)
+            if ti.static(r.has_roll):
+                if form == ROLL:
+                    couple = R_a * (r.frame_a.load(w, k) * r.on_a.load(w, n))
+                    relative = spin_b - spin_a
+                    rate = couple.dot(relative)
+                    bias = couple.dot(alpha_b - alpha_a) + relative.dot(spin_a.cross(couple))
             for count in ti.static((2, 3)):
                 if ti.static(r.has_cardan if count == 2 else r.has_euler):
                     if form == CARDAN + count - 2:

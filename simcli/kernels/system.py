@@ -16,7 +16,7 @@ import taichi as ti
 from simcli.kernels.dynamics import compose, own_inertia
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import Laws
-from simcli.kernels.rows import Rows, coordinate_rows, first_numbers
+from simcli.kernels.rows import Rows, coordinate_rows, couple_of_row, first_numbers
 from simcli.kernels.runtime import Arena
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
@@ -59,7 +59,7 @@ class System:
                  assembly_locks: bool):
         self.n_dofs = tables.n_tree_dofs
         self.rows = Rows(constraints, tables, arena)
-        self.laws = Laws(constraints.laws, model, tables, arena)
+        self.laws = Laws(constraints, model, tables, arena)
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
         self.steps_lock, self.has_locks = steps_lock, steps_lock or assembly_locks
         m_start, m_with, pairs = mass_entries(model, tables)
@@ -146,7 +146,7 @@ def row_entries(constraints: Constraints, model: Model, tables: Tables):
     path.append([])  # the world
     start, dofs, sides, others, pairs = [0], [], [], [], []
     first_q, row_of_dof = first_numbers(tables), coordinate_rows(rows, tables.n_qd)
-    couple = np.repeat(np.arange(len(couples.joint)), np.diff(couples.row_start))
+    couple = couple_of_row(constraints)
     for r in range(rows.n):
         if rows.form[r] == Form.GEAR:
             ends = []

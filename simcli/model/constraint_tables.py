@@ -10,6 +10,7 @@ kinds are added to those of the catalogue, most of them because laws act on them
     RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
     CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
     EULER   of three, about axes at right angles
+    ROLL    rate w . d_A alone                          a velocity of a ball joint; it has no coordinate
 
 A law (kernels/laws.py) acts on a dof of the tree, or on a row.
 """
@@ -36,6 +37,7 @@ class Form(IntEnum):
     RIGID = 9
     CARDAN = 10
     EULER = 11
+    ROLL = 12
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Rows(Table):
         joint: (R,) joint, -1 for springs.
         spring: (R,) spring whose length this is, else -1.
         is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
-        on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN in anchor axes, and
-            the first axis of CARDAN and EULER.
+        on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
+            and the first axis of CARDAN and EULER.
         across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A; second axis of CARDAN and EULER in anchor axes.
         on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B; third axis of EULER in anchor axes.
         constant: (W|1, R): c, or the pitch [m/rad], or the offset of a gear.

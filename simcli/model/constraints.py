@@ -13,7 +13,7 @@ from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
-TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER)  # rows on directions alone
+TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
 
 
@@ -38,8 +38,8 @@ class _RowPart:
 class _Builder:
     """Collects couples, rows and laws joint by joint."""
 
-    def __init__(self, model: Model, lawful: Array, limited: Array):
-        self.model, self.lawful, self.limited = model, lawful, limited
+    def __init__(self, model: Model, lawful: Array, limited: Array, beyond_limits: Array):
+        self.model, self.lawful, self.limited, self.beyond_limits = model, lawful, limited, beyond_limits
         self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
         self.row_start: list[int] = [0]
         self.rows: list[_RowPart] = []
@@ -60,11 +60,13 @@ class _Builder:
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
                 self.add_row(j, row)
-        if not model.joints.is_tree[j] and kind not in MOVED:
+        if not model.joints.is_tree[j] and kind == JointKind.BALL:
+            self.add_rolls(j)
+        elif not model.joints.is_tree[j] and kind not in MOVED:
             self.add_loop_coordinates(j)
         if kind == JointKind.DISTANCE and not is_rod(model, j):
             self.add_length(j)
-        if kind == JointKind.BALL and model.joints.is_tree[j]:
+        if kind == JointKind.BALL:
             self.add_spins(j)
         if len(self.rows) > before:
             ends = model.joints.parent[j], model.joints.child[j]
@@ -114,6 +116,14 @@ class _Builder:
     def add_length(self, j: int) -> None:
         self.laws.append((-1, len(self.rows)))
         self.append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def add_rolls(self, j: int) -> None:
+        """Velocities of a ball joint outside the tree on which laws act, but for its limits."""
+        first = int(self.model.joints.qd_start[j])
+        for k in range(3):
+            if self.beyond_limits[first + k]:
+                self.laws.append((first + k, len(self.rows)))
+                self.append(j, Form.ROLL, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
 
     def add_spins(self, j: int) -> None:
         first = int(self.model.joints.qd_start[j])
@@ -165,7 +175,7 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
     every = (model, *phases)
     lawful, limited, beyond_limits = (np.any([holds(one) for one in every], axis=0) for holds in (
         needs_law, has_limit, lambda one: needs_law(one, limits=False)))  # fmt: skip
-    builder = _Builder(model, lawful, limited)
+    builder = _Builder(model, lawful, limited, beyond_limits)
     for j in range(model.n_joints):
         builder.add_joint(j)
     if springs:
@@ -311,9 +321,13 @@ def _laws(builder: _Builder) -> Laws:
             bounds = np.where(np.isnan(length) | (length < 0), (-np.inf, np.inf), length)
             columns = {n: _broadcast(c, len(bounds)) for n, c in columns.items()}
             columns["lower"][:, k], columns["upper"][:, k] = bounds[:, 0], bounds[:, 1]
-        elif r < 0 and model.joints.kind[dofs.joint[d]] == JointKind.BALL:
-            columns["lower"], columns["upper"] = columns["lower"].copy(), columns["upper"].copy()
-            columns["lower"][:, k], columns["upper"][:, k] = -np.inf, np.inf  # its SPIN row has them
+            continue
+        kind = model.joints.kind[dofs.joint[d]]
+        spins = r >= 0 and builder.rows[r].form == Form.SPIN
+        alone = ("friction", "velocity_limit", "effort_limit") if spins else ("lower", "upper")
+        for name in alone if kind == JointKind.BALL else ():  # SPIN rows have the bounds of a ball, and nothing else
+            columns[name] = columns[name].copy()
+            columns[name][:, k] = neutral[name]
     return Laws(dof, row, **columns)
 
 

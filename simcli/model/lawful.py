@@ -27,6 +27,10 @@ def needs_law(model: Model, limits: bool = True) -> Array:
     """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
 
     Every effort on the coordinate of a loop joint is a law too, for the tree knows nothing of that coordinate.
+
+    Args:
+        model: the tables.
+        limits: False to leave all limits aside.
     """
     dofs, joints = model.dofs, model.joints
     driven = dofs.drive_mode != DriveMode.NONE
@@ -38,8 +42,9 @@ def needs_law(model: Model, limits: bool = True) -> Array:
     smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
     smooth |= np.any(dofs.spring_stiffness > 0, axis=0)
     smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
-    smooth |= has_limit(model)
-    law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
+    if limits:
+        smooth |= has_limit(model)
+        law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
     bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
     return (law | (on_loop & smooth)) & bounded
 

@@ -6,7 +6,9 @@ Called by constrained.py, which says what `c` holds.
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
+from simcli.kernels.rows import turning
 from simcli.kernels.runtime import any_lane
 from simcli.solvers.motions import lock_motions, motion_power
 
@@ -108,6 +110,9 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
             v = y.rows.rate.load(w, r)
             inertia = 1.0 / (zero + y.scale.load(w, r))
             shift = y.rows.bias.load(w, r) * part
+            if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
+                if y.laws.is_roll.at(n) != 0:
+                    x = turn_of_roll(c, w, n)
             if ti.static(c.integrator == "implicit"):
                 if stage == 1:
                     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -117,6 +122,24 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
         y.laws.shift.store(w, n, shift)
         y.laws.delta.store(w, n, g / inertia)
         state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h, g)
+
+
+@ti.func
+def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32):
+    """Component of the target of a ball less what turns it there: the drive of law n acts on it as on a coordinate.
+
+    Reads: c.state.R, c.forces.target, c.bound
+    """
+    laws = c.bound.system.laws
+    rows = c.bound.system.rows
+    k = rows.couple.at(laws.row.at(n))
+    R_a, _spin_a, _alpha_a = turning(c.tables, c.state, w, rows.link_a.at(k))
+    R_b, _spin_b, _alpha_b = turning(c.tables, c.state, w, rows.link_b.at(k))
+    R = (R_a * rows.frame_a.load(w, k)).T * (R_b * rows.frame_b.load(w, k))
+    d = laws.dof.at(n)
+    error = turn_to_target(c.forces, w, d - laws.component.at(n), R)
+    component = rows.on_a.load(w, laws.row.at(n))
+    return c.forces.target.load(w, d) - error.dot(component)
 
 
 @ti.func

@@ -7,6 +7,7 @@ from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.report import report_wrenches
+from simcli.kernels.rows import turning
 from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.values import Force
 
@@ -80,7 +81,9 @@ def add_efforts(c: ti.template(), w: ti.i32):
                 effort = select(locked, effort * 0.0, effort)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
             elif y.laws.is_loop.at(k) != 0:
-                c.rows.effort.store(w, d, effort)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+            elif y.laws.is_ball.at(k) != 0:
+                add_limit_of_ball(c, w, k)
     for r in range(y.n_rows):
         if y.is_own.at(r) != 0:
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -92,6 +95,24 @@ def add_efforts(c: ti.template(), w: ti.i32):
         c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
     if ti.static(y.rows.n_gears > 0):
         add_gears(c, w)
+
+
+@ti.func
+def add_limit_of_ball(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Add the couple of law k, the limit of a ball outside the tree, to the efforts along its three velocities.
+
+    Reads:  c.bound, c.state.R
+    Writes: c.rows.effort
+    """
+    laws = c.bound.system.laws
+    rows = c.bound.system.rows
+    n = laws.row.at(k)
+    at = rows.couple.at(n)
+    R_a, _spin, _alpha = turning(c.tables, c.state, w, rows.link_a.at(at))
+    couple = (R_a * rows.frame_a.load(w, at)).T * rows.pull_b.load(w, n).moment * laws.effort.load(w, k)
+    first = laws.dof.at(k) - laws.component.at(k)
+    for i in ti.static(range(3)):
+        c.rows.effort.store(w, first + i, c.rows.effort.load(w, first + i) + couple.parts[i])
 
 
 @ti.func

@@ -90,6 +90,9 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
                     lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
                     if k == 1:
                         lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+                    if ti.static(y.laws.has_roll):
+                        if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
+                            lacks = zero
                     y.load.store(w, i, select(locked, lacks, zero))
     if k == 0:
         for r in range(y.n_rows):

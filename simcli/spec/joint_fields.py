@@ -59,12 +59,12 @@ JOINTS: dict[str, JointFields] = {
             "enabled": NONE,
         },
         loop={
-            "limit": SCALAR | _types("distance"),
-            "drive": SCALAR,
-            "friction": SCALAR,
-            "damping": SCALAR,
+            "limit": SCALAR | _types("ball distance"),
+            "drive": SCALAR | _types("ball"),
+            "friction": SCALAR | _types("ball"),
+            "damping": SCALAR | _types("ball"),
             "armature": NONE,
-            "velocity_limit": SCALAR,
+            "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR,
             "compliance": ROWS,
             "mimic": SCALAR,
@@ -88,10 +88,9 @@ JOINTS |= dict.fromkeys(("maximal", "natural"),
 
 @dataclass(frozen=True)
 class Form:
-    """A field that a solver honours, but not in this form.
+    """A field that solvers honour, but not in this form.
 
     Attributes:
-        solver: its name.
         type: joint type.
         applies: whether a joint has the form.
         field: the field.
@@ -99,7 +98,6 @@ class Form:
         hint: what to do instead.
     """
 
-    solver: str
     type: str
     applies: Callable[[JointSpec], bool]
     field: str
@@ -121,12 +119,10 @@ def _bounded_softly(joint: JointSpec) -> bool:
 
 
 REFUSED_FORMS: tuple[Form, ...] = (
-    Form("generalized", "ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
-    Form("generalized", "distance", _soft, "limit", "a soft limit of a distance",
-               "leave the stiffness out, or use a spring"),
-    Form("generalized", "distance", _bounded_softly, "compliance", "compliance of a distance's bounds",
-         "write `length`, or use a spring"),
-)  # fmt: skip
+    Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
+    Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
+)
 
 WORDS = {
     "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
@@ -151,21 +147,19 @@ def _asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
         yield "enabled"
 
 
-# Types on which a solver honours torsion springs, of joints of the tree and outside it: with laws of their coordinates.
-TORSION = {name: {"tree": honoured.tree["damping"] & _with_rible(SCALAR), "outside": honoured.loop["damping"]}
-           for name, honoured in JOINTS.items()}  # fmt: skip
+# Types on which torsion springs are honoured: those with scalar coordinates.
+TORSION = _with_rible(SCALAR)
 
 
-def check_torsion(check: Checker, tree: structure.Tree | None) -> None:
-    """Refuse torsion springs on joints where the chosen solver would ignore them."""
+def check_torsion(check: Checker) -> None:
+    """Refuse torsion springs on joints where solvers would ignore them."""
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type == "torsion" else None
         if joint is None:
             continue
-        outside = tree is not None and force.joint not in tree.tree_joints
-        if joint.type not in TORSION[check.spec.solver.type]["outside" if outside else "tree"]:
-            words = f"a torsion spring on a joint of type `{joint.type}`{' outside the tree' if outside else ''}"
-            refuse(check, words, f"forces.{name}.joint", "a spring between two points acts on any bodies")
+        if joint.type not in TORSION:
+            hint = "a spring between two points acts on any bodies"
+            refuse(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
 
 
 def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
@@ -189,7 +183,7 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
         for field in _asked(joint, name, switched):
             _check_field(check, tree, name, field)
         for form in REFUSED_FORMS:
-            if (form.solver, form.type) == (check.spec.solver.type, joint.type) and form.applies(joint):
+            if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
                 refuse(check, form.words, place(check, name, form.field), form.hint, True)
 
 
@@ -275,5 +269,5 @@ def page(solver: str = "generalized") -> str:
         *_table(fields.types, anywhere), "", "## Joints that close loops",
         *_table(fields.types - {"cable"}, lambda name, field: name in fields.loop[field]), "", "## Notes", "",
     ]  # fmt: skip
-    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS if form.solver == solver]
-    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + ("\n" if forms else "")
+    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS]
+    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + "\n"
