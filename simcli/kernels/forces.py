@@ -241,18 +241,19 @@ def ball_error(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32,
     Reads: s.q, fo.target
     """
     q = quaternion_at(s.q, w, t.link_q.at(i))
-    return turn_to_target(fo, w, t.link_qd.at(i), q.matrix())
+    error, _factor = turn_to_target(fo, w, t.link_qd.at(i), q.matrix())
+    return error
 
 
 @ti.func
 def turn_to_target(fo: ti.template(), w: ti.i32, d: ti.i32, R: ti.template()):
-    """log(R_t R^T), R_t of the target of the ball whose first dof is d.
+    """log(R_t R^T), R_t of the target of the ball whose first dof is d, and the factor of `rotation_log`.
 
     Reads: fo.target
     """
     target = exp_rotation(vector_at(fo.target, w, d))
-    error, _factor = rotation_log(target.matrix() * R.T)
-    return error
+    error, factor = rotation_log(target.matrix() * R.T)
+    return error, factor
 
 
 @ti.func

@@ -14,7 +14,7 @@ import taichi as ti
 
 from simcli.kernels.dynamics import gravity_motion
 from simcli.kernels.elementary import atan2
-from simcli.kernels.rotation_log import pulled_back, rotation_log
+from simcli.kernels.rotation_log import change_of_pull, pulled_back, rotation_log
 from simcli.kernels.runtime import Arena
 from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
@@ -244,10 +244,14 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                 if form == SPIN:
                     F_a = R_a * r.frame_a.load(w, k)
                     component = none + r.on_a.load(w, n)
-                    log, gradient = rotation_vector(F_a.T * (R_b * r.frame_b.load(w, k)), component)
+                    log, factor = rotation_log(F_a.T * (R_b * r.frame_b.load(w, k)))
+                    relative = spin_b - spin_a
                     residual = log.dot(component)
-                    couple = F_a * gradient
-                    rate = couple.dot(spin_b - spin_a)
+                    couple = F_a * pulled_back(log, factor, component)
+                    rate = couple.dot(relative)
+                    seen = F_a.T * relative
+                    bias = couple.dot(alpha_b - alpha_a - spin_a.cross(relative))
+                    bias = bias + change_of_pull(log, factor, component, seen).dot(seen)
             if ti.static(r.has_roll):
                 if form == ROLL:
                     couple = R_a * (r.frame_a.load(w, k) * r.on_a.load(w, n))
@@ -309,9 +313,3 @@ def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):
     """[rad], the turn about d that brings across_a over across_b, on the branch nearest to a known angle."""
     angle = atan2(d.cross(across_a).dot(across_b), across_a.dot(across_b))
     return angle + FULL_TURN * ti.round((near - angle) * (1.0 / FULL_TURN))
-
-
-def rotation_vector(R: Mat3, component: Vec3):
-    """Rotation vector of R and the gradient of one of its components with respect to a spatial angular velocity."""
-    phi, factor = rotation_log(R)
-    return phi, pulled_back(phi, factor, component)

@@ -8,6 +8,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
+from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
 from simcli.kernels.runtime import any_lane
 from simcli.solvers.motions import lock_motions, motion_power
@@ -112,7 +113,7 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
             shift = y.rows.bias.load(w, r) * part
             if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
                 if y.laws.is_roll.at(n) != 0:
-                    x = turn_of_roll(c, w, n)
+                    x = turn_of_roll(c, w, n, b)
             if ti.static(c.integrator == "implicit"):
                 if stage == 1:
                     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
@@ -125,21 +126,27 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
 
 
 @ti.func
-def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32):
+def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, b: ti.template()):
     """Component of the target of a ball less what turns it there: the drive of law n acts on it as on a coordinate.
+
+    Its rate is not that of the law. Steps that are of second order by what they foresee over a time b are told.
 
     Reads: c.state.R, c.forces.target, c.bound
     """
     laws = c.bound.system.laws
     rows = c.bound.system.rows
     k = rows.couple.at(laws.row.at(n))
-    R_a, _spin_a, _alpha_a = turning(c.tables, c.state, w, rows.link_a.at(k))
-    R_b, _spin_b, _alpha_b = turning(c.tables, c.state, w, rows.link_b.at(k))
-    R = (R_a * rows.frame_a.load(w, k)).T * (R_b * rows.frame_b.load(w, k))
+    R_a, spin_a, _alpha_a = turning(c.tables, c.state, w, rows.link_a.at(k))
+    R_b, spin_b, _alpha_b = turning(c.tables, c.state, w, rows.link_b.at(k))
+    F_a = R_a * rows.frame_a.load(w, k)
     d = laws.dof.at(n)
-    error = turn_to_target(c.forces, w, d - laws.component.at(n), R)
+    error, factor = turn_to_target(c.forces, w, d - laws.component.at(n), F_a.T * (R_b * rows.frame_b.load(w, k)))
     component = rows.on_a.load(w, laws.row.at(n))
-    return c.forces.target.load(w, d) - error.dot(component)
+    x = c.forces.target.load(w, d) - error.dot(component)
+    if ti.static(c.integrator == "zhong06"):
+        spin = F_a.T * (spin_b - spin_a)
+        x = x + (pulled_back(error, factor, spin) - spin).dot(component) * b
+    return x
 
 
 @ti.func
