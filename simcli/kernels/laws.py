@@ -43,7 +43,7 @@ class Laws:
         full: sign of a drive at its effort limit, else 0.
         speed: velocity of a locked coordinate.  push, gain: of a line.  effort: lambda that was found.
         coordinate, rate: x and v now.  base: x at the start of the step.  target: x of a lock at its end.
-        shift: of the acceleration of the coordinate, besides J qdd.  delta: of the aim.
+        shift: of the acceleration of the coordinate, besides J qdd.  lag: what it has beyond that.  delta: of the aim.
         drive, drive_gain, rest, rest_gain, low, high: c1, g1, c2, g2, lo, hi of the graph.
         drive_now, rest_now: efforts of the drive, unlimited, and of the rest, without friction, at x and v.
         found: v of the last solution.  goal: its aim.  aim: v - delta lambda of the piece.
@@ -78,7 +78,7 @@ class Laws:
         self.friction, self.velocity_limit = tables.column(table.friction), tables.column(table.velocity_limit)
         self.effort_limit = tables.column(table.effort_limit)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
-        graph = ("coordinate", "rate", "shift", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
+        graph = ("coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
                  "drive_now", "rest_now")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *graph, *search):
@@ -103,17 +103,17 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
               b: ti.template()):
     """Smooth efforts of law k, linear in the acceleration over a time b: drive c1 - G1 a, and the rest c2 - G2 a.
 
-        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v, constant efforts and torsion springs;
-        soft limits of rows
+        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v, constant efforts, torsion springs and
+        what armature takes, -A a; soft limits of rows
 
     Reads: fo columns
 
     Returns:
-        c1, G1, c2, G2, and the stiffnesses in G1 and G2.
+        c1, G1, c2, G2 without armature, the stiffnesses in G1 and G2, and the armature.
     """
     zero = law.changed.arena.zero()
     c1, gain1, c2, gain2 = zero, zero, zero, zero
-    k1, k2 = zero, zero
+    k1, k2, inertia = zero, zero, zero
     d = law.dof.at(k)
     if d >= 0:
         force, bound_stiffness, damping = soft_limit(fo, w, d, x, v)
@@ -128,6 +128,9 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
         if law.is_loop.at(k) != 0:
             c2 = c2 + fo.constant.load(w, d) - v * fo.damping.load(w, d)
             gain2 = gain2 + b * fo.damping.load(w, d)
+            if ti.static(fo.has_armature):
+                inertia = inertia + fo.armature.load(w, d)
+                c2 = c2 - law.lag.load(w, k) * inertia
             if ti.static(fo.has_torsion):
                 torsion = fo.torsion.load(w, d)
                 c2 = c2 + (fo.torsion_rest.load(w, d) - x - v * b) * torsion
@@ -141,7 +144,7 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
             c1 = (fo.target.load(w, d) - x - v * b) * k1 + (fo.target_rate.load(w, d) - v) * rate_gain
             c1 = c1 + fo.driving.load(w, d) * rests
             gain1 = (rate_gain + k1 * b) * b
-    return c1, gain1, c2, gain2, k1, k2
+    return c1, gain1, c2, gain2, k1, k2, inertia
 
 
 @ti.func
@@ -158,11 +161,12 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
     """
     zero = law.changed.arena.zero()
-    c1, gain1, c2, gain2, k1, k2 = law_terms(law, fo, w, k, x, v, b)
+    c1, gain1, c2, gain2, k1, k2, inertia = law_terms(law, fo, w, k, x, v, b)
     law.drive_now.store(w, k, c1 + v * k1 * b)
     law.rest_now.store(w, k, c2 + v * k2 * b)
     c1 = c1 + (moved * k1 * b + gained * gain1) * 2.0
     c2 = c2 + (moved * k2 * b + gained * gain2) * 2.0
+    gain2 = gain2 + inertia
     law.drive.store(w, k, c1 + v * gain1 / g)
     law.drive_gain.store(w, k, gain1 / g)
     law.rest.store(w, k, c2 + v * gain2 / g)
@@ -317,6 +321,9 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
     if law.is_loop.at(k) != 0:
         d = law.dof.at(k)
         drive = drive + fo.constant.load(w, d)
+        if ti.static(fo.has_armature):
+            inert = ((end - law.rate.load(w, k)) / g + law.lag.load(w, k)) * fo.armature.load(w, d)
+            effort = effort + select(now & (law.lock.load(w, k) == FREE), inert * 0.0, inert)
         if ti.static(fo.has_torsion):
             x = law.coordinate.load(w, k) + select(now, elastic, end * g)
             elastic = (fo.torsion_rest.load(w, d) - x) * fo.torsion.load(w, d)

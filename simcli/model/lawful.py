@@ -40,7 +40,7 @@ def needs_law(model: Model, limits: bool = True) -> Array:
         law |= has_hard_limit(model)
     on_loop = ~joints.is_tree[dofs.joint]
     smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
-    smooth |= np.any(dofs.spring_stiffness > 0, axis=0)
+    smooth |= np.any(dofs.spring_stiffness > 0, axis=0) | np.any(dofs.armature > 0, axis=0)
     smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
     if limits:
         smooth |= has_limit(model)

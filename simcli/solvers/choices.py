@@ -111,6 +111,7 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
             v = y.rows.rate.load(w, r)
             inertia = 1.0 / (zero + y.scale.load(w, r))
             shift = y.rows.bias.load(w, r) * part
+            y.laws.lag.store(w, n, y.rows.bias.load(w, r) - shift)
             if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
                 if y.laws.is_roll.at(n) != 0:
                     x = turn_of_roll(c, w, n, b)

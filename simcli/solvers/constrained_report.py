@@ -10,6 +10,7 @@ from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows import turning
 from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.values import Force
+from simcli.solvers.choices import acceleration_of_law
 
 
 @ti.func
@@ -63,7 +64,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
 
 @ti.func
 def add_efforts(c: ti.template(), w: ti.i32):
-    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put.
+    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put; armature takes none.
 
     Reads:  c.bound
     Writes: c.rows.effort
@@ -81,6 +82,9 @@ def add_efforts(c: ti.template(), w: ti.i32):
                 effort = select(locked, effort * 0.0, effort)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
             elif y.laws.is_loop.at(k) != 0:
+                if ti.static(c.forces.has_armature):
+                    change = acceleration_of_law(c, w, k) + y.laws.shift.load(w, k) + y.laws.lag.load(w, k)
+                    effort = effort + change * c.forces.armature.load(w, d)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
             elif y.laws.is_ball.at(k) != 0:
                 add_limit_of_ball(c, w, k)
@@ -185,5 +189,23 @@ def law_energy(c: ti.template(), w: ti.i32):
                 d = y.laws.dof.at(k)
                 turn = y.rows.residual.load(w, r) - c.forces.torsion_rest.load(w, d)
                 energy = turn * turn * (0.5 * c.forces.torsion.load(w, d)) + c.forces.torsion_energy.load(w, d)
+                total = total + energy * y.enabled.load(w, r)
+    return total
+
+
+@ti.func
+def spin_energy(c: ti.template(), w: ti.i32):
+    """[J] of the armature of joints outside the tree.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        for k in range(y.laws.n):
+            if y.laws.is_loop.at(k) != 0:
+                r = y.laws.row.at(k)
+                rate = y.rows.rate.load(w, r)
+                energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
                 total = total + energy * y.enabled.load(w, r)
     return total

@@ -63,7 +63,7 @@ JOINTS: dict[str, JointFields] = {
             "drive": SCALAR | _types("ball"),
             "friction": SCALAR | _types("ball"),
             "damping": SCALAR | _types("ball"),
-            "armature": NONE,
+            "armature": SCALAR | _types("ball"),
             "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR,
             "compliance": ROWS,
@@ -82,8 +82,9 @@ def _with_rible(types: frozenset[str]) -> frozenset[str]:
 
 _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
-JOINTS |= dict.fromkeys(("maximal", "natural"),
-                        JointFields(MOVING | _types("fixed cable") | frozenset(dofs.RIBLE), _OUTSIDE, _OUTSIDE))  # fmt: skip
+_ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
+_NATURAL = _OUTSIDE | {"armature": NONE}
+JOINTS |= {"maximal": JointFields(_ALL, _OUTSIDE, _OUTSIDE), "natural": JointFields(_ALL, _NATURAL, _NATURAL)}
 
 
 @dataclass(frozen=True)
