@@ -117,6 +117,7 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
                     x = turn_of_roll(c, w, n, b)
             if ti.static(c.integrator == "implicit"):
                 if stage == 1:
+                    gained = gained + shift  # as with `set_spring`: the row turns
                     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                         value = y.entry.load(w, y.n_mass + e)
                         moved = moved + value * c.k1_q.load(w, y.j_dof.at(e))
