@@ -164,10 +164,13 @@ bodies:
   wheel: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
   rim: {pose: {xyz: [1, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
   pan: {pose: {xyz: [2, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  top: {pose: {xyz: [3, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
 joints:
   led: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1] START, motion: {velocity: 2} LOOP}
   lag: {type: revolute, parent: wheel, child: rim, at: [1, 0, 0], axis: [0, 0, 1], mimic: {joint: led, ratio: -2} LOOP}
   pin: {type: revolute, parent: world, child: pan, at: [2, 0, 0], axis: [0, 0, 1] LOOP}
+  spun: {type: universal, parent: world, child: top, at: [3, 0, 0], axes: {angular: [[0, 0, 1], [1, 0, 0]]},
+         drive: [{mode: velocity, target_velocity: 40, damping: 2}, null] LOOP}
 forces: {coil: {type: torsion, joint: pin, stiffness: 0, rest_angle: 0.5}}
 events:
   - {at: 0.2, set: {joints.led.motion.velocity: -0.5, forces.coil.stiffness: 10}}
@@ -197,4 +200,8 @@ def test_events_switch_motions_and_springs(name, device):
     np.testing.assert_allclose(q[1], -2 * q[0], rtol=0, atol=20 * EXACT)
     swing = np.where(t < 0.2, 0.0, 0.5 * (1 - np.cos(10 * np.maximum(t - 0.2, 0))))
     np.testing.assert_allclose(q[2], swing, rtol=0, atol=run.error)
-    assert np.abs(columns["energy/drift"]).max() < run.error
+    first = model.joints.q_start[3]
+    angle, rate = (columns[f"frames/joint_{key}"][:, 0, first] for key in ("q", "qd"))
+    assert angle[-1] > 2 * np.pi  # full turns are counted
+    np.testing.assert_allclose(np.diff(angle)[5:], 0.01 * (rate[5:-1] + rate[6:]), rtol=1e-2)
+    assert np.abs(columns["energy/drift"]).max() < run.error * np.abs(columns["energy/input"]).max()

@@ -51,6 +51,7 @@ class System:
         effort: (n dofs) what holds a locked dof.
         shared: (rows) what gears add to the forces of coordinates, see `share_gears`; empty if they join dofs of the tree.
         lead_row, lead_dof: rows that follow prescribed motions, and the dofs whose motions these are.
+        turn_row, turn_q: rows of successive turns, and their coordinates in joint_q.
     """
 
     _data_oriented = True
@@ -79,6 +80,9 @@ class System:
         self.is_own = arena.ints(np.where(rows.form == Form.GEAR, 0, own))
         leads = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
         self.n_leads, self.lead_row, self.lead_dof = len(leads), arena.ints(leads), arena.ints(rows.dof[leads])
+        turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
+        shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
+        self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)
         self.shared = arena.slot(self.n_rows if self.rows.has_shared else 0)
         self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
         self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))

@@ -7,7 +7,7 @@ from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.report import report_wrenches
-from simcli.kernels.rows import turning
+from simcli.kernels.rows import FULL_TURN, turning
 from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.values import Force
 from simcli.solvers.choices import acceleration_of_law
@@ -209,3 +209,17 @@ def spin_energy(c: ti.template(), w: ti.i32):
                 energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
                 total = total + energy * y.enabled.load(w, r)
     return total
+
+
+@ti.func
+def unwrap_rows(c: ti.template(), w: ti.i32):
+    """Give projected angles of successive turns the full turns that their rows have counted.
+
+    Reads:  c.bound
+    Writes: c.state.q
+    """
+    y = c.bound.system
+    for m in range(y.n_turns):
+        x = c.state.q.load(w, y.turn_q.at(m))
+        gap = y.rows.angle.load(w, y.turn_row.at(m)) - x
+        c.state.q.store(w, y.turn_q.at(m), x + FULL_TURN * ti.round(gap * (1.0 / FULL_TURN)))

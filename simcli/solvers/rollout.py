@@ -42,7 +42,7 @@ from simcli.solvers.constrained import (
     Constrained,
     place_constrained,
 )
-from simcli.solvers.constrained_report import add_efforts, report_rows
+from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
 from simcli.solvers.integrators import (
     GAMMA,
     IMPLICIT_NODES,
@@ -376,6 +376,8 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.projects):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
+        if ti.static(c.bound.system.n_turns > 0):
+            unwrap_rows(c, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

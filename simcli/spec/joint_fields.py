@@ -236,7 +236,8 @@ NOTES = """\
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
-- `motion`: the coordinate follows exactly; the effort that it takes is reported.
+- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.
+- `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree.
 """
 
