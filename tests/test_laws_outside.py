@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support.forward import Runner
+from support.forward import Runner, model_of
 from support.scenes import scene
 
+from simcli.model.constraint_tables import Form
+from simcli.model.constraints import constraints_of
 from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
@@ -205,3 +207,19 @@ def test_events_switch_motions_and_springs(name, device):
     assert angle[-1] > 2 * np.pi  # full turns are counted
     np.testing.assert_allclose(np.diff(angle)[5:], 0.01 * (rate[5:-1] + rate[6:]), rtol=1e-2)
     assert np.abs(columns["energy/drift"]).max() < run.error * np.abs(columns["energy/input"]).max()
+
+
+@pytest.mark.parametrize("loop", ["", ", loop: true"])
+def test_a_limited_ball_has_its_friction_once(loop):
+    """The row of a limit has the bounds alone, that of the velocity the rest."""
+    model, _ = model_of(f"""
+bodies: {{a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}}}
+joints: {{j: {{type: ball, parent: world, child: a, limit: [-1, 1], friction: 2, velocity_limit: 3{loop}}}}}
+""")
+    constraints = constraints_of(model)
+    laws = constraints.laws
+    bounds = np.array([row >= 0 and constraints.rows.form[row] == Form.SPIN for row in laws.row])
+    assert (bounds.sum(), (~bounds).sum()) == (3, 3)
+    assert (np.isfinite(laws.upper[0]) == bounds).all()
+    assert (laws.friction[0] == np.where(bounds, 0, 2)).all()
+    assert (np.isfinite(laws.velocity_limit[0]) == ~bounds).all()

@@ -95,6 +95,17 @@ def test_forms_that_are_refused(form):
     assert [(f.code, f.where.path) for f in faults] == [("SC501", f"joints.j.{form.field}")]
 
 
+@pytest.mark.parametrize("solver", ["maximal", "natural"])
+def test_forms_are_refused_by_every_solver(solver):
+    for (kind, field), (sound, refused) in FORMS.items():
+        text = text_of(kind, field, field == "compliance") + f"solver: {{type: {solver}}}\n"
+        head, joint = text.split("  j: ")
+        if (kind, field) == ("ball", "drive"):
+            assert faults_of(text) == []
+        faults = faults_of(f"{head}  j: {joint.replace(sound, refused)}")
+        assert [(f.code, f.where.path) for f in faults] == [("SC501", f"joints.j.{field}")]
+
+
 def test_an_event_that_switches_a_joint_is_a_switch():
     text = text_of("revolute", "damping", False) + "events: [{at: 0.5, set: {joints.j.enabled: false}}]\n"
     spec_faults = [f for f in faults_of(text) if "enabled" in f.message or "switch" in f.message]

@@ -162,6 +162,7 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         ALONG  d.g      (d.g)' = d.g' + d'.g      (d.g)'' = d.g'' + 2 d'.g' + d''.g       g = x_B - x_A
         DOT    d_A.d_B  likewise; its couple is d_B x d_A
         APART  (g.g - c^2) / 2c;  LENGTH |g|;  TURN: angle, couple d;  PITCH: ALONG - p TURN
+        SPIN   component of log(R_A^T R_B);  ROLL: rate d.w alone;  CARDAN, EULER: successive.py
 
     Reads:  r columns, s.{R, o, v, a, origin}; s.a of `demand` at qdd = 0
     Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
