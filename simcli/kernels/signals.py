@@ -125,7 +125,7 @@ class Signals:
         model: host tables.
         tables: the device's.
         arena: receives the values.
-        owners: objects that hold the driven columns as attributes.
+        owners: objects that hold the driven columns as attributes; what others hold is left alone.
 
     Attributes:
         n: signals.
@@ -135,7 +135,8 @@ class Signals:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, owners: tuple):
-        signals, ways = model.signals, routes(model)
+        signals = model.signals
+        ways = [way for way in routes(model) if any(hasattr(owner, way.column) for owner in owners)]
         self.arena, self.n, self.n_routes = arena, len(signals.name) if ways else 0, len(ways)
         self.kinds = frozenset(signals.kind.tolist())
         self.kind, self.parameter = arena.ints(signals.kind), tables.column(_flat(signals.parameter))

@@ -28,8 +28,7 @@ from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
-from simcli.solvers.choices import follow_motions
-from simcli.solvers.clock import follow_signals
+from simcli.solvers.clock import follow_leads, follow_signals
 from simcli.solvers.constrained_phase import solve_phase
 from simcli.solvers.constrained_report import report_constrained_reactions
 from simcli.solvers.corrections import (
@@ -40,6 +39,7 @@ from simcli.solvers.corrections import (
     START,
 )
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
+from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
@@ -116,12 +116,16 @@ class Constrained:
                  integrator: str, assembles: bool, limits: Limits):
         stages = ALL_STAGES[integrator]
         self.arena = arena
-        prescribed = np.flatnonzero(motions)
+        prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
         stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
-        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
+        idles |= bool((constraints.rows.enabled == 0).any())
+        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
+        self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
+        special = constraints.laws.n or stiff or len(prescribed) or len(leads)
+        self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
@@ -243,6 +247,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and again == 0:
             account = stage
         follow_signals(c, w, t, side, account)
+    if ti.static(c.leads.n > 0):
+        starts = ti.cast(kind == START, ti.i32)
+        follow_leads(c, w, t, starts, last)
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)

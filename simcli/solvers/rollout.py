@@ -30,7 +30,8 @@ from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
 from simcli.model.constraint_tables import Constraints
-from simcli.model.constraints import constraints_of, drives_by_law
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
@@ -44,7 +45,7 @@ from simcli.solvers.constrained import (
     place_constrained,
     yields,
 )
-from simcli.solvers.constrained_report import add_efforts, report_rows
+from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
 from simcli.solvers.generalized_alpha import Memory, begin_alpha, step_alpha
 from simcli.solvers.integrators import (
     GAMMA,
@@ -103,7 +104,9 @@ class Core:
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
+        late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
+        self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
+        self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
@@ -156,9 +159,9 @@ class Core:
     def steps_of(self, constraints: Constraints, arena: Arena) -> QuadraticSteps | None:
         """The steps that need no poses, where they do: no laws, no efforts, nothing that an event or a signal changes."""
         rows, tables = constraints.rows, self.tables
-        if not self.is_natural or self.has_excess or len(tables.phases) > 1 or self.signals.n or self.forces.has_work:
-            return None
-        if not rows.n or not (rows.is_hard.all() and rows.enabled.all()) or rows.compliance.any():
+        changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
+        rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
+        if not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
             return None
         return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
 
@@ -432,6 +435,8 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.projects):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
+        if ti.static(c.bound.system.n_turns > 0):
+            unwrap_rows(c, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

@@ -69,7 +69,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
             if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
-    check_torsion(check, tree)
+    check_torsion(check)
     if getattr(check.spec.solver, "integrator", "") == "generalized_alpha":
         _rows_alone(check)
     if tree is not None and solver not in LOOPS:

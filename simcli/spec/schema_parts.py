@@ -109,7 +109,7 @@ class TorsionForce(Part):
     """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
 
     type: Literal["torsion"] = say(REQUIRED, "Kind of force", "", "torsion")
-    joint: Text = say(REQUIRED, "Joint of the tree with scalar coordinates", "", "pin")
+    joint: Text = say(REQUIRED, "Joint with scalar coordinates", "", "pin")
     stiffness: _one_or_list("N*m/rad", "N/m", ge=0) = say(REQUIRED, "Stiffness, or one per dof", "N*m/rad or N/m", 3.0)
     damping: _one_or_list("N*m*s/rad", "N*s/m", ge=0) = say((0.0,), "Damping, or one per dof", "N*m*s/rad or N*s/m", 0.1)
     rest_angle: _one_or_list("rad", "m") = say((0.0,), "Coordinate without effort, or one per dof", "rad or m", "30 deg")
