@@ -155,6 +155,20 @@ def test_a_bar_with_an_anchor_beside_its_axis_is_no_polynomial(tmp_path):
     assert expanded(path)[2] is None
 
 
+DOUBLE = """
+simcli: 1
+bodies:
+  upper: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  lower: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0.1, 0.05, 0], pose: {xyz: [1, 0, 0]}}
+world: {plane: xy}
+joints:
+  a: {type: revolute, parent: world, child: upper, at: [-0.5, 0, 0], axis: [0, 0, 1]}
+  b: {type: revolute, parent: upper, child: lower, at: [0.5, 0, 0], axis: [0, 0, 1], qd: 2}
+run: {duration: 0.4}
+output: {every: 0.4, channels: [bodies]}
+"""
+
+
 GENERAL = """
 import sys
 from simcli.solvers import rollout
@@ -165,11 +179,14 @@ main()
 """
 
 
-@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("moreau", marks=pytest.mark.slow)])
-def test_steps_without_poses_are_those_of_the_general_way(tmp_path, integrator):
+@pytest.mark.parametrize(("which", "integrator"), [
+    ("double", "zhong06"), pytest.param("rible", "zhong06", marks=pytest.mark.slow),
+    pytest.param("rible", "moreau", marks=pytest.mark.slow)])  # fmt: skip
+def test_steps_without_poses_are_those_of_the_general_way(tmp_path, which, integrator):
     path = tmp_path / "scene.yaml"
     solver = {"type": "natural", "dt": 1e-3, "integrator": integrator}
-    path.write_text(yaml.safe_dump(test_natural_joints.scene(solver), sort_keys=False))
+    text = test_natural_joints.scene(solver) if which == "rible" else yaml.safe_load(DOUBLE) | {"solver": solver}
+    path.write_text(yaml.safe_dump(text, sort_keys=False))
     ended = command("run", path, "-o", tmp_path / "fast.h5", "-q")
     assert ended.returncode == 0, ended.stderr
     python(GENERAL.format(words=["run", str(path), "-o", str(tmp_path / "general.h5"), "-q"]))
@@ -193,19 +210,6 @@ def test_order_two_through_ten_singular_positions(tmp_path):
     assert 3.9 < errors[0] / errors[1] < 4.1, errors
     assert 3.9 < errors[1] / errors[2] < 4.1, errors
 
-
-DOUBLE = """
-simcli: 1
-bodies:
-  upper: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
-  lower: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0.1, 0.05, 0], pose: {xyz: [1, 0, 0]}}
-world: {plane: xy}
-joints:
-  a: {type: revolute, parent: world, child: upper, at: [-0.5, 0, 0], axis: [0, 0, 1]}
-  b: {type: revolute, parent: upper, child: lower, at: [0.5, 0, 0], axis: [0, 0, 1], qd: 2}
-run: {duration: 0.4}
-output: {every: 0.4, channels: [bodies]}
-"""
 
 
 @pytest.fixture(scope="module")
