@@ -1,0 +1,114 @@
+"""Collision alone: shapes at given poses in, contacts out."""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.collision.detect import detect
+from simcli.kernels.collision.tables import Collider
+from simcli.kernels.runtime import Arena
+from simcli.kernels.tables import Tables
+from simcli.model import build
+from simcli.model import rotations as rot
+from simcli.model.colliders import colliders
+from simcli.spec import load_document, resolve
+
+SHAPES = {
+    "sphere": "{type: sphere, radius: 0.3}",
+    "box": "{type: box, size: [0.5, 0.7, 0.9]}",
+    "capsule": "{type: capsule, radius: 0.2, length: 0.6}",
+    "cylinder": "{type: cylinder, radius: 0.3, length: 0.7}",
+    "cone": "{type: cone, radius: 0.35, length: 0.8}",
+    "ellipsoid": "{type: ellipsoid, radii: [0.25, 0.35, 0.5]}",
+    "mesh": "{type: mesh, file: rock.obj}",
+}
+ROCK = np.random.default_rng(3).normal(size=(14, 3)) * (0.25, 0.3, 0.35)
+
+
+def rock_file(folder):
+    """A mesh of points only as far as its hull is concerned: one fan of triangles through all of them."""
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in ROCK.tolist()]
+    lines += [f"f 1 {k} {k + 1}" for k in range(2, len(ROCK))]
+    (folder / "rock.obj").write_text("\n".join(lines) + "\n")
+
+
+def pair_scene(first, second, extra=""):
+    """A scene of two bodies of one shape each, given as YAML; `first` may stand in the world: `world: {..}`."""
+    world = f"world: {{shapes: {{a: {first[6:]}}}}}\n" if first.startswith("world:") else ""
+    bodies = "" if world else f"  a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {first}}}}}\n"
+    return (f"simcli: 1\n{world}bodies:\n{bodies}"
+            f"  b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {second}}}}}\n"
+            f"solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{extra}")  # fmt: skip
+
+
+def read_model(folder, text):
+    """Model of a scene; what solvers honour does not matter (use the fixture all_honoured)."""
+    rock_file(folder)
+    path = folder / "scene.yaml"
+    path.write_text(text)
+    document = load_document(path)
+    return build(resolve(document), document)
+
+
+class Bench:
+    """Collision of a model's shapes, in as many worlds as there are poses to try."""
+
+    def __init__(self, model, device, n_worlds):
+        self.model, self.host = model, colliders(model)
+        self.device = device.for_worlds(n_worlds)
+        self.arena = Arena(self.device, n_worlds)
+        self.tables = Tables(model, self.arena)
+        self.collider = Collider(model, self.tables, self.arena)
+        self.arena.build()
+        self.collider.notes.build()
+        self.tables.upload()
+
+    def run(self, pose, margin=0.0):
+        """Contacts of shapes at poses.
+
+        Args:
+            pose: [m, 1], (W, S, 7), of the shapes as the scene means them: an offset of a mesh's hull is added here.
+            margin: [m].
+
+        Returns:
+            Arrays by name, (W, C, ...), NaN beyond the number of contacts.
+        """
+        c = self.collider
+        R = rot.quat_to_matrix(pose[..., 3:])
+        R_shape = np.matmul(R, self.host.rotation)
+        x = pose[..., :3] + np.einsum("wsij,vsj->wsi", R, self.host.position)
+        pad = ((0, 0), (0, 1), (0, 0))
+        c.rotation.write(np.pad(R_shape.reshape(*R.shape[:2], 9), pad))
+        c.position.write(np.pad(x, pad))
+        c.margin.write(np.full((1, 1, 1), margin))
+        run_detect(c, self.arena.n_blocks)
+        table = c.contacts
+        found = {name: getattr(table, name).read() for name in NAMES}
+        count = found.pop("count")[:, 0, 0].astype(int)
+        beyond = np.arange(table.capacity) >= count[:, None]
+        for name in found:
+            if name != "needed":
+                found[name][beyond] = np.nan
+                found[name] = found[name][..., 0] if found[name].shape[-1] == 1 else found[name]
+        return {**found, "count": count, "needed": found["needed"][:, 0, 0].astype(int)}
+
+    def destroy(self):
+        """Free the fields."""
+        self.arena.destroy()
+        self.collider.notes.destroy()
+
+
+NAMES = ("count", "needed", "pair", "feature", "point", "normal", "gap", "core_a", "core_b", "radius_a", "radius_b")
+
+
+@ti.kernel
+def run_detect(c: ti.template(), n_blocks: ti.i32):
+    """All contacts of all worlds."""
+    for w in range(n_blocks):
+        detect(c, w)
+
+
+def random_poses(rng, n, n_shapes, spread):
+    """[m, 1], (n, n_shapes, 7): positions within `spread`, any rotation."""
+    quat = rot.unit(rng.normal(size=(n, n_shapes, 4)))
+    return np.concatenate([rng.uniform(-spread, spread, size=(n, n_shapes, 3)), quat], axis=-1)
+
