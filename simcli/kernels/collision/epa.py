@@ -35,8 +35,8 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
     depth = size * 0.0
-    is_found = False
-    for turn in range(EPA_CORNERS + START - 4):
+    last = EPA_CORNERS + START - 4
+    for turn in range(last + 1):
         if turn < START:
             d = start_direction(c, w, turn, d)
         else:
@@ -49,15 +49,11 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
                 n_corners, n_faces = first_faces(c, w)
         else:
             depth = d.dot(far)
-            if depth - c.notes.load(w, c.faces + best * EPA_FACE + AWAY) <= ti.static(CLOSE[precision_of()]) * size:
-                is_found = True
+            known = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
+            if depth - known <= ti.static(CLOSE[precision_of()]) * size or turn == last:
                 break
             n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
             n_corners += 1
-    if not is_found:
-        best = nearest_face(c, w, n_faces)
-        d = c.notes.value(w, c.faces + best * EPA_FACE + NORMAL, Vec3)
-        depth = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
     p = point_of_face(c, w, best)
     return -depth, d, p
 

@@ -13,6 +13,8 @@ APART, TOUCHING, BEYOND = range(3)
 ROUNDS = 64
 CLOSE = {"float64": 1e-14, "float32": 1e-6}  # [1], relative difference of the bounds on the square of the distance
 TOUCH = {"float64": 1e-7, "float32": 1e-4}  # [1] of the size of the shapes: nearer cores have no direction between them
+THIN = {"float64": 1e-9, "float32": 1e-4}  # [1], height of a tetrahedron above a face by the size of the face
+FAR = {"float64": 1e300, "float32": 1e30}  # [m^2]
 WEIGHT = 6  # place in a corner of the simplex
 
 
@@ -69,13 +71,15 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
             at = c.simplex + n_corners * GJK_CORNER
             c.notes.store(w, at, far)
             c.notes.store(w, at + 3, point)
-            n_corners, found = shrink(c, w, n_corners + 1)
-            if n_corners == 4 or found.dot(found) <= small * small:
-                state = TOUCHING
-            elif turn > 0 and found.dot(found) >= square:
+            kept, found = shrink(c, w, n_corners + 1, ti.select(turn == 0, ti.static(FAR[precision_of()]), square))
+            if kept == 0:
                 state = APART
-            v = found
-            square = v.dot(v)
+            else:
+                n_corners = kept
+                v = found
+                square = v.dot(v)
+                if kept == 4 or square <= small * small:
+                    state = TOUCHING
         if state <= BEYOND:
             break
     if state > BEYOND:
@@ -101,18 +105,22 @@ def is_corner(c: ti.template(), w: ti.i32, p: ti.template(), n_corners: ti.i32):
 
 
 @ti.func
-def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32):
+def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32, square: ti.template()):
     """Keep the corners of the simplex that hold its nearest point to the origin, with their weights.
 
+    Args:
+        square: [m^2], of a distance; if the simplex is no nearer, its first n_corners - 1 corners stay as they are.
+
     Returns:
-        Number of corners, 4 if the origin is inside; the nearest point [m].
+        Number of corners, 4 if the origin is inside, 0 if it is no nearer; the nearest point [m].
 
     Writes: c.notes
     """
     nearest = vector()
     weights = vector()
-    least = 1e30 + 0.0 * weights.parts[0]
+    least = square * 1.0
     chosen = -1
+    is_inside = True
     n_faces = ti.select(n_corners == 4, 4, 1)
     for f in range(n_faces):
         i, j, k = face_corners(f, n_corners)
@@ -122,8 +130,12 @@ def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32):
         sees = True
         if n_corners == 4:
             normal = (q - p).cross(r - p)
-            sees = normal.dot(p) * normal.dot(c.notes.value(w, c.simplex + f * GJK_CORNER, Vec3) - p) >= 0.0
+            height = normal.dot(c.notes.value(w, c.simplex + f * GJK_CORNER, Vec3) - p)
+            # The side of a corner that lies in the face is rounding: four corners of a parallelogram are common.
+            is_flat = ti.abs(height) <= ti.static(THIN[precision_of()]) * normal.dot(normal) ** 0.75
+            sees = is_flat or normal.dot(p) * height >= 0.0
         if sees:
+            is_inside = False
             found = nearest_weights(p, q, r)
             x = p * found.parts[0] + q * found.parts[1] + r * found.parts[2]
             if x.dot(x) < least:
@@ -131,9 +143,8 @@ def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32):
                 nearest = x
                 weights = found
                 chosen = f
-    kept = 4
+    kept = ti.select(is_inside, 4, 0)
     if chosen >= 0:
-        kept = 0
         i, j, k = face_corners(chosen, n_corners)
         for m in range(3):
             source = ti.select(m == 0, i, ti.select(m == 1, j, k))

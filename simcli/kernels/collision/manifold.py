@@ -47,7 +47,7 @@ def add_manifold(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32
     reference, N, faces = facing(c, w, lane, a, b, n, number)
     least = reach + 2.0 * tie
     if reference >= 0:
-        polygon, m = clip(c, w, reference, N, tie)
+        polygon, m = clip(c, w, reference, n, tie)
         v = corner(c, w, reference, 0)
         side = ti.select(reference == 0, 1.0, -1.0)
         for k in range(m):
@@ -103,8 +103,8 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
 
 
 @ti.func
-def clip(c: ti.template(), w: ti.i32, reference: ti.i32, N: ti.template(), tie: ti.template()):
-    """Clip the other polygon by the sides of the reference, planes parallel to N; an edge has a plane at each end.
+def clip(c: ti.template(), w: ti.i32, reference: ti.i32, n: ti.template(), tie: ti.template()):
+    """Clip the other polygon by the sides of the reference, planes parallel to n; an edge has a plane at each end.
 
     Each corner is labelled with the edge that leaves it, so that two labels name the two edges that meet in it.
 
@@ -122,14 +122,16 @@ def clip(c: ti.template(), w: ti.i32, reference: ti.i32, N: ti.template(), tie: 
     turn = 1.0
     if n_sides > 2:
         v = corner(c, w, reference, 1)
-        if (v - corner(c, w, reference, 0)).cross(corner(c, w, reference, 2) - v).dot(N) < 0.0:
+        if (v - corner(c, w, reference, 0)).cross(corner(c, w, reference, 2) - v).dot(n) < 0.0:
             turn = -1.0
     for s in range(n_sides):
         v = corner(c, w, reference, s)
         out = v - corner(c, w, reference, (s + 1) % n_sides)
         if n_sides > 2:
-            out = N.cross(out) * turn
-        out = unit_or(out, N)
+            out = n.cross(out) * turn
+        else:
+            out = out - n * n.dot(out)
+        out = unit_or(out, n)
         m = clip_by_plane(c, w, polygon, other, m, v, out, tie, MOST_CORNERS + s)
         swap = polygon
         polygon = other

@@ -131,7 +131,7 @@ def write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a:
     for side in range(2):
         i = ti.select(side == 0, a, b)
         outward = n * ti.select(side == 0, 1.0, -1.0)
-        q = p
+        q = p * 1.0
         if side == 1:
             q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
         R = one(c.rotation, w, lane, i)

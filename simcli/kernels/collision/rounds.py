@@ -89,7 +89,7 @@ def ball_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, r
     R = one(c.rotation, w, lane, a)
     half = one(c.half, w, lane, a)
     y = R.transposed_times(x)
-    p = y
+    p = vector()
     n = vector(0.0, 0.0, 1.0)
     face = 0
     if ti.static(c.serves[BALL_BOX]):
