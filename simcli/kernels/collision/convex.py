@@ -9,7 +9,7 @@ from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import choose, keep_chosen, tolerance
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
-from simcli.kernels.collision.terrain import is_outward, set_cell, upward, window
+from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window
 from simcli.kernels.elementary import precision_of
 
 
@@ -56,7 +56,7 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
 
     Of terrain one prism after the other takes the place of a, below each triangle that b could touch. Where the normal is
     none of the surface's, as at an edge between two level triangles, it is that of the triangle, and only what lies
-    above the triangle counts.
+    over the triangle counts.
 
     Writes: c.notes
     """
@@ -82,8 +82,7 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
             if is_near == 1:
                 if ti.static(c.serves[GROUND]):
                     if kind == GROUND and not is_outward(c, w, lane, a, at_column, at_row, item % 2, p, n):
-                        n = upward(c, w, lane)
-                        has_point = 0
+                        n, p, gap, has_point = lowest_above(c, w, lane, b)
                 number = at_row * c.columns.at(a) + at_column
                 add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + item % 2)
 

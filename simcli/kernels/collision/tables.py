@@ -99,7 +99,7 @@ class Collider:
         self.routines = np.array([routine(*host.kind[[a, b]]) for a, b in zip(pairs.shape_a, pairs.shape_b, strict=True)])
         self.serves = tuple(bool(np.any(self.routines == k)) for k in range(GROUND + 1))
         used = host.kind[np.unique([pairs.shape_a, pairs.shape_b])]
-        self.has = tuple(bool(np.any(used == k)) for k in range(CELL)) + (self.serves[GROUND],)
+        self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
         self.routine = arena.ints(self.routines)
         self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)

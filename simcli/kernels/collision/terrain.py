@@ -6,6 +6,7 @@ Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the tri
 import taichi as ti
 
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
+from simcli.kernels.collision.support import support
 from simcli.kernels.elementary import precision_of
 from simcli.kernels.values import Vec3
 
@@ -145,3 +146,25 @@ def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.
                         n_good += 1
         is_valid = n_edges > 0 and n_good == n_edges
     return is_valid
+
+
+@ti.func
+def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32):
+    """The point of shape b that is deepest below the plane of the triangle at hand.
+
+    Returns:
+        World normal of the triangle; [m], the foot of the point in the plane, from the origin of the cell; [m], gap;
+        1 if the point lies straight over or below the triangle.
+    """
+    R = one(c.rotation, w, lane, c.n_shapes)
+    n = upward(c, w, lane)
+    p = one(c.position, w, lane, b) - one(c.position, w, lane, c.n_shapes) + support(c, w, lane, b, n * -1.0)
+    gap = n.dot(p - R * c.notes.value(w, c.cell, Vec3))
+    y = R.transposed_times(p)
+    is_inside = 1
+    for k in range(3):
+        start = c.notes.value(w, c.cell + 3 * k, Vec3)
+        edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
+        if edge.parts[0] * (y.parts[1] - start.parts[1]) < edge.parts[1] * (y.parts[0] - start.parts[0]):
+            is_inside = 0
+    return n, p - n * gap, gap, is_inside
