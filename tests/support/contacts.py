@@ -14,6 +14,7 @@ from simcli.spec import load_document, resolve
 
 SHAPES = {
     "sphere": "{type: sphere, radius: 0.3}",
+    "point": "{type: sphere, radius: 0}",
     "box": "{type: box, size: [0.5, 0.7, 0.9]}",
     "capsule": "{type: capsule, radius: 0.2, length: 0.6}",
     "cylinder": "{type: cylinder, radius: 0.3, length: 0.7}",
@@ -22,22 +23,38 @@ SHAPES = {
     "mesh": "{type: mesh, file: rock.obj}",
 }
 ROCK = np.random.default_rng(3).normal(size=(14, 3)) * (0.25, 0.3, 0.35)
+SOLIDS = {  # for supports.py
+    "sphere": ("sphere", (0.3,)), "point": ("sphere", (0.0,)), "box": ("box", np.array((0.25, 0.35, 0.45))),
+    "capsule": ("capsule", (0.2, 0.3)), "cylinder": ("cylinder", (0.3, 0.35)), "cone": ("cone", (0.35, 0.4)),
+    "ellipsoid": ("ellipsoid", np.array((0.25, 0.35, 0.5))), "mesh": ("mesh", ROCK),
+}  # fmt: skip
 
 
 def rock_file(folder):
-    """A mesh of points only as far as its hull is concerned: one fan of triangles through all of them."""
+    """A mesh whose points matter only: one fan of triangles through all of them."""
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in ROCK.tolist()]
     lines += [f"f 1 {k} {k + 1}" for k in range(2, len(ROCK))]
     (folder / "rock.obj").write_text("\n".join(lines) + "\n")
 
 
-def pair_scene(first, second, extra=""):
-    """A scene of two bodies of one shape each, given as YAML; `first` may stand in the world: `world: {..}`."""
-    world = f"world: {{shapes: {{a: {first[6:]}}}}}\n" if first.startswith("world:") else ""
-    bodies = "" if world else f"  a: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {first}}}}}\n"
-    return (f"simcli: 1\n{world}bodies:\n{bodies}"
-            f"  b: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {second}}}}}\n"
-            f"solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{extra}")  # fmt: skip
+def body(name, shapes):
+    """A body of shapes by name, given as YAML."""
+    parts = ", ".join(f"{key}: {value}" for key, value in shapes.items())
+    return f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{{parts}}}}}\n"
+
+
+def scene(world, bodies, extra=""):
+    """A scene of shapes in the world and of bodies, each a mapping of names to YAML."""
+    parts = ", ".join(f"{key}: {value}" for key, value in world.items())
+    return (f"simcli: 1\nworld: {{shapes: {{{parts}}}}}\nbodies:\n"
+            + "".join(body(name, shapes) for name, shapes in bodies.items())
+            + f"solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{extra}")  # fmt: skip
+
+
+def terrain(heights, size):
+    """A heightfield of an extent along x and y."""
+    rows = ", ".join(f"[{', '.join(repr(float(z)) for z in row)}]" for row in heights)
+    return f"{{type: heightfield, size: [{size[0]}, {size[1]}, 1], data: [{rows}]}}"
 
 
 def read_model(folder, text):
@@ -90,6 +107,16 @@ class Bench:
                 found[name][beyond] = np.nan
                 found[name] = found[name][..., 0] if found[name].shape[-1] == 1 else found[name]
         return {**found, "count": count, "needed": found["needed"][:, 0, 0].astype(int)}
+
+    def shape(self, name):
+        """Index of a shape."""
+        return self.model.shapes.name.index(name)
+
+    def pair(self, first, second):
+        """Index of a pair, and whether it stands the other way round."""
+        i, j = self.shape(first), self.shape(second)
+        pairs = list(zip(self.model.contacts.shape_a.tolist(), self.model.contacts.shape_b.tolist(), strict=True))
+        return (pairs.index((i, j)), False) if (i, j) in pairs else (pairs.index((j, i)), True)
 
     def destroy(self):
         """Free the fields."""

@@ -4,6 +4,7 @@ import taichi as ti
 
 from simcli.kernels.collision.gjk import difference
 from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
+from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.elementary import precision_of
@@ -23,6 +24,9 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     A polytope in that set grows towards its face that is nearest to the origin, or sees it from the farthest where the
     origin is still outside. So nothing is asked of the start but a volume, and touching cores need no other code.
 
+    Where curved cores are so deep in each other that many normals are nearly as good, the polytope can be full before
+    its bounds meet. Then the best direction that was tried is returned: its depth separates the cores, too.
+
     Returns:
         [m], separation along the normal, -depth; unit normal from a to b; [m], deepest point of core a, from its origin.
 
@@ -34,7 +38,9 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
     tie = ti.static(VISIBLE[precision_of()]) * size
     d = unit_or(one(c.position, w, lane, b) - one(c.position, w, lane, a), vector(0.0, 0.0, 1.0))
     n_corners, n_faces, best = 0, 0, 0
-    depth = size * 0.0
+    depth = GONE + 0.0 * size
+    n = d * 1.0
+    p = vector()
     last = EPA_CORNERS + START - 4
     for turn in range(last + 1):
         if turn < START:
@@ -48,14 +54,21 @@ def penetration(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32)
             if turn == START - 1:
                 n_corners, n_faces = first_faces(c, w)
         else:
-            depth = d.dot(far)
             known = c.notes.load(w, c.faces + best * EPA_FACE + AWAY)
-            if depth - known <= ti.static(CLOSE[precision_of()]) * size or turn == last:
+            if d.dot(far) < depth:
+                depth = d.dot(far)
+                n = d
+                p = point
+            if d.dot(far) - known <= ti.static(CLOSE[precision_of()]) * size:
+                depth = d.dot(far)
+                n = d
+                p = deepest_point(c, w, n_faces, known + ti.static(EQUAL[precision_of()]) * size)
+                break
+            if turn == last:
                 break
             n_faces = grow(c, w, n_corners, n_faces, far, point, tie)
             n_corners += 1
-    p = point_of_face(c, w, best)
-    return -depth, d, p
+    return -depth, n, p
 
 
 @ti.func
@@ -206,13 +219,31 @@ def toggle_edge(c: ti.template(), w: ti.i32, n_edges: ti.i32, i: ti.template(), 
 
 
 @ti.func
-def point_of_face(c: ti.template(), w: ti.i32, f: ti.i32):
-    """[m], the point of core a, from its origin, that belongs to the nearest point of face f."""
-    at = c.faces + f * EPA_FACE
-    i = ti.cast(c.notes.load(w, at), ti.i32)
-    j = ti.cast(c.notes.load(w, at + 1), ti.i32)
-    k = ti.cast(c.notes.load(w, at + 2), ti.i32)
-    weights = nearest_weights(corner(c, w, i), corner(c, w, j), corner(c, w, k))
-    p = c.notes.value(w, c.corners + i * EPA_CORNER + 3, Vec3) * weights.parts[0]
-    p = p + c.notes.value(w, c.corners + j * EPA_CORNER + 3, Vec3) * weights.parts[1]
-    return p + c.notes.value(w, c.corners + k * EPA_CORNER + 3, Vec3) * weights.parts[2]
+def deepest_point(c: ti.template(), w: ti.i32, n_faces: ti.i32, limit: ti.template()):
+    """[m], the point of core a, from its origin, that belongs to the nearest point of the polytope.
+
+    A flat face of the set is several triangles of equal distance, of which one holds the nearest point.
+
+    Args:
+        limit: [m], triangles that are not farther come into question.
+    """
+    p = vector()
+    least = GONE + 0.0 * limit
+    for f in range(n_faces):
+        at = c.faces + f * EPA_FACE
+        if c.notes.load(w, at + AWAY) <= limit:
+            i = ti.cast(c.notes.load(w, at), ti.i32)
+            j = ti.cast(c.notes.load(w, at + 1), ti.i32)
+            k = ti.cast(c.notes.load(w, at + 2), ti.i32)
+            weights = nearest_weights(corner(c, w, i), corner(c, w, j), corner(c, w, k))
+            x = combined(c, w, i, j, k, 0, weights)
+            if x.dot(x) < least:
+                least = x.dot(x)
+                p = combined(c, w, i, j, k, 3, weights)
+    return p
+
+
+def combined(c, w, i, j, k, part, weights: Vec3) -> Vec3:
+    """Weighted sum of what stands at a place of three corners."""
+    first, second, third = (c.notes.value(w, c.corners + m * EPA_CORNER + part, Vec3) for m in (i, j, k))
+    return first * weights.parts[0] + second * weights.parts[1] + third * weights.parts[2]
