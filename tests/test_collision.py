@@ -74,7 +74,7 @@ def crowd(bench):
 
 def allowed(kinds, gap):
     """[m], error of gaps that the methods of these kinds admit."""
-    if set(kinds) <= FLAT or "point" in kinds and "cone" not in kinds and "ellipsoid" not in kinds:
+    if set(kinds) <= FLAT or ("point" in kinds and "cone" not in kinds and "ellipsoid" not in kinds):
         return EXACT
     return np.where(gap > 0, SMOOTH, COARSE if kinds == ("ellipsoid", "ellipsoid") else DEEP)
 
