@@ -56,7 +56,7 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
 
     Of terrain one prism after the other takes the place of a, below each triangle that b could touch. Where the normal is
     none of the surface's, as at an edge between two level triangles, it is that of the triangle, and only what lies
-    over the triangle counts.
+    over the triangle counts: if b is not in the prism, no more than corners, as its nearest point belongs to another one.
 
     Writes: c.notes
     """
@@ -82,7 +82,10 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
             if is_near == 1:
                 if ti.static(c.serves[GROUND]):
                     if kind == GROUND and not is_outward(c, w, lane, a, at_column, at_row, item % 2, p, n):
+                        overlaps = gap <= 0.0
                         n, p, gap, has_point = lowest_above(c, w, lane, b)
+                        if not overlaps:
+                            has_point = 0
                 number = at_row * c.columns.at(a) + at_column
                 add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + item % 2)
 

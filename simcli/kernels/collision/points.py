@@ -16,6 +16,7 @@ ALONG = 0.9999  # cosine: the normal passes through the axis
 FEATURES = 1 << 24  # float32 holds integers up to here
 NORMAL, GAP, FEATURE, AWAY = 3, 6, 7, 8  # places in a candidate
 CHOSEN = -1.0
+SAME_SIDE = 1e-9  # [1], part of the distance of the third point from the line that is no distance on the other side
 
 
 def tolerance(c, w, lane, a, b):
@@ -48,35 +49,85 @@ def add_candidate(c: ti.template(), w: ti.i32, p: ti.template(), n: ti.template(
 
 @ti.func
 def choose(c: ti.template(), w: ti.i32, most: ti.i32, tie: ti.template()):
-    """Choose the deepest candidate, then one after the other the farthest from those chosen; equal places count once.
+    """Choose the candidates that span the most, among them one of the deepest.
+
+    The deepest, of equals one at the border; the farthest from it; the farthest from the line through both; the farthest on
+    the other side of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in
+    one place count once.
 
     Reads, writes: c.notes
     """
     n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
-    best = 0
-    deepest = c.notes.load(w, c.candidates + GAP)
-    for k in range(n):
-        at = c.candidates + k * CANDIDATE
-        c.notes.store(w, at + AWAY, ti.static(FAR[precision_of()]))
-        gap = c.notes.load(w, at + GAP)
-        if gap < deepest - tie:
-            deepest = gap
-            best = k
-    for _m in range(most):
+    best = outermost(c, w, n, tie)
+    first = vector()
+    line = vector()
+    side = vector()
+    for m in range(most):
         if best >= 0 and n > 0:
             chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
             c.notes.store(w, c.candidates + best * CANDIDATE + AWAY, CHOSEN)
-            best = -1
-            farthest = tie * tie
-            for k in range(n):
-                at = c.candidates + k * CANDIDATE
-                arm = c.notes.value(w, at, Vec3) - chosen
-                away = ti.min(c.notes.load(w, at + AWAY), arm.dot(arm))
-                if c.notes.load(w, at + AWAY) >= 0.0:
-                    c.notes.store(w, at + AWAY, away)
-                    if away > farthest * TIE:
-                        farthest = away
-                        best = k
+            if m == 0:
+                first = chosen
+            elif m == 1:
+                line = chosen - first
+            elif m == 2:
+                side = (chosen - first).cross(line)
+            best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
+
+
+@ti.func
+def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti.template(), first: ti.template(),
+                   line: ti.template(), side: ti.template(), tie: ti.template()):
+    """The candidate to choose after the m-th; -1 if there is none that is not in the place of one that is chosen.
+
+    Reads, writes: c.notes
+    """
+    lonely = -1
+    farthest = tie * tie
+    spanning = -1
+    most = tie * tie * line.dot(line)
+    if m == 2:
+        most = SAME_SIDE * side.dot(side)
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        before = c.notes.load(w, at + AWAY)
+        if before >= 0.0:
+            q = c.notes.value(w, at, Vec3)
+            away = ti.min(before, (q - chosen).dot(q - chosen))
+            c.notes.store(w, at + AWAY, away)
+            if away > farthest * TIE:
+                farthest = away
+                lonely = k
+            turn = (q - first).cross(line)
+            span = ti.select(m == 1, turn.dot(turn), -turn.dot(side))
+            if (m == 1 or m == 2) and span > most * TIE and away > tie * tie:
+                most = span
+                spanning = k
+    return ti.select(spanning >= 0, spanning, lonely)
+
+
+@ti.func
+def outermost(c: ti.template(), w: ti.i32, n: ti.i32, tie: ti.template()):
+    """Of the deepest candidates the one farthest from the middle of all; marks all as not chosen.
+
+    Reads, writes: c.notes
+    """
+    deepest = c.notes.load(w, c.candidates + GAP)
+    middle = vector()
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        c.notes.store(w, at + AWAY, ti.static(FAR[precision_of()]))
+        deepest = ti.min(deepest, c.notes.load(w, at + GAP))
+        middle = middle + c.notes.value(w, at, Vec3) * (1.0 / n)
+    best = -1
+    farthest = -1.0 + 0.0 * deepest
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        arm = c.notes.value(w, at, Vec3) - middle
+        if c.notes.load(w, at + GAP) <= deepest + tie and arm.dot(arm) > farthest * TIE:
+            farthest = arm.dot(arm)
+            best = k
+    return best
 
 
 @ti.func
