@@ -5,8 +5,6 @@ other than a free one connects their bodies (unless `contact.pairs` names the pa
 shape says `collide: false`.
 """
 
-from itertools import combinations
-
 import numpy as np
 
 from simcli.model.contact_tables import Contacts
@@ -14,9 +12,10 @@ from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
 from simcli.spec.schema_body import MaterialSpec, ShapeSpec
+from simcli.spec.schema_parts import PairSpec
 from simcli.spec.structure import joined
 
-# The stronger of two materials' rules wins.
+# From the weakest to the strongest, which wins where two materials differ.
 RULES = {
     "average": lambda a, b: (a + b) / 2,
     "geometric": lambda a, b: np.sqrt(a * b),
@@ -24,7 +23,7 @@ RULES = {
     "multiply": lambda a, b: a * b,
     "max": np.maximum,
 }
-RANK = ("average", "geometric", "min", "multiply", "max")
+RANK = tuple(RULES)
 # A pair's shapes stand in this order, so that each combination has one routine.
 ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
          ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
@@ -49,18 +48,19 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     if not worlds.common(lambda s: s.contact.enabled, "contact.enabled"):
         return None
     labels = _labels(worlds, shapes)
-    apart = joined(worlds.first)
-    asked = [(pair.a, pair.b) for pair in worlds.first.contact.pairs]
-    pairs = [pair for pair in combinations(np.flatnonzero(shapes.collide).tolist(), 2)
-             if _can_touch(worlds, shapes, kinematic, labels, pair, apart, asked)]  # fmt: skip
-    if not pairs:
+    first, second = np.nonzero(np.triu(_can_touch(worlds, shapes, kinematic, labels), 1))
+    if not len(first):
         return None
-    for s in sorted({s for pair in pairs for s in pair if shapes.kind[s] == ShapeKind.MESH}):
-        _check_hull(worlds, shapes, s, labels[s])
-    a, b = np.array([sorted(pair, key=lambda s: (ORDER.index(shapes.kind[s]), s)) for pair in pairs]).T
-    numbers = _combined(worlds, shapes, labels, a, b)
-    points = np.array([most_points(*kinds) for kinds in zip(shapes.kind[a], shapes.kind[b], strict=True)])
+    for s in np.unique([first, second]):
+        if shapes.kind[s] == ShapeKind.MESH:
+            _check_hull(worlds, shapes, s, labels[s])
+    rank = np.argsort(ORDER)[shapes.kind]
+    swap = rank[first] > rank[second]
+    a, b = np.where(swap, second, first), np.where(swap, first, second)
+    table = np.array([[most_points(i, j) for j in ShapeKind] for i in ShapeKind])
+    points = table[shapes.kind[a], shapes.kind[b]]
     auto = min(int(points.sum()), SPARE + PER_SHAPE * len(np.unique([a, b])))
+    numbers = _combined(worlds, labels, a, b)
     return Contacts(a, b, points, **numbers, capacity=worlds.first.contact.capacity or auto)
 
 
@@ -80,26 +80,31 @@ def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:
     return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
 
 
-def _names(pair: tuple[str, str], first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two written names mean two shapes, in any order."""
-    a, b = pair
-    return (a in first and b in second) or (b in first and a in second)
+def _named(labels: list[tuple[str, str]], pair: tuple[str, str]) -> Array:
+    """(S, S) pairs of shapes that two written names mean, in any order."""
+    first, second = (np.array([name in label for label in labels]) for name in pair)
+    both = np.outer(first, second)
+    return both | both.T
 
 
-def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels, pair, apart, asked) -> bool:
-    body_a, body_b = (int(shapes.body[s]) for s in pair)
-    if body_a == body_b or all(b == WORLD or kinematic[b] for b in (body_a, body_b)):
-        return False
-    first, second = (labels[s] for s in pair)
-    if any(_names(one, first, second) for one in worlds.first.contact.exclude):
-        return False
-    is_joined = frozenset((first[1], second[1])) in apart
-    return not is_joined or any(_names(one, first, second) for one in asked)
+def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tuple[str, str]]) -> Array:
+    """(S, S) pairs of shapes that are not kept apart."""
+    contact = worlds.first.contact
+    bodies, owner = np.unique([body for _, body in labels], return_inverse=True)
+    joints = joined(worlds.first)
+    held = np.array([[frozenset((x, y)) in joints for y in bodies] for x in bodies])[np.ix_(owner, owner)]
+    for pair in contact.pairs:
+        held &= ~_named(labels, (pair.a, pair.b))
+    still = np.array([body == WORLD or kinematic[body] for body in shapes.body], bool)
+    apart = held | (owner[:, None] == owner) | np.outer(still, still)
+    for pair in contact.exclude:
+        apart |= _named(labels, pair)
+    return ~apart & np.outer(shapes.collide, shapes.collide)
 
 
-def _combined(worlds: Worlds, shapes: Shapes, labels, a: Array, b: Array) -> dict[str, Array]:
+def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array) -> dict[str, Array]:
     """Numbers of all pairs by name, (W|1, P)."""
-    of = [_shape(worlds, name, body)[0].material for name, body in labels]
+    of = [_shape(worlds, *label)[0].material for label in labels]
     materials = [lambda s, name=name: s.materials[name] if name else _DEFAULT for name in of]
     columns = {}
     for key in NUMBERS:
@@ -110,7 +115,7 @@ def _combined(worlds: Worlds, shapes: Shapes, labels, a: Array, b: Array) -> dic
         columns[key] = np.select([strongest == k for k in range(len(RANK))],
                                  [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
     for index, written in enumerate(worlds.first.contact.pairs):
-        hit = [_names((written.a, written.b), labels[i], labels[j]) for i, j in zip(a, b, strict=True)]
+        hit = _named(labels, (written.a, written.b))[a, b]
         for key in NUMBERS:
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
@@ -118,7 +123,7 @@ def _combined(worlds: Worlds, shapes: Shapes, labels, a: Array, b: Array) -> dic
     return columns
 
 
-def _number(material, key: str) -> float | None:
+def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
     """A number of a material or of a pair; friction at rest is that of sliding unless it is written."""
     value = getattr(material, key)
     return material.friction if key == "friction_static" and value is None else value

@@ -96,7 +96,8 @@ class Collider:
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         host, pairs = colliders(model), model.contacts
         self.arena, self.lanes, self.n_shapes, self.n_pairs = arena, arena.device.lanes, host.n_shapes, pairs.n_pairs
-        self.routines = np.array([routine(*host.kind[[a, b]]) for a, b in zip(pairs.shape_a, pairs.shape_b, strict=True)])
+        table = np.array([[routine(a, b) for b in ShapeKind] for a in ShapeKind])
+        self.routines = table[host.kind[pairs.shape_a], host.kind[pairs.shape_b]]
         self.serves = tuple(bool(np.any(self.routines == k)) for k in range(GROUND + 1))
         used = host.kind[np.unique([pairs.shape_a, pairs.shape_b])]
         self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
