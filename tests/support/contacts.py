@@ -10,6 +10,7 @@ from simcli.kernels.tables import Tables
 from simcli.model import build
 from simcli.model import rotations as rot
 from simcli.model.colliders import colliders
+from simcli.model.link_frames import link_points
 from simcli.spec import load_document, resolve
 
 SHAPES = {
@@ -69,36 +70,43 @@ def read_model(folder, text):
 class Bench:
     """Collision of a model's shapes, in as many worlds as there are poses to try."""
 
-    def __init__(self, model, device, n_worlds):
+    def __init__(self, model, device, n_worlds, more=None):
         self.model, self.host = model, colliders(model)
         self.device = device.for_worlds(n_worlds)
         self.arena = Arena(self.device, n_worlds)
         self.tables = Tables(model, self.arena)
         self.collider = Collider(model, self.tables, self.arena)
+        self.state = more(self.tables, self.arena) if more else None
         self.arena.build()
         self.collider.notes.build()
         self.tables.upload()
 
     def run(self, pose, margin=0.0):
-        """Contacts of shapes at poses.
+        """Contacts of shapes whose bodies are at poses, one for each shape: bodies may come apart here.
 
         Args:
-            pose: [m, 1], (W, S, 7), of the shapes as the scene means them: an offset of a mesh's hull is added here.
+            pose: [m, 1], (W, S, 7), of the body of each shape, or of the frame of what stands in the world.
             margin: [m].
 
         Returns:
-            Arrays by name, (W, C, ...), NaN beyond the number of contacts.
+            As of `contacts`.
         """
         c = self.collider
-        R = rot.quat_to_matrix(pose[..., 3:])
-        R_shape = np.matmul(R, self.host.rotation)
-        x = pose[..., :3] + np.einsum("wsij,vsj->wsi", R, self.host.position)
+        at = rot.pose_compose(pose, self.model.shapes.pose)
+        R = rot.quat_to_matrix(at[..., 3:])
+        shift = self.host.position - link_points(self.model, self.model.shapes.body, self.model.shapes.pose[..., :3])
+        middle = np.einsum("vsji,vsj->vsi", self.host.rotation, shift)  # of a hull, shape axes
+        x = at[..., :3] + np.einsum("wsij,vsj->wsi", R, middle)
         pad = ((0, 0), (0, 1), (0, 0))
-        c.rotation.write(np.pad(R_shape.reshape(*R.shape[:2], 9), pad))
+        c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
         c.position.write(np.pad(x, pad))
         c.margin.write(np.full((1, 1, 1), margin))
         run_detect(c, self.arena.n_blocks)
-        table = c.contacts
+        return self.contacts()
+
+    def contacts(self):
+        """The table: arrays by name, (W, C, ...), NaN beyond the number of contacts."""
+        table = self.collider.contacts
         found = {name: getattr(table, name).read() for name in NAMES}
         count = found.pop("count")[:, 0, 0].astype(int)
         beyond = np.arange(table.capacity) >= count[:, None]

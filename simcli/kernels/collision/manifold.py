@@ -78,7 +78,7 @@ def facing(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, n: t
     reference = -1
     N = n * 1.0
     best = ALIGNED
-    faces = number
+    faces = number % FACES
     edges = 0
     for side in range(2):
         sign = ti.select(side == 0, 1.0, -1.0)
