@@ -241,6 +241,32 @@ def test_degenerate_poses_give_sane_contacts(bench, name):
             assert of_pair(bench, found, f"a/{first}", f"b/{other}").count[0] > 0 or name == "crossed"
 
 
+SKEW = 3e-8  # [m], parallel edges of which one is curved: the normal is good to the root of a tolerance
+
+
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_gap_on_a_lattice(bench, lattice, kinds):
+    """Edges in line, corners on faces, axes that meet: where rounding decides, gap and normal still belong together."""
+    poses, found = lattice
+    one = of_pair(bench, found, f"a/{kinds[0]}", f"b/{kinds[1]}")
+    assert (one.count > 0).all()
+    assert np.abs(np.linalg.norm(one.normal, axis=-1) - 1).max() < 1e-14
+    solids = [SOLIDS[kind] for kind in kinds]
+    along = np.array([gap_along(*solids, pose, n) for pose, n in zip(poses, one.normal, strict=True)])
+    curved = 0.0 if set(kinds) <= FLAT else SKEW
+    assert (np.abs(one.gap - along) <= np.maximum(allowed(kinds, one.gap), curved)).all()
+
+
+@pytest.fixture(scope="module")
+def lattice(bench):
+    """Poses at multiples of 5 cm and 45 degrees, and the contacts."""
+    rng = np.random.default_rng(6)
+    quat = rot.quat_from_rpy(rng.integers(0, 8, (N, 2, 3)) * np.pi / 4)
+    poses = np.concatenate((rng.integers(-8, 9, (N, 2, 3)) * 0.05, quat), axis=-1)
+    poses[:10, 1, :3] = poses[:10, 0, :3]
+    return poses, bench.run(placed(bench, poses[:, 0], poses[:, 1]), FAR)
+
+
 def test_nan_touches_nothing_and_nobody_else(bench, crowd):
     pose = placed(bench, crowd.poses[:, 0], crowd.poses[:, 1])
     pose[5] = np.nan

@@ -121,7 +121,7 @@ SINGLE = 2e-5  # [m], gaps in float32: bounds of the polytope that meet to 1e-5 
 
 @pytest.mark.slow
 def test_single_precision(tmp_path, all_honoured):
-    model, wanted = everything(tmp_path, live_device(), 1.0)
+    _, wanted = everything(tmp_path, live_device(), 1.0)
     _, found = everything(tmp_path, live_device("float32"), 1.0)
     near = np.isfinite(wanted["least"]) & (wanted["least"] < 0.99)
     error = np.abs(found["least"] - wanted["least"])

@@ -48,6 +48,7 @@ def corners(x, y):
     return {(sx * x, sy * y) for sx in (-1, 1) for sy in (-1, 1)}
 
 
+NOISE = 1e-7  # [rad]
 QUARTER = np.pi / 2
 SLANT = np.arctan2(0.3, 0.4)
 ON_RIM = {(0.3, 0.0), (-0.3, 0.0), (0.0, 0.3), (0.0, -0.3)}
@@ -108,13 +109,13 @@ def test_margin_decides_what_is_reported(bench, floor, case):
 @pytest.mark.parametrize("floor", ["ground", "a/slab"])
 @pytest.mark.parametrize(
     ("case", "tilt"),
-    [("box", 1e-4), ("hull", 1e-4), ("lying capsule", 1e-4), ("lying cylinder", 1e-4), ("standing cylinder", 0.0),
-     ("cone on its base", 0.0)],
+    [("box", 1e-4), ("hull", 1e-4), ("lying capsule", 1e-4), ("lying cylinder", 1e-4), ("standing cylinder", NOISE),
+     ("cone on its base", NOISE)],
 )  # fmt: skip
 def test_features_keep_their_names(bench, floor, case, tilt):
     """Moved, turned about the normal and tilted a little, the same points come in the same order with the same names.
 
-    Of a rim only without tilt: its lowest point is one more, and others are chosen with it.
+    Of a rim if the tilt is noise: its lowest point is one more, and the last; else others are chosen with it.
     """
     shape, height, rpy, expected = RESTING[case]
     top = 0.1 if floor == "a/slab" else 0.0
@@ -125,7 +126,8 @@ def test_features_keep_their_names(bench, floor, case, tilt):
     pose[0, bench.shape(shape)] = (0.02, -0.01, height + top + LIFT, *quat)
     found = bench.run(pose, MARGIN)
     after = found["feature"][0][found["pair"][0] == bench.pair(floor, shape)[0]]
-    np.testing.assert_array_equal(after, before["feature"])
+    assert len(after) == len(expected) + (tilt == NOISE)
+    np.testing.assert_array_equal(after[: len(expected)], before["feature"])
 
 
 def test_a_face_is_clipped_by_the_other(bench):

@@ -28,7 +28,9 @@ RANK = tuple(RULES)
 ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
          ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
 SINGLE = (ShapeKind.SPHERE, ShapeKind.ELLIPSOID)  # touch a convex shape in one point
-FACE_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 2, 8
+RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
+# On a rim the lowest point comes on top, and somewhere else in each step.
+FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
 SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
 NUMBERS = ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution")
 _DEFAULT = MaterialSpec()
@@ -45,7 +47,7 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     Returns:
         The pairs in the order of the shapes; None if there are none.
     """
-    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled"):
+    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled") or not shapes.collide.any():
         return None
     labels = _labels(worlds, shapes)
     first, second = np.nonzero(np.triu(_can_touch(worlds, shapes, kinematic, labels), 1))
@@ -71,7 +73,9 @@ def most_points(kind_a: int, kind_b: int) -> int:
         return FACE_POINTS if ShapeKind.SPHERE in kinds else TERRAIN_POINTS
     if kinds & set(SINGLE):
         return 1
-    return EDGE_POINTS if ShapeKind.CAPSULE in kinds else FACE_POINTS
+    if ShapeKind.CAPSULE in kinds:
+        return EDGE_POINTS
+    return RIM_POINTS if kinds & set(RIMMED) else FACE_POINTS
 
 
 def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from simcli.kernels.collision.epa import penetration
 from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
 from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.manifold import add_manifold
-from simcli.kernels.collision.points import choose, keep_chosen, tolerance
+from simcli.kernels.collision.points import choose, keep_chosen
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
 from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window
 from simcli.kernels.elementary import precision_of
@@ -97,5 +97,5 @@ def make_room(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32):
     Writes: c.notes
     """
     if c.notes.load(w, c.n_candidates) > MOST_CANDIDATES - MOST_RING:
-        choose(c, w, MOST_CANDIDATES // 4, tolerance(c, w, lane, a, b))
+        choose(c, w, lane, a, b, MOST_CANDIDATES // 4)
         keep_chosen(c, w)

@@ -5,7 +5,7 @@ import taichi as ti
 from simcli.kernels.collision.convex import convex_pair
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
-from simcli.kernels.collision.points import choose, clear, keep_chosen, report, tolerance
+from simcli.kernels.collision.points import choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.elementary import select
@@ -94,6 +94,6 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
         if kind >= BOXES:
             convex_pair(c, w, lane, kind, a, b, reach)
     if c.notes.load(w, c.n_candidates) > 0.0:
-        choose(c, w, c.most_points.at(pair), tolerance(c, w, lane, a, b))
+        choose(c, w, lane, a, b, c.most_points.at(pair))
         keep_chosen(c, w)
         report(c, w, lane, pair)

@@ -3,12 +3,14 @@
 import taichi as ti
 
 from simcli.kernels.collision.lanes import one, put, vector
-from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES
+from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
 from simcli.kernels.elementary import precision_of
 from simcli.kernels.runtime import local
 from simcli.kernels.values import Vec3
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
+LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so that noise chooses none
+SPAN = 4  # points that span a face
 TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
 FAR = {"float64": 1e300, "float32": 1e30}
 STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
@@ -48,21 +50,27 @@ def add_candidate(c: ti.template(), w: ti.i32, p: ti.template(), n: ti.template(
 
 
 @ti.func
-def choose(c: ti.template(), w: ti.i32, most: ti.i32, tie: ti.template()):
-    """Choose the candidates that span the most, among them one of the deepest.
+def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most: ti.i32):
+    """Choose the candidates that span the most, among them the deepest.
 
-    The deepest, of equals one at the border; the farthest from it; the farthest from the line through both; the farthest on
-    the other side of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in
-    one place count once.
+    One of the deepest first; the farthest from it; the farthest from the line through both; the farthest on the other side
+    of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in one place count
+    once. Where there is room for more than four, the start is any of those that are deep but for noise, so that the lowest
+    point of a rim, which noise moves about, does not choose the others; and the deepest, if it is left out, is the last.
 
     Reads, writes: c.notes
     """
     n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
-    best = outermost(c, w, n, tie)
+    tie = tolerance(c, w, lane, a, b)
+    has_more = most > SPAN
+    level = ti.select(has_more, ti.static(LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
+    is_ground = c.kind.at(a) == TERRAIN
+    deepest = lowest_candidate(c, w, n)
+    best = first_candidate(c, w, n, c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP) + level, is_ground)
     first = vector()
     line = vector()
     side = vector()
-    for m in range(most):
+    for m in range(ti.select(has_more, most - 1, most)):
         if best >= 0 and n > 0:
             chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
             c.notes.store(w, c.candidates + best * CANDIDATE + AWAY, CHOSEN)
@@ -73,6 +81,8 @@ def choose(c: ti.template(), w: ti.i32, most: ti.i32, tie: ti.template()):
             elif m == 2:
                 side = (chosen - first).cross(line)
             best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
+    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + AWAY) > tie * tie:
+        c.notes.store(w, c.candidates + deepest * CANDIDATE + AWAY, CHOSEN)
 
 
 @ti.func
@@ -107,24 +117,35 @@ def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti
 
 
 @ti.func
-def outermost(c: ti.template(), w: ti.i32, n: ti.i32, tie: ti.template()):
-    """Of the deepest candidates the one farthest from the middle of all; marks all as not chosen.
+def lowest_candidate(c: ti.template(), w: ti.i32, n: ti.i32):
+    """The candidate of the least gap, the first of equals; marks all as not chosen.
 
     Reads, writes: c.notes
     """
-    deepest = c.notes.load(w, c.candidates + GAP)
-    middle = vector()
+    best = 0
     for k in range(n):
         at = c.candidates + k * CANDIDATE
         c.notes.store(w, at + AWAY, ti.static(FAR[precision_of()]))
-        deepest = ti.min(deepest, c.notes.load(w, at + GAP))
-        middle = middle + c.notes.value(w, at, Vec3) * (1.0 / n)
+        if c.notes.load(w, at + GAP) < c.notes.load(w, c.candidates + best * CANDIDATE + GAP):
+            best = k
+    return best
+
+
+@ti.func
+def first_candidate(c: ti.template(), w: ti.i32, n: ti.i32, limit: ti.template(), is_ground: ti.i32):
+    """The first candidate with a gap up to a limit; on terrain, where it need not be a corner, the farthest from the middle.
+
+    Reads: c.notes
+    """
+    middle = vector()
+    for k in range(n):
+        middle = middle + c.notes.value(w, c.candidates + k * CANDIDATE, Vec3) * (1.0 / n)
     best = -1
-    farthest = -1.0 + 0.0 * deepest
+    farthest = 0.0 * limit
     for k in range(n):
         at = c.candidates + k * CANDIDATE
         arm = c.notes.value(w, at, Vec3) - middle
-        if c.notes.load(w, at + GAP) <= deepest + tie and arm.dot(arm) > farthest * TIE:
+        if c.notes.load(w, at + GAP) <= limit and (best < 0 or (is_ground and arm.dot(arm) > farthest * TIE)):
             farthest = arm.dot(arm)
             best = k
     return best

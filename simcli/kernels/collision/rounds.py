@@ -9,6 +9,7 @@ from simcli.kernels.elementary import precision_of
 from simcli.kernels.values import Vec3
 
 PARALLEL = 0.05  # sine of the angle below which two segments touch in two points
+MEET = {"float64": 1e-13, "float32": 1e-6}  # [1] of the size: the difference of nearer points has no direction
 SAME = {"float64": 1e-10, "float32": 1e-4}  # its square, below which the crossing of two lines is rounding
 
 
@@ -55,12 +56,16 @@ def round_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
     s = clamp(ux + t * uv, l_a)
     p = u * s
     q = x + v * t
-    other = across(u)
-    if det > ti.static(SAME[precision_of()]):
+    other = vector(0.0, 0.0, 1.0)  # where the cores meet: across both
+    if l_a > 0.0 and l_b > 0.0 and det > ti.static(SAME[precision_of()]):
         other = turn * (1.0 / length(turn))
-    if l_a == 0.0 and l_b == 0.0:
-        other = vector(0.0, 0.0, 1.0)
-    n = unit_or(q - p, other)
+    elif l_a > 0.0:
+        other = across(u)
+    elif l_b > 0.0:
+        other = across(v)
+    n = other * 1.0
+    if (q - p).dot(q - p) > ti.static(MEET[precision_of()]) ** 2 * (half_a.dot(half_a) + half_b.dot(half_b)):
+        n = unit_or(q - p, other)
     tie = tolerance(c, w, lane, a, b)
     least = n.dot(q - p)
     low = ti.max(ux - ti.abs(uv) * l_b, -l_a)  # where B begins and ends along A
@@ -140,7 +145,7 @@ def nearest_on_barrel(half: ti.template(), y: ti.template()):
     p = out * ti.min(far, r) + vector(0.0, 0.0, 1.0) * z
     n = out
     feature = 1
-    off = y - p
+    off = out * ti.max(far - r, 0.0) + vector(0.0, 0.0, 1.0) * (y.parts[2] - z)
     if far > r or ti.abs(y.parts[2]) > h:
         n = unit_or(off, out)
         if ti.abs(y.parts[2]) > h:
