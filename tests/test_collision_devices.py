@@ -10,7 +10,9 @@ from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.runtime import start_device
 from simcli.kernels.tree import TreeState, place_all
+from simcli.model import build_worlds
 from simcli.model import rotations as rot
+from simcli.spec import load_document, resolve
 
 ARM = """
 simcli: 1
@@ -86,6 +88,34 @@ def test_shapes_ride_on_links(tmp_path, all_honoured, device):
     gap = np.einsum("wck,wck->wc", found["normal"][:, :6], sides[1] - sides[0])
     assert np.abs(gap - found["radius_a"][:, :6] - found["radius_b"][:, :6] - found["gap"][:, :6]).max() < 1e-12
     bench.destroy()
+
+
+VARIED = """
+simcli: 1
+materials: {soft: {friction: 0.4}}
+world: {shapes: {ground: {type: plane, material: soft}}}
+bodies: {ball: {mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1, material: soft}}}}
+solver: {type: generalized, dt: 1e-3}
+run: {duration: 1}
+batch:
+  worlds: 6
+  vary: {bodies.ball.shapes.s.radius: {linspace: [0.1, 0.6]}, materials.soft.friction: {linspace: [0, 1]}}
+"""
+
+
+def test_sizes_and_materials_may_differ_between_worlds(tmp_path, all_honoured, device):
+    path = tmp_path / "scene.yaml"
+    path.write_text(VARIED)
+    document = load_document(path)
+    model = build_worlds(document, resolve(document))
+    bench = Bench(model, device, N)
+    pose = np.tile((0.0, 0, 0, 0, 0, 0, 1), (N, 2, 1))
+    pose[:, bench.shape("ball/s"), 2] = 0.35
+    found = bench.run(pose)
+    bench.destroy()
+    np.testing.assert_array_equal(found["count"], (0, 0, 0, 1, 1, 1))
+    np.testing.assert_allclose(found["gap"][3:, 0], (-0.05, -0.15, -0.25), atol=1e-15)
+    np.testing.assert_allclose(model.contacts.friction[:, 0], np.linspace(0, 1, N), atol=1e-15)
 
 
 HILLS = terrain(np.random.default_rng(1).uniform(0, 0.3, (5, 6)), (3, 3))

@@ -12,5 +12,10 @@
     features, manifold   facing features, clipped into points of contact
     points     candidates of a pair, the choice among them, the table
 
+A solver makes a `Collider(model, tables, arena)`, builds the arena and then `collider.notes`, writes `collider.margin`, and
+in its kernel calls `place_shapes` and `detect` for a block; then `collider.contacts` holds the contacts of its worlds.
+Friction and restitution are columns of the collider by pair: `one(c.friction, w, lane, pair)`. A world of which `needed`
+exceeds the capacity has lost contacts. Features and core points are for warm starts and for gaps within a step.
+
 Every shape is a core and a radius about it (of spheres and capsules, else 0). The normal points from shape a to shape b.
 """
