@@ -81,11 +81,11 @@ def convex_pair(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, a: ti.i
             is_near, gap, n, p, has_point = separate(c, w, lane, kind, first, b, reach)
             if is_near == 1:
                 if ti.static(c.serves[GROUND]):
-                    if kind == GROUND and not is_outward(c, w, lane, a, at_column, at_row, item % 2, p, n):
-                        overlaps = gap <= 0.0
-                        n, p, gap, has_point = lowest_above(c, w, lane, b)
-                        if not overlaps:
-                            has_point = 0
+                    if kind == GROUND:  # Taichi would evaluate both sides of an `and`
+                        if not is_outward(c, w, lane, a, at_column, at_row, item % 2, p, n):
+                            overlaps = ti.select(gap <= 0.0, 1, 0)
+                            n, p, gap, has_point = lowest_above(c, w, lane, b)
+                            has_point *= overlaps
                 number = at_row * c.columns.at(a) + at_column
                 add_manifold(c, w, lane, first, b, n, p, gap, has_point, reach, origin, 2 * number + item % 2)
 

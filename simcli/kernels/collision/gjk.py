@@ -9,7 +9,7 @@ from simcli.kernels.collision.tables import GJK_CORNER
 from simcli.kernels.elementary import precision_of
 from simcli.kernels.values import Vec3
 
-APART, TOUCHING, BEYOND = range(3)
+APART, TOUCHING, BEYOND, OPEN = range(4)
 ROUNDS = 64
 CLOSE = {"float64": 1e-14, "float32": 1e-6}  # [1], relative difference of the bounds on the square of the distance
 TOUCH = {"float64": 1e-7, "float32": 1e-4}  # [1] of the size of the shapes: nearer cores have no direction between them
@@ -49,9 +49,9 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
     Writes: c.notes
 
     Source: Gilbert, Johnson, Keerthi (1988). Deviation: the nearest point of a tetrahedron is the nearest of those of its
-    faces that see the origin, each by regions.
+    faces that see the origin; slivers lose accuracy, so that a step that brings it no nearer is the last.
     """
-    state = BEYOND + 1
+    state = OPEN
     small = ti.static(TOUCH[precision_of()]) * (one(c.bound, w, lane, a) + one(c.bound, w, lane, b))
     v = one(c.position, w, lane, a) - one(c.position, w, lane, b)
     if v.dot(v) == 0.0:
@@ -80,9 +80,9 @@ def distance(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, re
                 square = v.dot(v)
                 if kept == 4 or square <= small * small:
                     state = TOUCHING
-        if state <= BEYOND:
+        if state != OPEN:
             break
-    if state > BEYOND:
+    if state == OPEN:
         state = APART
     size = ti.sqrt(square)
     p = vector()
