@@ -7,12 +7,14 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
 
     runtime     the device, its lanes, and all use of Taichi's internals
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
+    notes       scalars for work that goes lane by lane
     elementary  sine and cosine, square roots and masks on packs
     so3         rotations and quaternions
     tables      the model's tables on the device
     tree        the tree chart: joint coordinates to poses and twists of links, and back (projection)
     forces      joint efforts, springs, wrenches
     dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias, Jacobian
+    collision   shapes to contacts, a room of its own
     algorithms  the host's door to them: arrays of states in, arrays out
     balance     forces, rows and reactions at rest, for equilibria and small motions
 """

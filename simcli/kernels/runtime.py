@@ -1,4 +1,4 @@
-"""The device and its memory. Only this file and rolling.py use Taichi's internals (1.7.4, frozen upstream).
+"""The device and its memory. Only this file, notes.py and rolling.py use Taichi's internals (1.7.4, frozen upstream).
 
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
 into vector instructions, which it does for no loop over worlds (performance.md, findings 1 to 3). All packs of a block of

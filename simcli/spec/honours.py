@@ -155,7 +155,8 @@ def _contact(check: Checker) -> None:
     owners = {name: body.shapes for name, body in spec.bodies.items()}
     owners = {structure.WORLD: spec.world.shapes, **owners}
     touching = [name for name, shapes in owners.items() if any(shape.collide for shape in shapes.values())]
-    apart = {frozenset((joint.parent, joint.child)) for joint in spec.joints.values()}
+    asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
+    apart = structure.joined(spec) - asked
     apart |= {frozenset(pair) for pair in spec.contact.exclude}
     for i, first in enumerate(touching):
         for second in touching[i + 1 :]:
@@ -165,3 +166,10 @@ def _contact(check: Checker) -> None:
                 words = f"contact, and `{first}` and `{second}` could touch"
                 refuse(check, words, path, "write contact: {enabled: false}, or collide: false", True)
                 return
+
+
+def _owner(check: Checker, name: str) -> str:
+    """The body of a body or shape, as `contact` names them."""
+    if name in check.spec.bodies:
+        return name
+    return structure.WORLD if name == structure.WORLD or name in check.spec.world.shapes else name.rpartition("/")[0]

@@ -206,7 +206,7 @@ class SphereShape(_Shape):
     """A ball."""
 
     type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.1)
+    radius: quantity("m", ge=0) = say(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
 
 
 class BoxShape(_Shape):

@@ -226,6 +226,9 @@ class PairSpec(Part):
     a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
     b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
     friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
+    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
+    rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
+    torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
 
 
@@ -237,9 +240,11 @@ class ContactSpec(Part):
     """Contact between shapes."""
 
     enabled: Truth = say(True, "False: shapes only give mass", "", False)
-    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies that never touch", "", "[[crank, slider]]",
+    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
-    pairs: tuple[PairSpec, ...] = say((), "Overrides for pairs", "", "[{a: ball, b: ground, friction: 0.8}]")
+    pairs: tuple[PairSpec, ...] = say(
+        (), "Overrides for pairs; bodies that a joint connects touch only if they stand here", "",
+        "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,
         BeforeValidator(_capacity),
