@@ -6,7 +6,7 @@ import taichi as ti
 from support.scenes import faults_of, scene
 
 from simcli.kernels.forces import Forces
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.tables import Tables
 from simcli.model import build

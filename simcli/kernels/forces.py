@@ -9,9 +9,9 @@ import taichi as ti
 
 from simcli.kernels.cables import Cables, cable_energy, load_cables
 from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.memory import Arena, local
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.rotation_log import rotation_log
-from simcli.kernels.runtime import Arena, local
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import BALL, quaternion_at, vector_at

@@ -21,7 +21,7 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import soft_limit
-from simcli.kernels.runtime import Arena, local
+from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Laws as LawTable

@@ -7,7 +7,7 @@ import taichi as ti
 from taichi.lang import impl
 
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena, get_lane, local
+from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
 from simcli.kernels.values import Mat3, Quat

@@ -3,8 +3,8 @@
 import taichi as ti
 
 from simcli.kernels.elementary import atan2, select, sincos
+from simcli.kernels.memory import local
 from simcli.kernels.report import quaternion_of
-from simcli.kernels.runtime import local
 from simcli.kernels.values import Mat3, Vec3
 
 SMALL_SINE = 1e-6  # of half an angle below which 2 asin(s)/s is 2

@@ -14,8 +14,8 @@ import taichi as ti
 
 from simcli.kernels.dynamics import gravity_motion
 from simcli.kernels.elementary import atan2
+from simcli.kernels.memory import Arena
 from simcli.kernels.rotation_log import change_of_pull, pulled_back, rotation_log
-from simcli.kernels.runtime import Arena
 from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at

@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select, sincos
-from simcli.kernels.runtime import Arena, Slot, get_lane, is_pack, put_lane
+from simcli.kernels.memory import Arena, Slot, get_lane, is_pack, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
 from simcli.model.link_frames import body_rotations

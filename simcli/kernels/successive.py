@@ -16,8 +16,8 @@ import math
 import taichi as ti
 
 from simcli.kernels.elementary import atan2, select
+from simcli.kernels.memory import local
 from simcli.kernels.projection import angle_about
-from simcli.kernels.runtime import local
 from simcli.kernels.values import Mat3, Vec3
 
 FULL_TURN = 2.0 * math.pi

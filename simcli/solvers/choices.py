@@ -8,9 +8,9 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
+from simcli.kernels.memory import any_lane
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
-from simcli.kernels.runtime import any_lane
 from simcli.solvers.motions import lock_motions, motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles

@@ -21,7 +21,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
-from simcli.kernels.runtime import Arena, any_lane
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract

@@ -16,8 +16,8 @@ iteration by (h omega)^2, and not where it ends.
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import bend_gradients, extend, factorize_saddle, find_residuals, give_state
-from simcli.kernels.runtime import Arena, any_lane
 from simcli.solvers.natural_quadratic import (
     MAX_PLACEMENTS,
     demand_correction,

@@ -7,6 +7,7 @@ terms (kernels/quadratic.py), and the one matrix of a step serves its velocities
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import (
     Polynomials,
     bend_gradients,
@@ -19,7 +20,6 @@ from simcli.kernels.quadratic import (
     start_gradients,
     take_state,
 )
-from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.sparse import substitute
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints

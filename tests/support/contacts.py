@@ -5,7 +5,7 @@ import taichi as ti
 
 from simcli.kernels.collision.detect import detect
 from simcli.kernels.collision.tables import Collider
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.model import build
 from simcli.model import rotations as rot

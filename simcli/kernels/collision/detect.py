@@ -9,7 +9,7 @@ from simcli.kernels.collision.points import choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import any_lane, get_lane
+from simcli.kernels.memory import any_lane, get_lane
 from simcli.kernels.values import Vec3
 
 

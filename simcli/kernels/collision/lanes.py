@@ -2,7 +2,7 @@
 
 import taichi as ti
 
-from simcli.kernels.runtime import Shared, Slot, get_lane, local, put_lane
+from simcli.kernels.memory import Shared, Slot, get_lane, local, put_lane
 from simcli.kernels.values import Value, Vec3
 
 TINY = {"float64": 1e-300, "float32": 1e-36}  # keeps divisions by a length finite

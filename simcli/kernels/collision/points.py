@@ -5,7 +5,7 @@ import taichi as ti
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
 from simcli.kernels.elementary import precision_of
-from simcli.kernels.runtime import local
+from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 
 EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
-from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Mat3, Vec3
 from simcli.model.colliders import MOST_CORNERS, colliders
