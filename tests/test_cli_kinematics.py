@@ -228,12 +228,13 @@ simcli: 1
 signals:
   sweep: {sine: {amplitude: 3, frequency: 2}}
   kick: {step: {after: 200, time: 0.03}}
+  twist: {table: {time: [0, 0.02, 0.05], value: [0, 3, 1], interpolate: cubic}}
 bodies:
   rod: {pose: {xyz: [0, 0, -0.5]}, mass: 1.0, com: [0.1, 0, 0], inertia: {diag: [0.1, 0.1, 0.01]}}
 joints:
   pin: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3, damping: 2}
 forces:
-  push: {type: wrench, body: rod, force: [$sweep, 0, $kick], torque: [0, 0.1, 0], at: [0.3, 0, 0.2], frame: body}
+  push: {type: wrench, body: rod, force: [$sweep, 0, $kick], torque: [0, $twist, 0], at: [0.3, 0, 0.2], frame: body}
 solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
 run: {duration: 0.06}
 output: {every: 0.01}

@@ -4,10 +4,12 @@ import gc
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.process import simcli
+from support.process import environment, simcli
 
 import simcli as package
 from simcli.cli import console, doorman
@@ -240,3 +242,12 @@ def test_every_command_that_a_text_names_exists():
     for path in texts:
         for command in named.findall(path.read_text(encoding="utf-8")):
             assert command in COMMANDS, f"{path}: `simcli {command}`"
+
+
+def test_a_process_without_a_home_runs(tmp_path):
+    (tmp_path / "drop.yaml").write_text("simcli: 1\nbodies: {a: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+                                        "run: {duration: 0.01}\noutput: {every: 0.01}\n")  # fmt: skip
+    bare = {name: value for name, value in environment().items() if name != "HOME"}
+    done = subprocess.run([sys.executable, "-m", "simcli", "run", str(tmp_path / "drop.yaml"), "-q", "-o",
+                           str(tmp_path / "drop.h5")], env=bare, capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -180,19 +180,12 @@ joints:
         ("ball", "", "ball", "one", "SC464"),
         ("fixed", "", "revolute", "one", "SC464"),
         ("free", "", "revolute", "one", "SC464"),
-        ("revolute", ", loop: true", "revolute", "one", "SC464"),
     ],
 )
 def test_gears_that_cannot_turn(one, extra, two, leader, code):
     (fault,) = codes_of(PAIR % (one, extra, two, leader))
     assert fault[0] == code
     assert ".mimic" in fault[1]
-
-
-def test_a_follower_that_closes_a_loop_is_refused():
-    text = PAIR % ("revolute", "", "revolute", "one")
-    (fault,) = codes_of(text.replace("mimic:", "loop: true, mimic:"))
-    assert fault == ("SC464", "joints.two.mimic")
 
 
 def test_a_circle_of_three_is_one_fault():

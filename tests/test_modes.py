@@ -253,6 +253,28 @@ def test_a_closed_loop_is_the_same_in_every_form(damped_fourbar, device, form):
     found.close()
 
 
+GEARED = """
+bodies:
+  bob: {mass: 2, com: [0, 0, -0.4], inertia: {diag: [0.05, 0.06, 0.02]}}
+  wheel: {pose: {xyz: [1, 0, 0]}, mass: 1, inertia: {diag: [0.1, 0.2, 0.1]}}
+joints:
+  bob: {type: revolute, parent: world, child: bob, at: [0, 0, 0], axis: [0, 1, 0], armature: 0.1LOOP}
+  wheel: {type: revolute, parent: world, child: wheel, at: [1, 0, 0], axis: [0, 1, 0], mimic: {joint: bob, ratio: -2}LOOP}
+forces: {clock: {type: torsion, joint: bob, stiffness: 7}}
+solver: {type: generalized, dt: 1e-3}
+run: {duration: 1}
+"""
+
+
+@pytest.mark.parametrize("loop", ["", ", loop: true"], ids=["tree", "outside"])
+def test_gears_armature_and_torsion_springs_in_and_outside_the_tree(device, loop):
+    """(I + A + n^2 J) x'' = -(m g l + k) x about the lowest place, n the ratio of the gear."""
+    found = study(model_of(GEARED.replace("LOOP", loop)), device)
+    omega = math.sqrt((2 * G * 0.4 + 7) / (0.06 + 2 * 0.4**2 + 0.1 + 4 * 0.2))
+    assert off(eigenvalues(found).imag, omega) < EXACT
+    found.close()
+
+
 @pytest.mark.slow
 def test_trees_in_space_are_the_same_in_every_form(device):
     """A ball joint, a slide with a drive, a hinge with a motor, a free body on a spring: nothing at rest is symmetric."""

@@ -155,21 +155,38 @@ def test_a_bar_with_an_anchor_beside_its_axis_is_no_polynomial(tmp_path):
     assert expanded(path)[2] is None
 
 
+DOUBLE = """
+simcli: 1
+bodies:
+  upper: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+  lower: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0.1, 0.05, 0], pose: {xyz: [1, 0, 0]}}
+world: {plane: xy}
+joints:
+  a: {type: revolute, parent: world, child: upper, at: [-0.5, 0, 0], axis: [0, 0, 1]}
+  b: {type: revolute, parent: upper, child: lower, at: [0.5, 0, 0], axis: [0, 0, 1], qd: 2}
+run: {duration: 0.4}
+output: {every: 0.4, channels: [bodies]}
+"""
+
+
 GENERAL = """
 import sys
-from simcli.solvers import rollout
-rollout.Core.steps_of = lambda self, *others: None
+from simcli.solvers import core
+core.Core.steps_of = lambda self, *others: None
 from simcli.cli import main
 sys.argv = ["simcli", *{words!r}]
 main()
 """
 
 
-@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("moreau", marks=pytest.mark.slow)])
-def test_steps_without_poses_are_those_of_the_general_way(tmp_path, integrator):
+@pytest.mark.parametrize(("which", "integrator"), [
+    ("double", "zhong06"), pytest.param("rible", "zhong06", marks=pytest.mark.slow),
+    pytest.param("rible", "moreau", marks=pytest.mark.slow)])  # fmt: skip
+def test_steps_without_poses_are_those_of_the_general_way(tmp_path, which, integrator):
     path = tmp_path / "scene.yaml"
     solver = {"type": "natural", "dt": 1e-3, "integrator": integrator}
-    path.write_text(yaml.safe_dump(test_natural_joints.scene(solver), sort_keys=False))
+    text = test_natural_joints.scene(solver) if which == "rible" else yaml.safe_load(DOUBLE) | {"solver": solver}
+    path.write_text(yaml.safe_dump(text, sort_keys=False))
     ended = command("run", path, "-o", tmp_path / "fast.h5", "-q")
     assert ended.returncode == 0, ended.stderr
     python(GENERAL.format(words=["run", str(path), "-o", str(tmp_path / "general.h5"), "-q"]))
@@ -193,19 +210,6 @@ def test_order_two_through_ten_singular_positions(tmp_path):
     assert 3.9 < errors[0] / errors[1] < 4.1, errors
     assert 3.9 < errors[1] / errors[2] < 4.1, errors
 
-
-DOUBLE = """
-simcli: 1
-bodies:
-  upper: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
-  lower: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, com: [0.1, 0.05, 0], pose: {xyz: [1, 0, 0]}}
-world: {plane: xy}
-joints:
-  a: {type: revolute, parent: world, child: upper, at: [-0.5, 0, 0], axis: [0, 0, 1]}
-  b: {type: revolute, parent: upper, child: lower, at: [0.5, 0, 0], axis: [0, 0, 1], qd: 2}
-run: {duration: 0.4}
-output: {every: 0.4, channels: [bodies]}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -262,3 +266,28 @@ def test_a_step_that_turns_too_far_ends_its_world_by_name(tmp_path):
         assert run.read("diag/status")[-1].tolist() == [0, 6]
         angle = 2 * np.arctan2(run.read("frames/body_q")[4, 0, 0, 5], run.read("frames/body_q")[4, 0, 0, 6])
     assert abs(angle - 4 * np.arcsin(0.5)) < 1e-9
+
+
+def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
+    """A vector that turns is stretched by e J w^2 / 2 at rest, from rest by up to twice that: (2 Phi)^2 / 2 e."""
+    J, spin, e = 0.2, 3.0, 1e-4
+    drifts = []
+    for h in ("1e-4", "5e-5"):
+        path = tmp_path / "soft.yaml"
+        path.write_text(f"""
+            simcli: 1
+            world: {{plane: xy, gravity: [0, 0, 0]}}
+            bodies:
+              disc: {{mass: 1, inertia: {{diag: [{J}, {J}, {J}]}}, natural: {{kind: 1P2V, compliance: {e}}},
+                      velocity: {{angular: [0, 0, {spin}]}}}}
+            solver: {{type: natural, dt: {h}}}
+            run: {{duration: 0.05}}
+            output: {{every: 1.0e-4, channels: [energy]}}
+        """)
+        ended = command("run", path, "-o", tmp_path / "soft.h5", "-q", "--force")
+        assert ended.returncode == 0, ended.stderr
+        with simcli.open(tmp_path / "soft.h5") as run:
+            stored = run.energy.elastic[:, 0].max()
+            drifts.append(np.abs(run.energy.drift[:, 0]).max())
+    assert abs(stored - e * J**2 * spin**4 / 2) < 2e-3 * stored
+    assert 3.9 < drifts[0] / drifts[1] < 4.1

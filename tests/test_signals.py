@@ -8,7 +8,7 @@ from support.runs import MIXED
 from support.scenes import scene
 
 from simcli.kernels.forces import Forces
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.signals import ORDERS as NUMBERS
 from simcli.kernels.signals import Motions, Signals, evaluate_signals
 from simcli.kernels.tables import Tables

@@ -95,6 +95,17 @@ def test_forms_that_are_refused(form):
     assert [(f.code, f.where.path) for f in faults] == [("SC501", f"joints.j.{form.field}")]
 
 
+@pytest.mark.parametrize("solver", ["maximal", "natural"])
+def test_forms_are_refused_by_every_solver(solver):
+    for (kind, field), (sound, refused) in FORMS.items():
+        text = text_of(kind, field, field == "compliance") + f"solver: {{type: {solver}}}\n"
+        head, joint = text.split("  j: ")
+        if (kind, field) == ("ball", "drive"):
+            assert faults_of(text) == []
+        faults = faults_of(f"{head}  j: {joint.replace(sound, refused)}")
+        assert [(f.code, f.where.path) for f in faults] == [("SC501", f"joints.j.{field}")]
+
+
 def test_an_event_that_switches_a_joint_is_a_switch():
     text = text_of("revolute", "damping", False) + "events: [{at: 0.5, set: {joints.j.enabled: false}}]\n"
     spec_faults = [f for f in faults_of(text) if "enabled" in f.message or "switch" in f.message]
@@ -104,8 +115,9 @@ def test_an_event_that_switches_a_joint_is_a_switch():
 
 
 def test_a_value_of_one_axis_is_refused_where_it_stands():
-    axes = "axes: {angular: [{axis: [1, 0, 0], friction: 0.1}, [0, 1, 0]]}"
-    text = f"bodies: {{a: {{{MASS}}}}}\njoints: {{j: {{type: universal, parent: world, child: a, loop: true, {axes}}}}}"
+    axes = "axes: {angular: [{axis: [1, 0, 0], armature: 0.1}, [0, 1, 0]]}"
+    joint = f"{{type: universal, parent: world, child: a, {axes}}}"
+    text = f"bodies: {{a: {{{MASS}}}}}\nsolver: {{type: natural}}\njoints: {{j: {joint}}}"
     (fault,) = faults_of(text)
     assert (fault.code, fault.where.path) == ("SC501", "joints.j.axes")
 

@@ -118,7 +118,7 @@ forces: {f: {type: torsion, joint: j, stiffness: %s, damping: %s, rest_angle: %s
 
 @pytest.mark.parametrize(("joint", "force", "code", "path"), [
     ("type: ball", "stiffness: 1", "SC501", "forces.f.joint"),
-    ("type: revolute, loop: true", "stiffness: 1", "SC501", "forces.f.joint"),
+    ("type: ball, loop: true", "stiffness: 1", "SC501", "forces.f.joint"),
     ("type: cylindrical", "stiffness: [1, 2, 3]", "SC463", "forces.f.stiffness"),
     ("type: cylindrical", "stiffness: 1, rest_angle: [1, 2, 3]", "SC463", "forces.f.rest_angle"),
     ("type: revolute", "stiffness: -1", "SC231", "forces.f.stiffness"),

@@ -16,9 +16,11 @@ from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.runtime import Device
 from simcli.model.actuation import Driven, MotionKind, SignalKind
+from simcli.model.constraint_tables import Form
+from simcli.model.constraints import constraints_of
 from simcli.model.loosen import Start, loosen
 from simcli.model.state import State
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables import DriveMode, JointKind, Model
 from simcli.spec import Document
 
 CODE = "SC607"
@@ -46,6 +48,13 @@ def refuse(model: Model, document: Document) -> None:
         place = f"bodies.{body}.motion" if model.bodies.kinematic[model.joints.child[j]] else f"joints.{name}.motion"
         message = f"joint `{name}` moves as prescribed, so that nothing is at rest"
         faults.append(Fault(CODE, message, document.where(place), "prescribe a constant position"))
+    rows = constraints_of(model).rows
+    driven = model.dofs.drive_mode != DriveMode.NONE
+    for j in sorted(set(rows.joint[rows.form == Form.ROLL].tolist())):
+        if driven[model.dofs.joint == j].any() and not model.joints.is_tree[j]:
+            name = model.joints.name[j]
+            message = f"the drive of the ball joint `{name}` outside the tree has no linearisation here"
+            faults.append(Fault(CODE, message, document.where(f"joints.{name}.drive"), "make it a joint of the tree"))
     if faults:
         error = SceneError(faults)
         error.document = document

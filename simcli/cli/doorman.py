@@ -22,6 +22,8 @@ def make_haste() -> None:
     # OpenBLAS lets every core spin for 0.1 s as it starts.
     for name in ("PYDANTIC_DISABLE_PLUGINS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    if "HOME" not in os.environ and os.name == "posix":  # as of some services: Taichi would end the process
+        os.environ["HOME"] = "/tmp"
 
 
 def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:

@@ -5,14 +5,21 @@ In: a `model.Model` and arrays. Out: arrays. Never found here: time stepping, fi
 Every smooth device function is written once on a "real" that is a lane pack on the CPU (4 worlds in float64, 8 in
 float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the lowest floor up:
 
-    runtime     the device, its lanes, and all use of Taichi's internals
+    runtime     the device: start, choice, compilation (rolling keeps loops loops)
+    memory      memory of all worlds and packs: Arena, Slot
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
-    elementary  sine and cosine, square roots and masks on packs
-    so3         rotations and quaternions
+    notes       scalars for work that goes lane by lane
+    elementary  sine and cosine, square roots and masks on packs; rotation_log
     tables      the model's tables on the device
-    tree        the tree chart: joint coordinates to poses and twists of links, and back (projection)
-    forces      joint efforts, springs, wrenches
-    dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias, Jacobian
+    tree        the tree chart: coordinates to poses and twists of links, and back (projection, loops)
+    dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias
+    forces      joint efforts, springs, wrenches (points, cables); signals drive them
+    rows        constraint rows: residuals, rates, biases, pulls (successive: turns one after the other)
+    quadratic   rows in natural coordinates as polynomials
+    laws        what bounds a coordinate: limits, friction, drives with a limit, choice of pieces
+    sparse      L D L^T on a fixed pattern;  system: mass and rows and laws in one matrix (system_entries)
+    collision   shapes to contacts, a room of its own
+    report      what a frame holds
     algorithms  the host's door to them: arrays of states in, arrays out
     complementarity  impulses of rows and frictional contacts: condensed Newton, ADMM
     balance     forces, rows and reactions at rest, for equilibria and small motions

@@ -16,9 +16,10 @@ from simcli.kernels.dynamics import (
     place_and_demand,
 )
 from simcli.kernels.forces import Forces, load_links
+from simcli.kernels.memory import Arena, put_lane
 from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, emit, put, report_bodies
-from simcli.kernels.runtime import Arena, Device, put_lane
+from simcli.kernels.runtime import Device
 from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at

@@ -18,16 +18,20 @@ from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces, efforts, load_links
 from simcli.kernels.laws import law_terms
+from simcli.kernels.memory import Arena
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
 from simcli.kernels.rows import measure
-from simcli.kernels.runtime import Arena, Device
+from simcli.kernels.runtime import Device
 from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.system import System, fill, mass_entries, row_entries
+from simcli.kernels.system import System, fill, force_of_row, share_gears
+from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables, tree_dofs
 from simcli.kernels.tree import TreeState, place_all, retract
 from simcli.kernels.values import Force
+from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of, drives_by_law
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import drives_by_law
 from simcli.model.tables import Model
 
 SLOTS = 256  # states that scratch memory is for; more of them take turns
@@ -129,6 +133,11 @@ class Balance:
         M = np.zeros((len(self.dof), len(self.dof)))
         i, j = self.m_pairs.T
         M[i, j] = M[j, i] = found.entry[k, : len(i)]
+        laws, J = self.constraints.laws, self.jacobian(found, k)
+        for d, r in zip(laws.dof, laws.row, strict=True):  # armature of joints outside the tree
+            is_limit = r >= 0 and self.constraints.rows.form[r] == Form.SPIN  # whose dof has a row of its velocity, too
+            if r >= 0 and d >= 0 and not is_limit and not self.model.joints.is_tree[self.model.dofs.joint[d]]:
+                M += self.model.dofs.armature[0, d] * np.outer(J[r], J[r])
         if self.model.columns is not None:  # what bodies lack of inertia and the solver adds
             M[np.diag_indices(len(M))] -= self.model.columns.excess[0, self.dof]
         return M
@@ -154,13 +163,15 @@ class Core:
         self.lanes, self.n_slots, self.block_dim = arena.device.lanes, arena.n_blocks, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws))
-        self.signals = Signals(model, self.tables, arena, (self.forces, Motions(model, self.tables)))
+        self.motions = Motions(model, self.tables)
+        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.rows = FrameRows(self.tables, arena, 0)
         self.system = System(constraints, model, self.tables, arena, False, False)
         self.is_compliant = bool((constraints.rows.compliance > 0).any())
-        forms = constraints.rows.form
-        self.first_free = int((forms < Form.GEAR).sum())  # rows from here on act on coordinates, not on links
+        self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
+        kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
+        self.leads_by_position = arena.ints(kinds == MotionKind.POSITION)
         self.n_rows = constraints.rows.n
         self.start, self.move = arena.slot(model.n_q), arena.slot(model.n_qd)
         self.balance = arena.slot(self.tables.n_tree_dofs)
@@ -224,6 +235,10 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
         s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
     demand(t, s, w)
     measure(t, s, y.rows, w)
+    for m in range(y.n_leads):  # a velocity at rest holds what it finds
+        r = y.lead_row.at(m)
+        lacks = y.rows.residual.load(w, r) - c.motions.motion_q.load(w, y.lead_dof.at(m))
+        y.rows.residual.store(w, r, lacks * ti.cast(c.leads_by_position.at(m), t.arena.device.real))
     fill(y, t, s, w)
     push_rows(c, w)
     push_laws(c, w)
@@ -275,7 +290,7 @@ def push_laws(c: ti.template(), w: ti.i32):
             if r >= 0:
                 x = y.rows.residual.load(w, r)
                 v = y.rows.rate.load(w, r)
-            given, _g1, rest, _g2, _k1, _k2 = law_terms(y.laws, c.forces, w, k, x, v, zero)
+            given, _g1, rest, _g2, _k1, _k2, _inertia = law_terms(y.laws, c.forces, w, k, x, v, zero)
             limit = zero + y.laws.effort_limit.load(w, k)
             effort = ti.max(ti.min(given, limit), -limit) + rest
             if r >= 0:
@@ -315,6 +330,8 @@ def report_loops(c: ti.template(), w: ti.i32):
     t = c.tables
     s = c.state
     r = c.system.rows
+    if ti.static(r.has_shared):
+        share_gears(c.system, w)
     for j in range(t.n_joints):
         if t.joint_link.at(j) < 0:
             for m in ti.static(range(6)):
@@ -333,7 +350,7 @@ def report_loops(c: ti.template(), w: ti.i32):
                 pull = r.pull_b.load(w, n)
                 if swapped != 0:
                     pull = r.pull_a.load(w, n)
-                total = total + pull * c.system.force.load(w, n)
+                total = total + pull * force_of_row(c.system, w, n)
             x = s.o.load(w, link) + s.R.load(w, link) * point
             at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
             for m in ti.static(range(6)):

@@ -4,7 +4,7 @@ from math import factorial, pi
 
 import taichi as ti
 
-from simcli.kernels.runtime import get_lane, is_pack, local, put_lane
+from simcli.kernels.memory import get_lane, is_pack, local, put_lane
 from simcli.kernels.values import Quat, Vec3
 
 # pi/2 in three pieces of decreasing size; n * PIECE[0] is exact for |n| < 2^20 (33 bits + 20 bits in float64).

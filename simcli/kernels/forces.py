@@ -9,9 +9,9 @@ import taichi as ti
 
 from simcli.kernels.cables import Cables, cable_energy, load_cables
 from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.memory import Arena, local
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.rotation_log import rotation_log
-from simcli.kernels.runtime import Arena, local
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import BALL, quaternion_at, vector_at
@@ -32,6 +32,7 @@ class Forces:
             effort = constant + driving + stiffness (target - q) + rate_gain (target_rate - qd) - damping qd.
         torsion, torsion_rest, torsion_energy: stiffness, rest and constant energy of torsion springs per dof.
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
+        armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws.py) gives the drive's effort instead.
         work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
     """
@@ -48,8 +49,8 @@ class Forces:
         self.has_torsion = used["torsion"] or used["torsion_energy"]
         sprung = self.has_drives or self.has_damping or self.has_soft_limits or self.has_torsion
         self.has_efforts = sprung or used["constant"] or used["driving"]
-        has_armature = bool(tables.ever(lambda m: m.dofs.armature != 0).any())
-        self.has_diagonal = sprung or has_armature
+        self.armature, self.has_armature = tables.armature, bool(tables.ever(lambda m: m.dofs.armature != 0).any())
+        self.has_diagonal = sprung or self.has_armature
         self.has_ball_drives = used["ball_stiffness"]
         self.some_by_law = by_law is not None and bool(np.any(by_law))
         self.by_law = arena.ints(np.zeros(model.n_qd) if by_law is None else by_law)
@@ -240,11 +241,20 @@ def ball_error(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32,
 
     Reads: s.q, fo.target
     """
-    d = t.link_qd.at(i)
-    target = exp_rotation(vector_at(fo.target, w, d))
     q = quaternion_at(s.q, w, t.link_q.at(i))
-    error, _factor = rotation_log(target.matrix() * q.matrix().T)
+    error, _factor = turn_to_target(fo, w, t.link_qd.at(i), q.matrix())
     return error
+
+
+@ti.func
+def turn_to_target(fo: ti.template(), w: ti.i32, d: ti.i32, R: ti.template()):
+    """log(R_t R^T), R_t of the target of the ball whose first dof is d, and the factor of `rotation_log`.
+
+    Reads: fo.target
+    """
+    target = exp_rotation(vector_at(fo.target, w, d))
+    error, factor = rotation_log(target.matrix() * R.T)
+    return error, factor
 
 
 @ti.func

@@ -21,8 +21,9 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import soft_limit
-from simcli.kernels.runtime import Arena, local
+from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Laws as LawTable
 from simcli.model.tables import DriveMode, Model
 
@@ -36,11 +37,13 @@ class Laws:
 
     Attributes:
         dof, row: index into joint_qd, or -1; row that is the coordinate, or -1.
+        is_loop: 1 for a coordinate of a joint outside the tree.  is_driven: 1 for one whose drive is in the law.
+        is_roll, is_ball: 1 for a velocity and for a limit of a ball outside the tree.  component: which of the three.
         lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
         full: sign of a drive at its effort limit, else 0.
         speed: velocity of a locked coordinate.  push, gain: of a line.  effort: lambda that was found.
         coordinate, rate: x and v now.  base: x at the start of the step.  target: x of a lock at its end.
-        shift: of the acceleration of the coordinate, besides J qdd.  delta: of the aim.
+        shift: of the acceleration of the coordinate, besides J qdd.  lag: what it has beyond that.  delta: of the aim.
         drive, drive_gain, rest, rest_gain, low, high: c1, g1, c2, g2, lo, hi of the graph.
         drive_now, rest_now: efforts of the drive, unlimited, and of the rest, without friction, at x and v.
         found: v of the last solution.  goal: its aim.  aim: v - delta lambda of the piece.
@@ -51,26 +54,31 @@ class Laws:
 
     _data_oriented = True
 
-    def __init__(self, table: LawTable, model: Model, tables: Tables, arena: Arena):
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena):
+        table = constraints.laws
         self.n = table.n
         self.dof, self.row = arena.ints(table.dof), arena.ints(table.row)
         self.unknown = arena.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
                                            tables.unknown_of_dof[table.dof] if table.n else table.dof))
         drives = (table.dof >= 0) & (model.dofs.drive_mode[table.dof] != DriveMode.NONE) if table.n else table.dof
         on_loop = table.row >= 0
-        hinge = on_loop & (table.dof >= 0)
+        form = np.where(on_loop, np.append(constraints.rows.form, -1)[table.row], -1)  # of the rows
+        rolls, is_ball = form == Form.ROLL, form == Form.SPIN
+        hinge = on_loop & (table.dof >= 0) & (form != Form.SPIN)
         if table.n:
             tree = model.joints.is_tree[model.dofs.joint[np.maximum(table.dof, 0)]]
             limited = tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))
-            hinge &= ~tree  # a ball joint's limits are rows of a tree joint: its drives stay with the tree
+            is_ball &= ~tree
             drives &= ~tree & hinge | tree & ~on_loop & limited[table.dof]
-        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0))
-        self.is_driven, self.is_loop = arena.ints(drives), arena.ints(hinge)
+        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0) & ~rolls)
+        self.is_roll, self.has_roll = arena.ints(rolls), bool(np.any(rolls))
+        self.component = arena.ints(component_of_ball(table, model))
+        self.is_driven, self.is_loop, self.is_ball = arena.ints(drives), arena.ints(hinge), arena.ints(is_ball)
         self.lower, self.upper = tables.column(table.lower), tables.column(table.upper)
         self.friction, self.velocity_limit = tables.column(table.friction), tables.column(table.velocity_limit)
         self.effort_limit = tables.column(table.effort_limit)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
-        graph = ("coordinate", "rate", "shift", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
+        graph = ("coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
                  "drive_now", "rest_now")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *graph, *search):
@@ -84,25 +92,35 @@ class Laws:
             slot.write(np.zeros((1, self.n, 1)))
 
 
+def component_of_ball(table: LawTable, model: Model) -> np.ndarray:
+    """Which of the three dofs of its joint the dof of a law is, if that is a ball, (K,)."""
+    dof = np.maximum(table.dof, 0)
+    return np.clip(dof - model.joints.qd_start[model.dofs.joint[dof]], 0, 2) if table.n else dof
+
+
 @ti.func
 def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
               b: ti.template()):
     """Smooth efforts of law k, linear in the acceleration over a time b: drive c1 - G1 a, and the rest c2 - G2 a.
 
-        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v and constant efforts; soft limits of rows
+        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v, constant efforts, torsion springs and
+        what armature takes, -A a; soft limits of rows
 
     Reads: fo columns
 
     Returns:
-        c1, G1, c2, G2, and the stiffnesses in G1 and G2.
+        c1, G1, c2, G2 without armature, the stiffnesses in G1 and G2, and the armature.
     """
     zero = law.changed.arena.zero()
     c1, gain1, c2, gain2 = zero, zero, zero, zero
-    k1, k2 = zero, zero
+    k1, k2, inertia = zero, zero, zero
     d = law.dof.at(k)
     if d >= 0:
         force, bound_stiffness, damping = soft_limit(fo, w, d, x, v)
         rests = select(bound_stiffness + damping > 0.0, zero, zero + 1.0)
+        if ti.static(law.has_roll):
+            if law.is_roll.at(k) != 0:
+                rests = zero + 1.0
         if law.has_soft_limit.at(k) != 0:
             k2 = bound_stiffness
             c2 = force - v * b * k2
@@ -110,13 +128,23 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
         if law.is_loop.at(k) != 0:
             c2 = c2 + fo.constant.load(w, d) - v * fo.damping.load(w, d)
             gain2 = gain2 + b * fo.damping.load(w, d)
+            if ti.static(fo.has_armature):
+                inertia = inertia + fo.armature.load(w, d)
+                c2 = c2 - law.lag.load(w, k) * inertia
+            if ti.static(fo.has_torsion):
+                torsion = fo.torsion.load(w, d)
+                c2 = c2 + (fo.torsion_rest.load(w, d) - x - v * b) * torsion
+                gain2 = gain2 + torsion * b * b
+                k2 = k2 + torsion
         if law.is_driven.at(k) != 0:
             k1 = fo.stiffness.load(w, d) * rests
+            if ti.static(law.has_roll):
+                k1 = k1 + fo.ball_stiffness.load(w, d)
             rate_gain = fo.rate_gain.load(w, d) * rests
             c1 = (fo.target.load(w, d) - x - v * b) * k1 + (fo.target_rate.load(w, d) - v) * rate_gain
             c1 = c1 + fo.driving.load(w, d) * rests
             gain1 = (rate_gain + k1 * b) * b
-    return c1, gain1, c2, gain2, k1, k2
+    return c1, gain1, c2, gain2, k1, k2, inertia
 
 
 @ti.func
@@ -133,11 +161,12 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
     """
     zero = law.changed.arena.zero()
-    c1, gain1, c2, gain2, k1, k2 = law_terms(law, fo, w, k, x, v, b)
+    c1, gain1, c2, gain2, k1, k2, inertia = law_terms(law, fo, w, k, x, v, b)
     law.drive_now.store(w, k, c1 + v * k1 * b)
     law.rest_now.store(w, k, c2 + v * k2 * b)
     c1 = c1 + (moved * k1 * b + gained * gain1) * 2.0
     c2 = c2 + (moved * k2 * b + gained * gain2) * 2.0
+    gain2 = gain2 + inertia
     law.drive.store(w, k, c1 + v * gain1 / g)
     law.drive_gain.store(w, k, gain1 / g)
     law.rest.store(w, k, c2 + v * gain2 / g)
@@ -271,13 +300,14 @@ def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
 
 @ti.func
 def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end: ti.template(), mid: ti.template(),
-                now: ti.template()):
+                g: ti.template(), now: ti.template()):
     """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
 
-        what the drive does not give, friction and the bound take from the motion
+        what neither the drive nor a torsion spring gives, friction and the bound take from the motion
 
     Args:
         end: velocity at the end of the step, as the graph has it.
+        g: [s], over which accelerations act in it.
         now: True for the powers of the instant, which know nothing of the end of a step.
 
     Reads: law and fo columns
@@ -287,6 +317,14 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
     drive = ti.max(ti.min(drive, limit), -limit)
     line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
     effort = select(now & (law.lock.load(w, k) == FREE), line, law.effort.load(w, k))
+    elastic = effort * 0.0
     if law.is_loop.at(k) != 0:
-        drive = drive + fo.constant.load(w, law.dof.at(k))
-    return drive * mid, (drive - effort) * mid
+        d = law.dof.at(k)
+        drive = drive + fo.constant.load(w, d)
+        if ti.static(fo.has_armature):
+            inert = ((end - law.rate.load(w, k)) / g + law.lag.load(w, k)) * fo.armature.load(w, d)
+            effort = effort + select(now & (law.lock.load(w, k) == FREE), inert * 0.0, inert)
+        if ti.static(fo.has_torsion):
+            x = law.coordinate.load(w, k) + select(now, elastic, end * g)
+            elastic = (fo.torsion_rest.load(w, d) - x) * fo.torsion.load(w, d)
+    return drive * mid, (drive + elastic - effort) * mid

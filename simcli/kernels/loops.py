@@ -5,8 +5,8 @@ import math
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.memory import Arena
 from simcli.kernels.projection import Anchors
-from simcli.kernels.runtime import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import attitude, natural_spin
 from simcli.kernels.values import Vec3

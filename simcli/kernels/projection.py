@@ -10,8 +10,8 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import atan2, sincos
+from simcli.kernels.memory import any_lane
 from simcli.kernels.report import put, quaternion_of
-from simcli.kernels.runtime import any_lane
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, upright, vector_at
 from simcli.kernels.values import Mat3, Vec3

@@ -9,7 +9,7 @@ There is no pose, no twist and no branch here: flat lists of terms that all worl
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
 from simcli.model.elimination import eliminate

@@ -7,7 +7,7 @@ import taichi as ti
 from taichi.lang import impl
 
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena, get_lane, local
+from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
 from simcli.kernels.values import Mat3, Quat
@@ -141,6 +141,7 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
     """Kinetic (armature included) and potential energy [J].
 
         T = sum (m v_c^2 + w I_c w) / 2 + sum armature qd^2 / 2,   V = - sum m g . x_c
+        in natural coordinates T = sum M_dd qd^2 / 2, which holds for bodies that yield, too
 
     Reads:  s.{R, o, v, origin, qd}, t links
     """
@@ -155,11 +156,15 @@ def mechanical_energy(t: ti.template(), s: ti.template(), w: ti.i32):
             rate = point_velocity(v, com_about_origin(t, s, w, i))
             spin = v.angular
             mass = t.mass.load(w, i)
-            I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
-            kinetic = kinetic + (rate.dot(rate) * mass + spin.dot(I_w * spin)) * 0.5
+            if ti.static(not t.is_natural):
+                I_w = t.inertia.load(w, i).turned(s.R.load(w, i))
+                kinetic = kinetic + (rate.dot(rate) * mass + spin.dot(I_w * spin)) * 0.5
             potential = potential - x.dot(g) * mass
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
-        kinetic = kinetic + qd * qd * t.armature.load(w, d) * 0.5
+        moved = zero + t.armature.load(w, d)
+        if ti.static(t.is_natural):
+            moved = moved + t.weight.load(w, d) - t.excess.load(w, d)
+        kinetic = kinetic + qd * qd * moved * 0.5
     return kinetic, potential

@@ -14,15 +14,17 @@ import taichi as ti
 
 from simcli.kernels.dynamics import gravity_motion
 from simcli.kernels.elementary import atan2
-from simcli.kernels.rotation_log import pulled_back, rotation_log
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
+from simcli.kernels.rotation_log import change_of_pull, pulled_back, rotation_log
+from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
 from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.tables import LinkKind
+from simcli.model.constraint_tables import Rows as RowTable
+from simcli.model.tables import LinkKind, Model
 
-MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID = (int(form) for form in Form)
+MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)
 FULL_TURN = 2.0 * math.pi
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
@@ -33,7 +35,8 @@ class Rows:
     Attributes:
         residual, rate, bias: per row.
         pull_a, pull_b: Force per row on the links of A and B, each about its own tree's O.
-        angle: of TURN and PITCH rows, over full turns.
+        angle: of rows that are or have an angle, over full turns.
+        follower_row, leader_row: of gears, row that is the coordinate of a joint outside the tree, else -1.
     """
 
     _data_oriented = True
@@ -45,16 +48,18 @@ class Rows:
         self.point_a, self.point_b = tables.column(couples.point_a, Vec3), tables.column(couples.point_b, Vec3)
         self.frame_a, self.frame_b = tables.column(couples.frame_a, Mat3), tables.column(couples.frame_b, Mat3)
         self.row_start, self.joint = arena.ints(couples.row_start), arena.ints(couples.joint)
+        self.couple = arena.ints(couple_of_row(constraints))
         self.is_swapped, self.has_swapped = arena.ints(couples.is_swapped), bool(couples.is_swapped.any())
         self.form = arena.ints(rows.form)
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
         self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
+        self.has_cardan, self.has_euler, self.has_roll = CARDAN in forms, EULER in forms, ROLL in forms
         self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
         self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
         self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
         self.residual, self.rate, self.bias = arena.slot(rows.n), arena.slot(rows.n), arena.slot(rows.n)
-        self.angle = arena.slot(rows.n)
+        self.angle, self.angle_start = arena.slot(rows.n), start_angles(constraints, tables.model)
         self.pull_a, self.pull_b = arena.slot(rows.n, Force), arena.slot(rows.n, Force)
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == RIGID)
@@ -66,10 +71,39 @@ class Rows:
         self.follower_q, self.leader_q = arena.ints(q_index[rows.follower[gears]]), arena.ints(q_index[rows.leader[gears]])
         self.follower, self.leader = arena.ints(rows.follower[gears]), arena.ints(rows.leader[gears])
         self.ratio = tables.column(rows.ratio)
+        row_of_dof = coordinate_rows(rows, tables.n_qd)
+        ends = row_of_dof[rows.follower[gears]], row_of_dof[rows.leader[gears]]
+        self.follower_row, self.leader_row = (arena.ints(end) for end in ends)
+        self.has_shared = bool(np.any(np.concatenate(ends) >= 0))
 
     def clear(self):
-        """Forget the turns that were counted."""
-        self.angle.write(np.zeros((1, self.n, 1)))
+        """Begin with the turns that the initial coordinates count."""
+        self.angle.write(self.angle_start[..., None])
+
+
+def couple_of_row(constraints: Constraints) -> np.ndarray:
+    """Couple of each row, (R,); -1 for gears and rows of rigidity."""
+    starts = constraints.couples.row_start
+    found = np.full(constraints.rows.n, -1)
+    found[: starts[-1]] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return found
+
+
+def coordinate_rows(rows: RowTable, n_qd: int) -> np.ndarray:
+    """Row that is the coordinate of each dof, for laws and gears, (NV,); -1 for others."""
+    row_of_dof, chosen = np.full(n_qd, -1), np.flatnonzero((rows.dof >= 0) & ~rows.is_hard)
+    row_of_dof[rows.dof[chosen]] = chosen
+    return row_of_dof
+
+
+def start_angles(constraints: Constraints, model: Model) -> np.ndarray:
+    """[rad], (W|1, R), what each turn begins with: the initial coordinate of its joint; 0 for other rows."""
+    rows, joints = constraints.rows, model.joints
+    turns = np.isin(rows.form, (TURN, PITCH, CARDAN, EULER))
+    dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint])
+    at = joints.q_start[rows.joint] + dof - joints.qd_start[rows.joint]
+    found = np.nan_to_num(model.joint_q[:, np.where(turns, at, 0)]) if rows.n else np.zeros((1, 0))
+    return np.where(turns, found, 0.0)
 
 
 def first_numbers(tables: Tables) -> np.ndarray:
@@ -128,6 +162,7 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         ALONG  d.g      (d.g)' = d.g' + d'.g      (d.g)'' = d.g'' + 2 d'.g' + d''.g       g = x_B - x_A
         DOT    d_A.d_B  likewise; its couple is d_B x d_A
         APART  (g.g - c^2) / 2c;  LENGTH |g|;  TURN: angle, couple d;  PITCH: ALONG - p TURN
+        SPIN   component of log(R_A^T R_B);  ROLL: rate d.w alone;  CARDAN, EULER: successive.py
 
     Reads:  r columns, s.{R, o, v, a, origin}; s.a of `demand` at qdd = 0
     Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
@@ -210,10 +245,28 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
                 if form == SPIN:
                     F_a = R_a * r.frame_a.load(w, k)
                     component = none + r.on_a.load(w, n)
-                    log, gradient = rotation_vector(F_a.T * (R_b * r.frame_b.load(w, k)), component)
+                    log, factor = rotation_log(F_a.T * (R_b * r.frame_b.load(w, k)))
+                    relative = spin_b - spin_a
                     residual = log.dot(component)
-                    couple = F_a * gradient
-                    rate = couple.dot(spin_b - spin_a)
+                    couple = F_a * pulled_back(log, factor, component)
+                    rate = couple.dot(relative)
+                    seen = F_a.T * relative
+                    bias = couple.dot(alpha_b - alpha_a - spin_a.cross(relative))
+                    bias = bias + change_of_pull(log, factor, component, seen).dot(seen)
+            if ti.static(r.has_roll):
+                if form == ROLL:
+                    couple = R_a * (r.frame_a.load(w, k) * r.on_a.load(w, n))
+                    relative = spin_b - spin_a
+                    rate = couple.dot(relative)
+                    bias = couple.dot(alpha_b - alpha_a) + relative.dot(spin_a.cross(couple))
+            for count in ti.static((2, 3)):
+                if ti.static(r.has_cardan if count == 2 else r.has_euler):
+                    if form == CARDAN + count - 2:
+                        axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
+                        frames = (R_a * r.frame_a.load(w, k), R_b * r.frame_b.load(w, k))
+                        residual, rate, bias, couple = successive_turn(
+                            count, constant, r.angle.load(w, n), frames, axes, (spin_a, spin_b), (alpha_a, alpha_b))
+                        r.angle.store(w, n, residual)
             r.residual.store(w, n, residual)
             r.rate.store(w, n, rate)
             r.bias.store(w, n, bias)
@@ -222,11 +275,11 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     for g in range(r.n_gears):
         n = r.first_gear + g
         ratio = r.ratio.load(w, n)
-        follower = s.q.load(w, r.follower_q.at(g))
-        leader = s.q.load(w, r.leader_q.at(g))
-        r.residual.store(w, n, follower - leader * ratio - r.constant.load(w, n))
-        r.rate.store(w, n, s.qd.load(w, r.follower.at(g)) - s.qd.load(w, r.leader.at(g)) * ratio)
-        r.bias.store(w, n, zero)
+        x_f, v_f, b_f = coordinate(s, r, w, r.follower_row.at(g), r.follower_q.at(g), r.follower.at(g))
+        x_l, v_l, b_l = coordinate(s, r, w, r.leader_row.at(g), r.leader_q.at(g), r.leader.at(g))
+        r.residual.store(w, n, x_f - x_l * ratio - r.constant.load(w, n))
+        r.rate.store(w, n, v_f - v_l * ratio)
+        r.bias.store(w, n, b_f - b_l * ratio)
     for g in range(r.n_rigid):
         n = r.first_rigid + g
         a = vector_at(s.q, w, r.vector_q.at(2 * g))
@@ -238,13 +291,26 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
         r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
 
 
+@ti.func
+def coordinate(s: ti.template(), r: ti.template(), w: ti.i32, row: ti.i32, q: ti.i32, d: ti.i32):
+    """Coordinate of a joint, its rate, and its acceleration at qdd = 0: of a row, or if that is -1 of a dof of the tree.
+
+    Reads: r.{residual, rate, bias}, s.{q, qd}
+    """
+    x = r.angle.arena.zero()
+    v = r.angle.arena.zero()
+    a = r.angle.arena.zero()
+    if row >= 0:
+        x = r.residual.load(w, row)
+        v = r.rate.load(w, row)
+        a = r.bias.load(w, row)
+    else:
+        x = s.q.load(w, q)
+        v = s.qd.load(w, d)
+    return x, v, a
+
+
 def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):
     """[rad], the turn about d that brings across_a over across_b, on the branch nearest to a known angle."""
     angle = atan2(d.cross(across_a).dot(across_b), across_a.dot(across_b))
     return angle + FULL_TURN * ti.round((near - angle) * (1.0 / FULL_TURN))
-
-
-def rotation_vector(R: Mat3, component: Vec3):
-    """Rotation vector of R and the gradient of one of its components with respect to a spatial angular velocity."""
-    phi, factor = rotation_log(R)
-    return phi, pulled_back(phi, factor, component)

@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select, sincos
-from simcli.kernels.runtime import Arena, Slot
+from simcli.kernels.memory import Arena, Slot, get_lane, is_pack, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
 from simcli.model.link_frames import body_rotations
@@ -125,7 +125,7 @@ class Signals:
         model: host tables.
         tables: the device's.
         arena: receives the values.
-        owners: objects that hold the driven columns as attributes.
+        owners: objects that hold the driven columns as attributes; what others hold is left alone.
 
     Attributes:
         n: signals.
@@ -135,7 +135,8 @@ class Signals:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, owners: tuple):
-        signals, ways = model.signals, routes(model)
+        signals = model.signals
+        ways = [way for way in routes(model) if any(hasattr(owner, way.column) for owner in owners)]
         self.arena, self.n, self.n_routes = arena, len(signals.name) if ways else 0, len(ways)
         self.kinds = frozenset(signals.kind.tolist())
         self.kind, self.parameter = arena.ints(signals.kind), tables.column(_flat(signals.parameter))
@@ -224,12 +225,9 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
                 rate = select((side < p2) | (side >= p3), zero, slope)
         if ti.static(TABLE in s.kinds):
             if kind == TABLE:
-                piece = piece_at(s, w, k, t + lean)
-                x = now - s.knot.load(w, piece)
-                c1 = s.cubic.load(w, PARAMETERS * piece + 1)
-                c2 = s.cubic.load(w, PARAMETERS * piece + 2)
-                c3 = s.cubic.load(w, PARAMETERS * piece + 3)
-                value = x * (x * (x * c3 + c2) + c1) + s.cubic.load(w, PARAMETERS * piece)
+                start, c0, c1, c2, c3 = piece_of(s, w, k, t + lean)
+                x = now - start
+                value = x * (x * (x * c3 + c2) + c1) + c0
                 rate = x * (x * (c3 * 3.0) + c2 * 2.0) + c1
                 second = x * (c3 * 6.0) + c2 * 2.0
         s.values.store(w, ORDERS * k, value)
@@ -241,6 +239,27 @@ def wave(amplitude, phase, rate, acceleration):
     """A sine of a phase and its two derivatives, from those of the phase."""
     sine, cosine = sincos(phase)
     return amplitude * sine, amplitude * rate * cosine, amplitude * (acceleration * cosine - rate * rate * sine)
+
+
+@ti.func
+def piece_of(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
+    """Where the piece of table k at t begins, and its four coefficients; lane by lane if each lane has a time of its own.
+
+    Reads: s.{knot, cubic, piece_start}
+    """
+    found = [s.arena.zero() for _ in range(1 + PARAMETERS)]
+    if ti.static(is_pack(t)):
+        for lane in ti.static(range(s.arena.device.lanes)):
+            piece = piece_at(s, w, k, get_lane(t, lane))
+            put_lane(found[0], lane, get_lane(s.knot.load(w, piece), lane))
+            for m in ti.static(range(PARAMETERS)):
+                put_lane(found[1 + m], lane, get_lane(s.cubic.load(w, PARAMETERS * piece + m), lane))
+    else:
+        piece = piece_at(s, w, k, t)
+        found[0] = s.arena.zero() + s.knot.load(w, piece)
+        for m in ti.static(range(PARAMETERS)):
+            found[1 + m] = s.arena.zero() + s.cubic.load(w, PARAMETERS * piece + m)
+    return found[0], found[1], found[2], found[3], found[4]
 
 
 @ti.func

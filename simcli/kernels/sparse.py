@@ -6,7 +6,7 @@ lanes do the same work in the same order whatever their numbers are.
 
 import taichi as ti
 
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.model.elimination import Elimination
 
 

@@ -16,9 +16,10 @@ import taichi as ti
 from simcli.kernels.dynamics import compose, own_inertia
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import Laws
-from simcli.kernels.rows import Rows, first_numbers
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
+from simcli.kernels.rows import Rows
 from simcli.kernels.sparse import Factor, factorize
+from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.elimination import eliminate
@@ -50,6 +51,9 @@ class System:
         solutions: in a try.  weights: of each in what `extrapolate` finds.  earlier: (n) weighted sum of all but the last.
         acceleration, multiplier: the solution: qdd by unknown, mu by row.  force: lambda by row, of idle rows too.
         effort: (n dofs) what holds a locked dof.
+        shared: (rows) what gears add to the forces of coordinates, see `share_gears`; empty if they join dofs of the tree.
+        lead_row, lead_dof: rows that follow prescribed motions, and the dofs whose motions these are.
+        turn_row, turn_q: rows of successive turns, and their coordinates in joint_q.
     """
 
     _data_oriented = True
@@ -58,7 +62,7 @@ class System:
                  assembly_locks: bool):
         self.n_dofs = tables.n_tree_dofs
         self.rows = Rows(constraints, tables, arena)
-        self.laws = Laws(constraints.laws, model, tables, arena)
+        self.laws = Laws(constraints, model, tables, arena)
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
         self.steps_lock, self.has_locks = steps_lock, steps_lock or assembly_locks
         m_start, m_with, pairs = mass_entries(model, tables)
@@ -75,7 +79,13 @@ class System:
         rows = constraints.rows
         self.is_hard = arena.ints(rows.is_hard)
         own = (rows.joint >= 0) & model.joints.is_tree[rows.joint] if rows.n else np.zeros(0)  # on dofs of their own joints
-        self.is_own = arena.ints(own)
+        self.is_own = arena.ints(np.where(rows.form == Form.GEAR, 0, own))
+        leads = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+        self.n_leads, self.lead_row, self.lead_dof = len(leads), arena.ints(leads), arena.ints(rows.dof[leads])
+        turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
+        shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
+        self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)
+        self.shared = arena.slot(self.n_rows if self.rows.has_shared else 0)
         self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
         self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
         self.scale = tables.column(constraints.rows.scale)
@@ -95,72 +105,6 @@ class System:
         for slot, value in ((self.free, 1.0), (self.goal, 0.0), (self.multiplier, 0.0), (self.effort, 0.0), (self.gain, 0.0),
                             (self.acceleration, 0.0), (self.force, 0.0), (self.softness, self.least)):
             slot.write(np.full((1, slot.n_items, 1), value))
-
-
-def mass_entries(model: Model, tables: Tables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of the mass matrix: each dof with itself and the dofs that carry it.
-
-    Returns:
-        start: (n_dofs + 1,), with: joint_qd index of the other dof of each entry, pairs: (n, 2) of unknowns.
-    """
-    links, start, others, pairs = model.links, [0], [], []
-    above: list[list[int]] = []
-    for i in range(model.n_links):
-        chain = list(above[links.parent[i]]) if links.parent[i] >= 0 else []
-        for d in own_dofs(model, tables, i):
-            chain = [d] if tables.is_natural else [*chain, d]
-            others += chain
-            pairs += [(tables.unknown_of_dof[d], tables.unknown_of_dof[e]) for e in chain]
-            start.append(len(others))
-        above.append(chain)
-    return np.array(start), np.array(others, int), np.array(pairs, int).reshape(-1, 2)
-
-
-def own_dofs(model: Model, tables: Tables, link: int) -> list[int]:
-    """Indices into joint_qd of the unknowns of a link."""
-    first = int(model.links.qd_start[link])
-    dofs = range(first, first + int(model.links.n_qd[link]))
-    return [d for d in dofs if tables.unknown_of_dof[d] >= 0]
-
-
-def row_entries(constraints: Constraints, model: Model, tables: Tables):
-    """Entries of J: each row with the dofs that move one of its two links and not the other.
-
-    A dof that carries both links moves them as one body, and a row does not see that.
-
-    Returns:
-        start: (R + 1,), dof: joint_qd index, side: 0 for the link of A, 1 for that of B, 2 and 3 for follower and leader of
-        a gear, 4 for a row of rigidity; other: of these, the number in joint_q that multiplies the dof, else 0; pairs:
-        (n, 2) of unknowns.
-    """
-    links, rows, couples = model.links, constraints.rows, constraints.couples
-    path: list[list[int]] = []
-    for i in range(model.n_links):
-        own = own_dofs(model, tables, i)
-        path.append((path[links.parent[i]] if links.parent[i] >= 0 else []) + own)
-    path.append([])  # the world
-    start, dofs, sides, others, pairs = [0], [], [], [], []
-    first_q = first_numbers(tables)
-    couple = np.repeat(np.arange(len(couples.joint)), np.diff(couples.row_start))
-    for r in range(rows.n):
-        if rows.form[r] == Form.GEAR:
-            ends = [(int(rows.follower[r]), 2, 0), (int(rows.leader[r]), 3, 0)]
-        elif rows.form[r] == Form.RIGID:
-            a, b = int(rows.follower[r]), int(rows.leader[r])
-            ends = [(a + k, 4, first_q[b + k]) for k in range(3)]
-            ends += [(b + k, 4, first_q[a + k]) for k in range(3)] if a != b else []
-            ends = [end for end in ends if tables.unknown_of_dof[end[0]] >= 0]
-        else:
-            a, b = (path[side[couple[r]]] for side in (couples.link_a, couples.link_b))
-            ends = [(d, 0, 0) for d in a if d not in b] + [(d, 1, 0) for d in b if d not in a]
-        for d, side, other in ends:
-            dofs.append(d)
-            sides.append(side)
-            others.append(other)
-            pairs.append((tables.n_tree_dofs + r, tables.unknown_of_dof[d]))
-        start.append(len(dofs))
-    lists = (np.array(values, int) for values in (start, dofs, sides, others))
-    return *lists, np.array(pairs, int).reshape(-1, 2)
 
 
 @ti.func
@@ -199,6 +143,11 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
                     value = s.S.load(w, y.j_dof.at(e)).dot(pull)
                 elif side == 3:
                     value = t.arena.zero() - y.rows.ratio.load(w, r)
+                if ti.static(y.rows.has_shared):
+                    if side > 4:
+                        value = y.entry.load(w, y.n_mass + y.j_other.at(e))
+                    if side == 6:
+                        value = -value * y.rows.ratio.load(w, r)
                 if ti.static(t.is_natural):
                     if side == 4:  # the constant is 1 for a vector with itself
                         value = s.q.load(w, y.j_other.at(e)) * (1.0 + y.rows.constant.load(w, r))
@@ -230,6 +179,8 @@ def assemble(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
                     value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
                 else:
                     value = select(both == 0.0, zero, value)
+        if ti.static(y.rows.has_shared):  # a dof that both coordinates of a gear move has two entries
+            value = value + y.factor.value.load(w, y.place.at(m))
         y.factor.value.store(w, y.place.at(m), value)
     for r in range(y.n_rows):
         y.factor.value.store(w, y.place.at(y.n_entries + r), -y.soft.load(w, r))
@@ -361,3 +312,35 @@ def hold(y: ti.template(), w: ti.i32):
                 y.effort.store(w, j, y.effort.load(w, j) + value * y.acceleration.load(w, i))
     for i in range(y.n_dofs):
         y.effort.store(w, i, select(y.free.load(w, i) == 0.0, y.effort.load(w, i), zero))
+
+
+@ti.func
+def share_gears(y: ti.template(), w: ti.i32):
+    """Forces of gears as forces along the coordinates that they join, of joints outside the tree.
+
+    Reads:  y.force
+    Writes: y.shared
+    """
+    for r in range(y.n_rows):
+        y.shared.store(w, r, y.entry.arena.zero())
+    for g in range(y.rows.n_gears):
+        n = y.rows.first_gear + g
+        force = y.force.load(w, n)
+        follower = y.rows.follower_row.at(g)
+        if follower >= 0:
+            y.shared.store(w, follower, y.shared.load(w, follower) + force)
+        leader = y.rows.leader_row.at(g)
+        if leader >= 0:
+            y.shared.store(w, leader, y.shared.load(w, leader) - force * y.rows.ratio.load(w, n))
+
+
+@ti.func
+def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
+    """Force of a row of a couple, with what gears give along it.
+
+    Reads: y.{force, shared}, after `share_gears`
+    """
+    force = y.force.load(w, r)
+    if ti.static(y.rows.has_shared):
+        force = force + y.shared.load(w, r)
+    return force

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.values import Mat3, Sym3, Vec3
 from simcli.model.link_frames import link_points
 from simcli.model.tables import LinkKind, Model

@@ -11,7 +11,7 @@ Notation: R rotation of the link frame; o its origin relative to O; S motion col
 import taichi as ti
 
 from simcli.kernels.elementary import exp_rotation, normalized, sincos
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Quat, Vec3
 from simcli.model.tables import LinkKind

@@ -5,7 +5,7 @@ to an existing variable calls `_assign`; `+ - *` call Python's operators (`@` do
 Components are scalars (shared by the worlds) or packs; the two mix freely.
 """
 
-from simcli.kernels.runtime import local
+from simcli.kernels.memory import local
 
 
 class Value:

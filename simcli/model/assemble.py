@@ -80,6 +80,7 @@ def _bodies(parts: list[BodyPart]) -> Bodies:
         q=pile([part.pose for part in parts], (7,)),
         kinematic=np.array([part.kinematic for part in parts], bool),
         n_vectors=np.array([part.n_vectors for part in parts], np.int32),
+        compliance=pile([part.compliance for part in parts], ()),
     )
 
 

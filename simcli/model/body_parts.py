@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model import rotations as rot
+from simcli.model.csv_table import CsvError, read_grid
 from simcli.model.gather import Worlds
 from simcli.model.inertia import MassProperties, combine, shape_properties
 from simcli.model.links import pile
@@ -75,7 +76,7 @@ class ShapeReader:
     def __init__(self, worlds: Worlds, folder: Path):
         self.worlds, self.folder = worlds, folder
         self.columns: dict[str, list] = {
-            name: [] for name in ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces")
+            name: [] for name in ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights")
         }
 
     def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
@@ -95,14 +96,18 @@ class ShapeReader:
         kind = ShapeKind[shape.type.upper()]
         pose = self._pose(get, kind)
         size, vertices, faces = np.zeros((1, 3)), np.zeros((0, 3)), np.zeros((0, 3), np.int32)
+        heights = np.zeros((0, 0))
         solid = None
         if shape.type in SIZE_OF:
             size = self.worlds.numbers(lambda s: SIZE_OF[shape.type](get(s)), (3,))
-            solid = shape_properties(kind, size)
+            solid = shape_properties(kind, size) if kind != ShapeKind.SPHERE or size[:, 0].all() else None
         elif kind == ShapeKind.MESH:
             scale = self.worlds.common(lambda s: get(s).scale, f"{path}.scale")
             vertices, faces, solid = self._mesh(shape.file, scale, path, needs_mass)
-        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces)
+        elif kind == ShapeKind.HEIGHTFIELD:
+            size = self.worlds.numbers(lambda s: (*get(s).size[:2], 0.0), (3,))
+            heights = self._terrain(get, path)
+        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights)
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
         return None if solid is None else solid.placed(pose)
@@ -127,6 +132,18 @@ class ShapeReader:
             self.worlds.fault("SC453", f"{path}.file", f"{file}: {error}", error.hint)
             return np.zeros((0, 3)), np.zeros((0, 3), np.int32), None
 
+    def _terrain(self, get, path: str) -> Array:
+        """[m], heights of all grid points."""
+        shape = get(self.worlds.first)
+        scale = self.worlds.common(lambda s: get(s).size[2], f"{path}.size[2]")
+        if shape.data is not None:
+            return np.array(self.worlds.common(lambda s: get(s).data, f"{path}.data"), float) * scale
+        try:
+            return read_grid(self.folder / shape.file) * scale
+        except CsvError as error:
+            self.worlds.fault("SC480", f"{path}.file", f"{shape.file}: {error}", error.hint)
+            return np.zeros((2, 2))
+
     def table(self) -> Shapes:
         """All shapes read so far."""
         c = self.columns
@@ -139,6 +156,7 @@ class ShapeReader:
             collide=np.array(c["collide"], bool),
             vertices=tuple(c["vertices"]),
             faces=tuple(c["faces"]),
+            heights=tuple(c["heights"]),
         )
 
 
@@ -212,7 +230,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
     vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors)
+    yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields)
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:

@@ -1,13 +1,16 @@
 """Constraint rows of a model: loop joints, gears, and the coordinates that laws bound, as tables for any solver.
 
-A couple is a pair of anchors, one in each of two links; its rows are residuals on them (joints.py lists the kinds). Three
-kinds are added to those of the catalogue, because laws act on them:
+A couple is a pair of anchors, one in each of two links; its rows are residuals on them (joints.py lists the kinds). More
+kinds are added to those of the catalogue, most of them because laws act on them:
 
     TURN    angle about d, over full turns       the coordinate of a hinge that closes a loop
     LENGTH  |x_B - x_A|                          the coordinate of a distance joint, or of a spring
     SPIN    component of log(R_A^T R_B)          a coordinate of a ball joint, for its limits
     GEAR    q_follower - ratio q_leader - offset on joint coordinates themselves
     RIGID   a_i . a_j, less 1 if i = j             two vectors of a link in natural coordinates
+    CARDAN  angle number c of two successive turns      a coordinate of a universal joint, or of a d6
+    EULER   of three, about axes at right angles
+    ROLL    rate w . d_A alone                          a velocity of a ball joint; it has no coordinate
 
 A law (kernels/laws.py) acts on a dof of the tree, or on a row.
 """
@@ -32,6 +35,9 @@ class Form(IntEnum):
     SPIN = 7
     GEAR = 8
     RIGID = 9
+    CARDAN = 10
+    EULER = 11
+    ROLL = 12
 
 
 @dataclass(frozen=True)
@@ -68,15 +74,18 @@ class Rows(Table):
         joint: (R,) joint, -1 for springs.
         spring: (R,) spring whose length this is, else -1.
         is_hard: (R,) bool: a bilateral row; the others are coordinates that a law bounds.
-        on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN in anchor axes.
-        across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A.
-        on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B.
+        on_a: [1], (W|1, R, 3), d_A in link axes of A; n of MEET in world axes; component of SPIN, ROLL in anchor axes,
+            and the first axis of CARDAN and EULER.
+        across_a: [1], (W|1, R, 3), t_A of PITCH and TURN in link axes of A; second axis of CARDAN and EULER in anchor axes.
+        on_b: [1], (W|1, R, 3), d_B of DOT, t_B of PITCH and TURN in link axes of B; third axis of EULER in anchor axes.
         constant: (W|1, R): c, or the pitch [m/rad], or the offset of a gear.
         compliance: [m/N, rad/(N m)], (W|1, R).
         enabled: (W|1, R), 1 or 0.
         scale: [1/kg, 1/(kg m^2)], (W|1, R), typical size of J M^-1 J^T.
         follower, leader: (R,) index into joint_qd of gears, or of the first numbers of two vectors; else -1.
         ratio: (W|1, R), of gears.
+        dof: (R,) index into joint_qd of the coordinate that the row is, of joints outside the tree; else -1. Hard rows among
+            them follow prescribed motions; the others carry laws and gears.
     """
 
     label: tuple[str, ...]
@@ -94,6 +103,7 @@ class Rows(Table):
     follower: Array
     leader: Array
     ratio: Array
+    dof: Array
 
     @property
     def n(self) -> int:

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model import rotations as rot
-from simcli.model.actuation import Driven
+from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
-from simcli.model.joints import CATALOGUE, ROWS_ONLY, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row
+from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
-from simcli.model.tables import WORLD, Array, DriveMode, JointKind, Model
+from simcli.model.tables import WORLD, Array, JointKind, Model
 
+TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
 SAME_AXIS = 1e-9  # of a unit vector's component along the normal of a planar scene
-# Without a coordinate that a law could bound.
-MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
 
 
 @dataclass
@@ -30,16 +31,15 @@ class _RowPart:
     leader: int = -1
     ratio: Array | float = 0.0
     spring: int = -1
-
-
-NO_VECTOR = np.zeros((1, 3))
+    dof: int = -1
+    rests: bool = False
 
 
 class _Builder:
     """Collects couples, rows and laws joint by joint."""
 
-    def __init__(self, model: Model, lawful: Array, limited: Array):
-        self.model, self.lawful, self.limited = model, lawful, limited
+    def __init__(self, model: Model, lawful: Array, limited: Array, beyond_limits: Array):
+        self.model, self.lawful, self.limited, self.beyond_limits = model, lawful, limited, beyond_limits
         self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
         self.row_start: list[int] = [0]
         self.rows: list[_RowPart] = []
@@ -60,11 +60,13 @@ class _Builder:
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
                 self.add_row(j, row)
-        if not model.joints.is_tree[j] and kind not in MOVED:
+        if not model.joints.is_tree[j] and kind == JointKind.BALL:
+            self.add_rolls(j)
+        elif not model.joints.is_tree[j] and kind not in MOVED:
             self.add_loop_coordinates(j)
         if kind == JointKind.DISTANCE and not is_rod(model, j):
             self.add_length(j)
-        if kind == JointKind.BALL and model.joints.is_tree[j]:
+        if kind == JointKind.BALL:
             self.add_spins(j)
         if len(self.rows) > before:
             ends = model.joints.parent[j], model.joints.child[j]
@@ -88,29 +90,40 @@ class _Builder:
         self.rows.append(_RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
 
     def add_loop_coordinates(self, j: int) -> None:
-        """Coordinates of a loop joint on which a law or a smooth effort acts."""
+        """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on."""
         model = self.model
-        first, (n_linear, n_angular) = int(model.joints.qd_start[j]), model.joints.dof_dim[j].tolist()
-        axes = model.dofs.axis
-        span = axes[:, first : first + n_linear]
-        dual = np.swapaxes(np.linalg.pinv(span), -1, -2) if n_linear else span
-        for k in range(n_linear + n_angular):
+        first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
+        for k in range(count):
             d = first + k
-            if not self.lawful[d]:
-                continue
-            self.laws.append((d, len(self.rows)))
-            if k < n_linear:
-                along = rot.turn(self.turn_a[:, j], dual[:, k])
-                self.append(j, Form.ALONG, False, along, NO_VECTOR, NO_VECTOR, np.zeros(1))
-            else:
-                frame = rot.frame_along(axes[:, d])
-                across = frame[..., 0]
-                axis, across_a = (rot.turn(self.turn_a[:, j], v) for v in (axes[:, d], across))
-                self.append(j, Form.TURN, False, axis, across_a, rot.turn(self.turn_b[:, j], across), np.zeros(1))
+            geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d))
+            if self.lawful[d]:
+                self.laws.append((d, len(self.rows)))
+            if self.lawful[d] or geared:
+                self.add_coordinate(j, k, is_hard=False)
+                self.rows[-1].rests = not self.lawful[d]
+            if model.motions.kind[d] != MotionKind.NONE:
+                self.add_coordinate(j, k, is_hard=True)
+
+    def add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
+        row = coordinate_row(self.model, j, k)
+        on_a, across, on_b = row.on_a, row.across_a, row.on_b
+        if not row.in_anchors:
+            on_a, across = (rot.turn(self.turn_a[:, j], v) for v in (on_a, across))
+            on_b = rot.turn(self.turn_b[:, j], on_b)
+        self.append(j, row.form, is_hard, on_a, across, on_b, np.full(1, row.constant))
+        self.rows[-1].dof = int(self.model.joints.qd_start[j]) + k
 
     def add_length(self, j: int) -> None:
         self.laws.append((-1, len(self.rows)))
         self.append(j, Form.LENGTH, False, NO_VECTOR, NO_VECTOR, NO_VECTOR, np.zeros(1))
+
+    def add_rolls(self, j: int) -> None:
+        """Velocities of a ball joint outside the tree on which laws act, but for its limits."""
+        first = int(self.model.joints.qd_start[j])
+        for k in range(3):
+            if self.beyond_limits[first + k]:
+                self.laws.append((first + k, len(self.rows)))
+                self.append(j, Form.ROLL, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
 
     def add_spins(self, j: int) -> None:
         first = int(self.model.joints.qd_start[j])
@@ -162,7 +175,7 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
     every = (model, *phases)
     lawful, limited, beyond_limits = (np.any([holds(one) for one in every], axis=0) for holds in (
         needs_law, has_limit, lambda one: needs_law(one, limits=False)))  # fmt: skip
-    builder = _Builder(model, lawful, limited)
+    builder = _Builder(model, lawful, limited, beyond_limits)
     for j in range(model.n_joints):
         builder.add_joint(j)
     if springs:
@@ -176,47 +189,6 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
         if d not in spins or beyond_limits[d]:
             builder.laws.append((d, -1))
     return Constraints(_couples(builder), _rows(builder), _laws(builder))
-
-
-def has_hard_limit(model: Model) -> Array:
-    """(NV,) True for dofs with a hard bound in any world."""
-    dofs = model.dofs
-    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper)
-    return np.any(bounded & (dofs.limit_stiffness == 0), axis=0)
-
-
-def has_limit(model: Model) -> Array:
-    """(NV,) True for dofs with a bound, hard or soft, in any world."""
-    return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
-
-
-def needs_law(model: Model, limits: bool = True) -> Array:
-    """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
-
-    Every effort on the coordinate of a loop joint is a law too, for the tree knows nothing of that coordinate.
-    """
-    dofs, joints = model.dofs, model.joints
-    driven = dofs.drive_mode != DriveMode.NONE
-    law = np.any(dofs.friction > 0, axis=0) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
-    law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
-    if limits:
-        law |= has_hard_limit(model)
-    on_loop = ~joints.is_tree[dofs.joint]
-    smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
-    smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
-    smooth |= has_limit(model)
-    law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
-    bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
-    return (law | (on_loop & smooth)) & bounded
-
-
-def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> Array:
-    """(NV,) True for dofs of tree joints whose drive a law clamps, in any of the phases."""
-    out = np.zeros(model.n_qd, bool)
-    own = laws.dof[laws.row < 0]
-    limits = [np.any(np.isfinite(one.dofs.effort_limit), axis=0) for one in (model, *phases)]
-    out[own] = (np.any(limits, axis=0) & (model.dofs.drive_mode != DriveMode.NONE))[own]
-    return out
 
 
 def is_rod(model: Model, j: int) -> bool:
@@ -285,17 +257,36 @@ def _rows(builder: _Builder) -> Rows:
     joint = np.array([p.joint for p in parts], int)
     vectors = {name: _stack([getattr(p, name) for p in parts], (3,)) for name in ("on_a", "across_a", "on_b")}
     hard = np.array([p.is_hard for p in parts], bool)
-    on_joint = np.array([p.form != Form.RIGID for p in parts], bool)
+    dof = np.array([p.dof for p in parts], int)
+    yields = hard & (joint >= 0) & (dof < 0) & np.array([p.form not in (Form.RIGID, Form.GEAR) for p in parts], bool)
     return Rows(
         label=tuple(p.label for p in parts), form=np.array([p.form for p in parts], int), joint=joint,
         spring=np.array([p.spring for p in parts], int), is_hard=hard,
         **vectors,
         constant=_stack([np.asarray(p.constant, float) for p in parts], ()),
-        compliance=np.where(hard & (joint >= 0) & on_joint, model.joints.compliance[:, joint], 0.0),
-        enabled=np.where(joint >= 0, model.joints.enabled[joint], True).astype(float)[None],
+        compliance=_compliance(model, parts, yields),
+        enabled=_enabled(model, parts, joint)[None],
         scale=_scale(model, parts), follower=np.array([p.follower for p in parts], int),
-        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()),
+        leader=np.array([p.leader for p in parts], int), ratio=_stack([np.atleast_1d(p.ratio) for p in parts], ()), dof=dof,
     )  # fmt: skip
+
+
+def _compliance(model: Model, parts: list[_RowPart], on_joint: Array) -> Array:
+    """Of bilateral rows of joints, and of those of rigidity, (W|1, R)."""
+    joint = np.array([p.joint for p in parts], int)
+    rigid = np.array([p.form == Form.RIGID for p in parts], bool)
+    of_joints = np.where(on_joint, model.joints.compliance[:, joint], 0.0)
+    return np.where(rigid, model.bodies.compliance[:, model.joints.child[joint]], of_joints)
+
+
+def _enabled(model: Model, parts: list[_RowPart], joint: Array) -> Array:
+    """1 for rows that act, (R,): their joints are on, both of them for a gear, and something acts on their coordinate."""
+    on = np.where(joint >= 0, model.joints.enabled[joint], True)
+    for r, part in enumerate(parts):
+        if part.form == Form.GEAR:
+            on[r] &= model.joints.enabled[model.dofs.joint[part.leader]]
+        on[r] &= not part.rests
+    return on.astype(float)
 
 
 def _scale(model: Model, parts: list[_RowPart]) -> Array:
@@ -308,7 +299,7 @@ def _scale(model: Model, parts: list[_RowPart]) -> Array:
             weight = model.columns.weight[:, [part.follower, part.leader]]
             out.append((2.0 / np.maximum(weight, np.finfo(float).tiny)).sum(axis=1))
             continue
-        inertia = turning if part.form in (Form.DOT, Form.TURN, Form.SPIN) else mass
+        inertia = turning if part.form in TURNING else mass
         ends = [model.joints.parent[part.joint], model.joints.child[part.joint]]
         if part.spring >= 0:
             ends = model.springs.body[part.spring].tolist()
@@ -328,6 +319,9 @@ def _laws(builder: _Builder) -> Laws:
         "lower": np.where(hard, dofs.limit_lower, -np.inf), "upper": np.where(hard, dofs.limit_upper, np.inf),
         "friction": dofs.friction, "velocity_limit": dofs.velocity_limit, "effort_limit": dofs.effort_limit,
     }  # fmt: skip
+    leads = model.motions.kind != MotionKind.NONE  # a prescribed coordinate has no bounds
+    tables |= {name: np.where(leads, bound, tables[name])
+               for name, bound in (("lower", -np.inf), ("upper", np.inf), ("velocity_limit", np.inf))}  # fmt: skip
     neutral = {"lower": -np.inf, "upper": np.inf, "friction": 0.0, "velocity_limit": np.inf, "effort_limit": np.inf}
     columns = {name: np.where(dof >= 0, table[:, dof], neutral[name]) for name, table in tables.items()}
     for k, (d, r) in enumerate(builder.laws):
@@ -336,9 +330,13 @@ def _laws(builder: _Builder) -> Laws:
             bounds = np.where(np.isnan(length) | (length < 0), (-np.inf, np.inf), length)
             columns = {n: _broadcast(c, len(bounds)) for n, c in columns.items()}
             columns["lower"][:, k], columns["upper"][:, k] = bounds[:, 0], bounds[:, 1]
-        elif r < 0 and model.joints.kind[dofs.joint[d]] == JointKind.BALL:
-            columns["lower"], columns["upper"] = columns["lower"].copy(), columns["upper"].copy()
-            columns["lower"][:, k], columns["upper"][:, k] = -np.inf, np.inf  # its SPIN row has them
+            continue
+        kind = model.joints.kind[dofs.joint[d]]
+        spins = r >= 0 and builder.rows[r].form == Form.SPIN
+        alone = ("friction", "velocity_limit", "effort_limit") if spins else ("lower", "upper")
+        for name in alone if kind == JointKind.BALL else ():  # SPIN rows have the bounds of a ball, and nothing else
+            columns[name] = columns[name].copy()
+            columns[name][:, k] = neutral[name]
     return Laws(dof, row, **columns)
 
 

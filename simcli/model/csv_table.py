@@ -1,4 +1,4 @@
-"""Two columns of numbers from a CSV file: times and values of a signal."""
+"""Numbers from CSV files: times and values of a signal, heights of terrain."""
 
 import re
 from pathlib import Path
@@ -54,6 +54,36 @@ def read_csv(path: Path) -> tuple[Array, Array]:
         raise CsvError("there are no numbers in it", "write a time and a value per line, as `0.5, 1.25`")
     table = np.array(rows)
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def read_grid(path: Path) -> Array:
+    """Read rows of numbers of one length, at least two by two.
+
+    Empty lines and those that begin with # are passed over.
+
+    Args:
+        path: the file.
+
+    Returns:
+        (rows, columns).
+
+    Raises:
+        CsvError: with the number of the line.
+    """
+    rows: list[list[float]] = []
+    for number, line in enumerate(_text(path).splitlines(), start=1):
+        fields = [field.strip('"') for field in _SEPARATOR.split(line.strip())]
+        if fields == [""] or line.lstrip().startswith("#"):
+            continue
+        wrong = next((field for field in fields if not _is_number(field) or not np.isfinite(float(field))), None)
+        if wrong is not None:
+            raise CsvError(f"line {number}: `{wrong[:40]}` is no finite number", "write numbers only")
+        if rows and len(fields) != len(rows[0]):
+            raise CsvError(f"line {number}: {len(fields)} numbers instead of {len(rows[0])}", "write rows of one length")
+        rows.append([float(field) for field in fields])
+    if len(rows) < 2 or len(rows[0]) < 2:
+        raise CsvError("less than 2 x 2 numbers", "write at least two rows of two numbers")
+    return np.array(rows)
 
 
 def _text(path: Path) -> str:

@@ -83,7 +83,7 @@ def body_parts(model: Model) -> list[BodyPart]:
     """Parts with what the links read of them."""
     b = model.bodies
     return [BodyPart(name, b.mass[:, k], b.com[:, k], b.inertia[:, k], b.q[:, k], bool(b.kinematic[k]),
-                     int(b.n_vectors[k]))
+                     int(b.n_vectors[k]), b.compliance[:, k])
             for k, name in enumerate(b.name)]  # fmt: skip
 
 

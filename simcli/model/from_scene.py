@@ -10,6 +10,7 @@ from simcli.errors import Where
 from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
+from simcli.model.contact_pairs import read_contacts
 from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
 from simcli.model.gears import read_gears
@@ -169,7 +170,9 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         _refuse_unnatural(worlds, model)
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
-    return replace(model, springs=read_springs(worlds, model))
+    contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    worlds.raise_faults()
+    return replace(model, springs=read_springs(worlds, model), contacts=contacts)
 
 
 def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:

@@ -103,10 +103,9 @@ def _joint_motions(wiring: _Wiring) -> None:
         j = joints.name.index(name)
         first, n = joints.qd_start[j], joints.qd_start[j + 1] - joints.qd_start[j]
         path = f"joints.{name}.motion"
-        if n != 1 or not joints.is_tree[j]:
-            what = "closes a loop" if n == 1 else f"has {n} dofs"
-            hint = "prescribe a joint of the tree with one dof"
-            worlds.fault("SC470", path, f"the motion of joint `{name}`, which {what}, cannot be prescribed", hint)
+        if n != 1:
+            message = f"the motion of joint `{name}`, which has {n} dofs, cannot be prescribed"
+            worlds.fault("SC470", path, message, "prescribe a joint with one dof")
         elif first in gears:
             worlds.fault("SC470", path, f"joint `{name}` has a motion and a gear", "prescribe the joint that leads")
         else:

@@ -47,6 +47,7 @@ class BodyPart:
         pose: [m, 1], (W|1, 7), with all joint coordinates at zero, world.
         kinematic: prescribed motion.
         n_vectors: of its natural coordinates, -1 where nothing is said.
+        compliance: [1/(N m)], (W|1,), of its rigidity in natural coordinates.
     """
 
     name: str
@@ -56,6 +57,7 @@ class BodyPart:
     pose: Array = field(default_factory=ONE_POSE.copy)
     kinematic: bool = False
     n_vectors: int = -1
+    compliance: Array = field(default_factory=lambda: np.zeros(1))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from simcli.model.actuation import Inputs, Motions, Signals
+from simcli.model.contact_tables import Contacts
 from simcli.model.table_base import Array, Table
 
 WORLD = -1  # body index of the world
@@ -84,6 +85,7 @@ class Bodies(Table):
         q: [m, 1], (W|1, B, 7), authored pose of the body frame (joint coordinates at zero), world.
         kinematic: (B,) bool.
         n_vectors: (B,) vectors of the natural coordinates that the scene asks for, -1 where it says nothing.
+        compliance: [1/(N m)], (W|1, B), of rigidity in natural coordinates.
     """
 
     name: tuple[str, ...]
@@ -93,6 +95,7 @@ class Bodies(Table):
     q: Array
     kinematic: Array
     n_vectors: Array
+    compliance: Array
 
 
 @dataclass(frozen=True)
@@ -315,11 +318,12 @@ class Shapes(Table):
         kind: (S,) ShapeKind.
         body: (S,) body index or WORLD.
         size: [m], (W|1, S, 3): sphere (radius, 0, 0); box full lengths; capsule, cylinder, cone (radius, length, 0);
-            ellipsoid radii; plane and mesh 0.
+            ellipsoid radii; terrain extent along x and y, 0; plane and mesh 0.
         pose: [m, 1], (W|1, S, 7), in the body.
         collide: (S,) bool.
         vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
         faces: mesh triangles per shape, (m, 3), empty for others.
+        heights: [m] of terrain per shape, (rows along y, columns along x), empty for others.
     """
 
     name: tuple[str, ...]
@@ -330,6 +334,7 @@ class Shapes(Table):
     collide: Array
     vertices: tuple[Array, ...]
     faces: tuple[Array, ...]
+    heights: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -430,6 +435,7 @@ class Model:
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
         columns: of the natural form of a model (natural.py), else None.
         naturals: of a scene for the natural solver, else None.
+        contacts: pairs of shapes that can touch, None if none can.
     """
 
     n_worlds: int
@@ -457,6 +463,7 @@ class Model:
     plane: int = -1
     columns: Columns | None = None
     naturals: Naturals | None = None
+    contacts: Contacts | None = None
 
     @property
     def n_bodies(self) -> int:

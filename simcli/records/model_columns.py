@@ -74,6 +74,7 @@ COLUMNS = (
     _column("bodies.inertia", "W|1 B xyz xyz2", "kg m^2"),
     _column("bodies.q", "W|1 B pose", "m, 1"),
     _column("bodies.kinematic", "B"),
+    _column("bodies.compliance", "W|1 B", "1/(N m)"),
     _column("joints.kind", "J", name="joint_type"),
     _column("joints.parent", "J", refers="B"),
     _column("joints.child", "J", refers="B"),

@@ -6,8 +6,12 @@ Called by constrained.py, which says what `c` holds.
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
-from simcli.kernels.runtime import any_lane
+from simcli.kernels.memory import any_lane
+from simcli.kernels.rotation_log import pulled_back
+from simcli.kernels.rows import turning
+from simcli.solvers.motions import lock_motions, motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 
@@ -107,8 +111,13 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
             v = y.rows.rate.load(w, r)
             inertia = 1.0 / (zero + y.scale.load(w, r))
             shift = y.rows.bias.load(w, r) * part
+            y.laws.lag.store(w, n, y.rows.bias.load(w, r) - shift)
+            if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
+                if y.laws.is_roll.at(n) != 0:
+                    x = turn_of_roll(c, w, n, b)
             if ti.static(c.integrator == "implicit"):
                 if stage == 1:
+                    gained = gained + shift  # as with `set_spring`: the row turns
                     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                         value = y.entry.load(w, y.n_mass + e)
                         moved = moved + value * c.k1_q.load(w, y.j_dof.at(e))
@@ -116,6 +125,30 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
         y.laws.shift.store(w, n, shift)
         y.laws.delta.store(w, n, g / inertia)
         state_law(y.laws, c.forces, w, n, x, v, moved, gained, b, h, g)
+
+
+@ti.func
+def turn_of_roll(c: ti.template(), w: ti.i32, n: ti.i32, b: ti.template()):
+    """Component of the target of a ball less what turns it there: the drive of law n acts on it as on a coordinate.
+
+    Its rate is not that of the law. Steps that are of second order by what they foresee over a time b are told.
+
+    Reads: c.state.R, c.forces.target, c.bound
+    """
+    laws = c.bound.system.laws
+    rows = c.bound.system.rows
+    k = rows.couple.at(laws.row.at(n))
+    R_a, spin_a, _alpha_a = turning(c.tables, c.state, w, rows.link_a.at(k))
+    R_b, spin_b, _alpha_b = turning(c.tables, c.state, w, rows.link_b.at(k))
+    F_a = R_a * rows.frame_a.load(w, k)
+    d = laws.dof.at(n)
+    error, factor = turn_to_target(c.forces, w, d - laws.component.at(n), F_a.T * (R_b * rows.frame_b.load(w, k)))
+    component = rows.on_a.load(w, laws.row.at(n))
+    x = c.forces.target.load(w, d) - error.dot(component)
+    if ti.static(c.integrator == "zhong06"):
+        spin = F_a.T * (spin_b - spin_a)
+        x = x + (pulled_back(error, factor, spin) - spin).dot(component) * b
+    return x
 
 
 @ti.func
@@ -318,49 +351,11 @@ def push_rows(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
-    """Lock the dofs of prescribed motions.
-
-        first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
-
-    Reads:  c.motions, c.state.{q, qd}
-    Writes: c.bound.system.{free, gain, goal}
-    """
-    y = c.bound.system
-    zero = c.tables.arena.zero()
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        i = c.tables.unknown.at(d)
-        goal = zero + c.motions.motion_qdd.load(w, d)
-        if c.stages == 1 or stage == c.stages:
-            speed = zero + c.motions.motion_qd.load(w, d)
-            if c.bound.by_position.at(m) != 0:
-                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
-            goal = (speed - c.state.qd.load(w, d)) / g
-        y.free.store(w, i, zero)
-        y.gain.store(w, i, zero)
-        y.goal.store(w, i, goal)
-
-
-@ti.func
-def follow_motions(c: ti.template(), w: ti.i32):
-    """Put prescribed dofs where their motions are at the end of a step, against what its rounding and order leave.
-
-    Reads:  c.motions
-    Writes: c.state.{q, qd}
-    """
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        zero = c.tables.arena.zero()
-        if c.bound.by_position.at(m) != 0:
-            c.state.q.store(w, c.tables.dof_q.at(d), zero + c.motions.motion_q.load(w, d))
-        if ti.static(c.stages > 1 or c.is_natural):
-            c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
-
-
-@ti.func
-def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
+def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
     """Powers of laws and prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
+
+    Args:
+        g: [s], over which accelerations act on the velocity that the laws are about.
 
     Reads:  c.bound, c.state
     Writes: adds to c.forces.power
@@ -371,15 +366,16 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template()):
         supplied = c.forces.power.load(w, 1)
         for n in range(y.laws.n):
             v = y.laws.rate.load(w, n)
-            gained = acceleration_of_law(c, w, n) * b
-            end = v + gained + y.laws.shift.load(w, n) * b
-            given, taken = split_power(y.laws, c.forces, w, n, end, v + gained * 0.5, gained * 0.0 + b == 0.0)
+            a = acceleration_of_law(c, w, n)
+            shift = y.laws.shift.load(w, n)
+            end = v + (a + shift) * g
+            mid = v + a * (b * 0.5)
+            if ti.static(c.integrator == "zhong06"):  # the forces of its steps have the gradients of both ends
+                mid = mid + shift * (b * 0.5)
+            given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, a * 0.0 + b == 0.0)
             dissipated = dissipated + taken
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        i = c.tables.unknown.at(d)
-        mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-        c.forces.power.store(w, 1, c.forces.power.load(w, 1) + y.effort.load(w, i) * mid)
+    if ti.static(c.bound.n_motions + y.n_leads > 0):
+        motion_power(c, w, b)

@@ -34,6 +34,27 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
 
 
 @ti.func
+def follow_leads(c: ti.template(), w: ti.i32, t: ti.template(), starts: ti.i32, at_frame: ti.i32):
+    """Let prescribed motions follow their signals in a step whose forces are those of its middle.
+
+    Args:
+        t: [s], the middle of the step, or the time of a frame.
+        starts: 1 for the velocities at the start of the step, 0 for the positions at its end.
+        at_frame: 1 at a frame.
+
+    Reads:  c.leads
+    Writes: the driven slots
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    side = ti.cast(2 * starts - 1, real)
+    if at_frame != 0:
+        drive(c.leads, w, t, h * LEAN[c.precision])
+    else:
+        drive(c.leads, w, t - side * h * 0.5, side * h * LEAN[c.precision])
+
+
+@ti.func
 def time_of(c: ti.template(), w: ti.i32, first: ti.i64, e: ti.i32, steps: ti.i32):
     """[s], the time that evaluation e of a frame is for, and from which side a jump there is seen: 1 after, -1 before.
 

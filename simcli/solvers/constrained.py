@@ -13,21 +13,22 @@ zero residuals, never by a force that would feed them back slowly.
 Assembly is the same correction from the authored positions, with written coordinates locked, and then with all free.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
-from simcli.kernels.runtime import Arena, any_lane
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
-from simcli.solvers.choices import follow_motions
-from simcli.solvers.clock import follow_signals
+from simcli.solvers.clock import follow_leads, follow_signals
 from simcli.solvers.constrained_phase import solve_phase
 from simcli.solvers.constrained_report import report_constrained_reactions
 from simcli.solvers.corrections import (
@@ -38,6 +39,7 @@ from simcli.solvers.corrections import (
     START,
 )
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
+from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
@@ -53,12 +55,33 @@ from simcli.solvers.repeat import JUMP, go_back, keep_work, use_again
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 # Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
-MAX_CORRECTIONS = 8
 ASSEMBLY_HELD, ASSEMBLY_FREE = 30, 30  # iterations with the written coordinates locked, then without
-# Residuals [m or 1] that count as none; the tests ask for 1e-10 during whole runs.
-TIGHT = {"float64": 1e-12, "float32": 2e-6}
+# Residuals [m or 1] that cannot be told from none.
+TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
 ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+
+
+def yields(model: Model) -> bool:
+    """True if a joint or a body has compliance."""
+    return bool(np.any(model.joints.compliance) or np.any(model.bodies.compliance))
+
+
+class Limits(NamedTuple):
+    """Where corrections of positions end.
+
+    Attributes:
+        tolerance: [m, 1], residual that counts as none.
+        corrections: in one step, at most.
+    """
+
+    tolerance: float = 1e-12
+    corrections: int = 8
+
+    @staticmethod
+    def of(options) -> "Limits":
+        """Those of a solver's options, where it has them."""
+        return Limits(options.tolerance, options.max_iterations) if hasattr(options, "tolerance") else Limits()
 
 
 class Constrained:
@@ -69,6 +92,7 @@ class Constrained:
         motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
         integrator: its name.
         assembles: whether it closes loops of the initial state.
+        limits: where corrections end.
 
     Attributes:
         start: (rows) coordinate of each row at the start of a step.
@@ -89,18 +113,23 @@ class Constrained:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 integrator: str, assembles: bool):
+                 integrator: str, assembles: bool, limits: Limits):
         stages = ALL_STAGES[integrator]
         self.arena = arena
-        prescribed = np.flatnonzero(motions)
+        prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
-        stiff = bool(tables.ever(lambda m: m.joints.compliance != 0).any() or (constraints.rows.spring >= 0).any())
+        stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
-        self.is_plain = not (constraints.laws.n or stiff or len(prescribed))  # one matrix serves velocities and positions
+        idles |= bool((constraints.rows.enabled == 0).any())
+        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
+        self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
+        special = constraints.laws.n or stiff or len(prescribed) or len(leads)
+        self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
         self.jump = JUMP[arena.device.precision]
-        self.tight, self.rounding = TIGHT[arena.device.precision], ROUNDING[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
@@ -218,6 +247,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and again == 0:
             account = stage
         follow_signals(c, w, t, side, account)
+    if ti.static(c.leads.n > 0):
+        starts = ti.cast(kind == START, ti.i32)
+        follow_leads(c, w, t, starts, last)
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
@@ -295,6 +327,6 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
         if ti.static(c.is_natural):
             if kind == START:
                 over = 0
-            elif over == 1 or p == c.bound.n_evaluations + MAX_CORRECTIONS - 1:
+            elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
                 finish_natural(c, w, h)
     return over

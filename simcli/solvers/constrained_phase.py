@@ -22,6 +22,7 @@ from simcli.solvers.corrections import (
     use_correction,
 )
 from simcli.solvers.integrators import correct_efforts
+from simcli.solvers.motions import lead_rows
 from simcli.solvers.natural_steps import (
     demand_velocities,
     filter_correction,
@@ -95,6 +96,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         for n in range(t.n_tree_dofs):
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+    if ti.static(y.n_leads > 0):
+        lead_rows(c, w, kind, h, instant)
     n_tries = 1
     first_try = 0
     if kind == PLACE:
@@ -166,7 +169,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                     use_correction(c, w, kind, k, stage, held, h, g)
     if ti.static(not c.stands):
         if evaluates:
-            account_laws(c, w, stage, h)
+            account_laws(c, w, stage, h, g)
 
 
 @ti.func
@@ -214,18 +217,18 @@ def use_answer(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32):
 
 
 @ti.func
-def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
     """Powers of laws, and the jumps that they make.
 
     Reads:  c
     Writes: c.forces.power, c.bound.{jumps, system.laws}
     """
     if ti.static(c.stages == 1):
-        law_power(c, w, h)
+        law_power(c, w, h, g)
     elif ti.static(c.bound.repeats):
-        law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real))
+        law_power(c, w, h * ti.cast(stage == c.stages, c.tables.arena.device.real), g)
     else:
-        law_power(c, w, 0.0)
+        law_power(c, w, 0.0, g)
     if ti.static(c.bound.system.laws.n > 0):
         note_jumps(c, w, stage, h)
 

@@ -7,7 +7,10 @@ from simcli.kernels.dynamics import collect, demand, no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.report import report_wrenches
+from simcli.kernels.rows import FULL_TURN, turning
+from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.values import Force
+from simcli.solvers.choices import acceleration_of_law
 
 
 @ti.func
@@ -24,9 +27,11 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     for j in range(6 * t.n_joints):
         c.rows.joint_wrench.store(w, j, t.arena.zero())
     demand(t, s, w)
+    if ti.static(r.has_shared):
+        share_gears(y, w)
     for k in range(r.n_couples):
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = y.force.load(w, n)
+            force = force_of_row(y, w, n)
             a = r.link_a.at(k)
             b = r.link_b.at(k)
             if a >= 0:
@@ -41,14 +46,14 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
         b = ti.max(r.link_b.at(k), 0)
         total = no_force(t.arena.zero())
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            total = total + r.pull_b.load(w, n) * y.force.load(w, n)
+            total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
         x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
         if ti.static(r.has_swapped):
             if r.is_swapped.at(k) != 0:
                 a = r.link_a.at(k)
                 total = total * 0.0
                 for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                    total = total + r.pull_a.load(w, n) * y.force.load(w, n)
+                    total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
                 x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
         at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
         first = 6 * r.joint.at(k)
@@ -59,7 +64,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
 
 @ti.func
 def add_efforts(c: ti.template(), w: ti.i32):
-    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put.
+    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put; armature takes none.
 
     Reads:  c.bound
     Writes: c.rows.effort
@@ -77,13 +82,58 @@ def add_efforts(c: ti.template(), w: ti.i32):
                 effort = select(locked, effort * 0.0, effort)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
             elif y.laws.is_loop.at(k) != 0:
-                c.rows.effort.store(w, d, effort)
+                if ti.static(c.forces.has_armature):
+                    change = acceleration_of_law(c, w, k) + y.laws.shift.load(w, k) + y.laws.lag.load(w, k)
+                    effort = effort + change * c.forces.armature.load(w, d)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+            elif y.laws.is_ball.at(k) != 0:
+                add_limit_of_ball(c, w, k)
     for r in range(y.n_rows):
         if y.is_own.at(r) != 0:
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 d = y.j_dof.at(e)
                 given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
                 c.rows.effort.store(w, d, c.rows.effort.load(w, d) + given)
+    for m in range(y.n_leads):
+        d = y.lead_dof.at(m)
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
+    if ti.static(y.rows.n_gears > 0):
+        add_gears(c, w)
+
+
+@ti.func
+def add_limit_of_ball(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Add the couple of law k, the limit of a ball outside the tree, to the efforts along its three velocities.
+
+    Reads:  c.bound, c.state.R
+    Writes: c.rows.effort
+    """
+    laws = c.bound.system.laws
+    rows = c.bound.system.rows
+    n = laws.row.at(k)
+    at = rows.couple.at(n)
+    R_a, _spin, _alpha = turning(c.tables, c.state, w, rows.link_a.at(at))
+    couple = (R_a * rows.frame_a.load(w, at)).T * rows.pull_b.load(w, n).moment * laws.effort.load(w, k)
+    first = laws.dof.at(k) - laws.component.at(k)
+    for i in ti.static(range(3)):
+        c.rows.effort.store(w, first + i, c.rows.effort.load(w, first + i) + couple.parts[i])
+
+
+@ti.func
+def add_gears(c: ti.template(), w: ti.i32):
+    """Add what gears give to the coordinates that they join.
+
+    Reads:  c.bound
+    Writes: c.rows.effort
+    """
+    y = c.bound.system
+    for g in range(y.rows.n_gears):
+        n = y.rows.first_gear + g
+        force = y.force.load(w, n)
+        follower = y.rows.follower.at(g)
+        leader = y.rows.leader.at(g)
+        c.rows.effort.store(w, follower, c.rows.effort.load(w, follower) + force)
+        c.rows.effort.store(w, leader, c.rows.effort.load(w, leader) - force * y.rows.ratio.load(w, n))
 
 
 @ti.func
@@ -122,3 +172,54 @@ def row_energy(c: ti.template(), w: ti.i32):
         residual = y.rows.residual.load(w, r)
         total = total + select(yields, residual * residual * 0.5 / select(yields, compliance, zero + 1.0), zero)
     return total
+
+
+@ti.func
+def law_energy(c: ti.template(), w: ti.i32):
+    """[J] stored in torsion springs on joints outside the tree.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_torsion and y.laws.n > 0):
+        for k in range(y.laws.n):
+            if y.laws.is_loop.at(k) != 0:
+                r = y.laws.row.at(k)
+                d = y.laws.dof.at(k)
+                turn = y.rows.residual.load(w, r) - c.forces.torsion_rest.load(w, d)
+                energy = turn * turn * (0.5 * c.forces.torsion.load(w, d)) + c.forces.torsion_energy.load(w, d)
+                total = total + energy * y.enabled.load(w, r)
+    return total
+
+
+@ti.func
+def spin_energy(c: ti.template(), w: ti.i32):
+    """[J] of the armature of joints outside the tree.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        for k in range(y.laws.n):
+            if y.laws.is_loop.at(k) != 0:
+                r = y.laws.row.at(k)
+                rate = y.rows.rate.load(w, r)
+                energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
+                total = total + energy * y.enabled.load(w, r)
+    return total
+
+
+@ti.func
+def unwrap_rows(c: ti.template(), w: ti.i32):
+    """Give projected angles of successive turns the full turns that their rows have counted.
+
+    Reads:  c.bound
+    Writes: c.state.q
+    """
+    y = c.bound.system
+    for m in range(y.n_turns):
+        x = c.state.q.load(w, y.turn_q.at(m))
+        gap = y.rows.angle.load(w, y.turn_row.at(m)) - x
+        c.state.q.store(w, y.turn_q.at(m), x + FULL_TURN * ti.round(gap * (1.0 / FULL_TURN)))

@@ -52,6 +52,10 @@ def lock_written(c: ti.template(), w: ti.i32, held: ti.i32):
         acts = acts & (zero + y.compliance.load(w, r) == 0.0)
         y.free.store(w, y.n_dofs + r, select(acts, zero + 1.0, zero))
         y.soft.store(w, r, select(acts, y.softness.load(w, 0) * y.scale.load(w, r), zero + 1.0))
+    for m in range(y.n_leads):  # a prescribed velocity says nothing about positions
+        if held == 0 and c.bound.leads_by_position.at(m) == 0:
+            y.free.store(w, y.n_dofs + y.lead_row.at(m), zero)
+            y.soft.store(w, y.lead_row.at(m), zero + 1.0)
 
 
 @ti.func
@@ -60,8 +64,8 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
     """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
 
     Positions of START and PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of
-    PROJECT (k = 1) are asked for -J qd, and the speed of a lock; those of START (held = 2) for J qd = 0 with the least
-    kinetic energy.
+    PROJECT (k = 1) are asked for -J qd, and the speed of a lock; those of START (held = 2) for J qd = 0, or what is
+    prescribed, with the least kinetic energy.
 
     Reads:  c.bound, rows
     Writes: c.bound.{worst, system.{load, goal, centre}}
@@ -86,6 +90,9 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
                     lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
                     if k == 1:
                         lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+                    if ti.static(y.laws.has_roll):
+                        if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
+                            lacks = zero
                     y.load.store(w, i, select(locked, lacks, zero))
     if k == 0:
         for r in range(y.n_rows):
@@ -114,6 +121,10 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
                 y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
         if held == 2:
             y.goal.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)))
+    if ti.static(y.n_leads > 0):
+        if held == 2:
+            for m in range(y.n_leads):
+                y.load.store(w, y.n_dofs + y.lead_row.at(m), zero + c.motions.motion_qd.load(w, y.lead_dof.at(m)))
 
 
 @ti.func

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.runtime import Arena, Device, compile_thoroughly
+from simcli.kernels.memory import Arena
+from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.constrained import DIAGNOSTICS
+from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
-from simcli.solvers.rollout import ENERGY, HEALTH, Core, rollout
+from simcli.solvers.rollout import rollout
 
 CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
 # Residuals [m, or 1 of directions] that count as closed: far above what assembly reaches, far below what is seen.

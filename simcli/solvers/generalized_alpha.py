@@ -16,8 +16,8 @@ iteration by (h omega)^2, and not where it ends.
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import bend_gradients, extend, factorize_saddle, find_residuals, give_state
-from simcli.kernels.runtime import Arena, any_lane
 from simcli.solvers.natural_quadratic import (
     MAX_PLACEMENTS,
     demand_correction,
@@ -27,8 +27,6 @@ from simcli.solvers.natural_quadratic import (
     solve,
     use_placement,
 )
-
-MAX_ITERATIONS = 12
 
 
 class Memory:
@@ -86,9 +84,9 @@ def step_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
     soften_rows(c, w, h)
     move_alpha(c, w, h)
     running = 1
-    for k in range(MAX_ITERATIONS + MAX_PLACEMENTS + 1):
-        projects = k == MAX_ITERATIONS + MAX_PLACEMENTS
-        places = k >= MAX_ITERATIONS and not projects
+    for k in range(c.steps.corrections + MAX_PLACEMENTS + 1):
+        projects = k == c.steps.corrections + MAX_PLACEMENTS
+        places = k >= c.steps.corrections and not projects
         if projects:
             running = 1
             bend_gradients(f, f.next_x, w)

@@ -10,7 +10,7 @@ import taichi as ti
 from simcli.kernels.forces import effort_power, elastic_energy, load_links
 from simcli.kernels.report import mechanical_energy
 from simcli.solvers.choices import law_power
-from simcli.solvers.constrained_report import row_energy
+from simcli.solvers.constrained_report import law_energy, row_energy, spin_energy
 from simcli.solvers.integrators import H
 from simcli.solvers.repeat import open_again
 
@@ -29,6 +29,9 @@ def energies(c: ti.template(), w: ti.i32):
         elastic = elastic_energy(c.tables, c.forces, c.state, w)
     if ti.static(c.has_compliance):
         elastic = elastic + row_energy(c, w)
+    if ti.static(c.constrained):
+        elastic = elastic + law_energy(c, w)
+        kinetic = kinetic + spin_energy(c, w)
     return kinetic, potential, elastic
 
 
@@ -47,7 +50,7 @@ def find_power(c: ti.template(), w: ti.i32):
     if ti.static(c.integrator == "implicit"):
         effort_power(c.tables, c.forces, c.state, w, 0.0)
         if ti.static(c.constrained):
-            law_power(c, w, 0.0)
+            law_power(c, w, 0.0, c.constants.load(w, H))
 
 
 @ti.func

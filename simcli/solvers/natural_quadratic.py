@@ -7,6 +7,7 @@ terms (kernels/quadratic.py), and the one matrix of a step serves its velocities
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import (
     Polynomials,
     bend_gradients,
@@ -19,7 +20,6 @@ from simcli.kernels.quadratic import (
     start_gradients,
     take_state,
 )
-from simcli.kernels.runtime import Arena, any_lane
 from simcli.kernels.sparse import substitute
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints
@@ -28,7 +28,7 @@ from simcli.solvers.natural_steps import soften
 
 # A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
 # that matrix is singular. Then placements take a matrix each.
-MAX_CORRECTIONS, MAX_PLACEMENTS = 30, 12
+MAX_PLACEMENTS = 12
 
 
 class QuadraticSteps:
@@ -38,6 +38,7 @@ class QuadraticSteps:
         rows: the constraints' rows as polynomials.
         tables, arena: see `System`.
         tight: residual that counts as none.
+        corrections: at most.
 
     Attributes:
         rows: see `Polynomials`.
@@ -47,17 +48,18 @@ class QuadraticSteps:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, tight: float):
-        self.rows, self.tight = Polynomials(rows, tables, arena), tight
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, tight: float, corrections: int):
+        self.rows, self.tight, self.corrections = Polynomials(rows, tables, arena), tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
         self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)
 
 
-def quadratic_steps(tables: Tables, constraints: Constraints, arena: Arena, tight: float) -> QuadraticSteps | None:
+def quadratic_steps(tables: Tables, constraints: Constraints, arena: Arena, tight: float,
+                    corrections: int) -> QuadraticSteps | None:
     """The steps of a model in natural form, None if its rows are no polynomials of second degree."""
     rows = quadratic_of(tables.model, constraints, tables.unknown_of_dof)
-    return None if rows is None else QuadraticSteps(rows, tables, arena, tight)
+    return None if rows is None else QuadraticSteps(rows, tables, arena, tight, corrections)
 
 
 @ti.func
@@ -87,8 +89,8 @@ def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(c.integrator == "zhong06"):
         g = h * 0.5
     running = 1
-    for k in range(2 + MAX_CORRECTIONS + MAX_PLACEMENTS):
-        places = k >= 2 + MAX_CORRECTIONS
+    for k in range(2 + c.steps.corrections + MAX_PLACEMENTS):
+        places = k >= 2 + c.steps.corrections
         if running != 0:
             if k == 0:
                 extend(f, f.v, w, 0.0)

@@ -19,10 +19,11 @@ import taichi as ti
 from simcli.kernels.dynamics import no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power, load_links
+from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
-from simcli.solvers.choices import follow_motions
 from simcli.solvers.integrators import STAGES, copy
+from simcli.solvers.motions import follow_motions, impulse_work, lead_work
 
 # Evaluations per step, of every solver's integrators.
 ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1, "generalized_alpha": 1}
@@ -195,6 +196,8 @@ def use_velocities(c: ti.template(), w: ti.i32):
     Writes: c.state.qd, c.bound.impulse
     """
     y = c.bound.system
+    if ti.static(y.n_leads > 0):
+        impulse_work(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
@@ -232,6 +235,8 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
     s = c.state
     t = c.tables
     y = c.bound.system
+    if ti.static(y.n_leads > 0):
+        lead_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
         pull_links(c, w)
         for i in range(t.n_links):
@@ -278,13 +283,15 @@ def pull_links(c: ti.template(), w: ti.i32):
     Writes: c.state.f
     """
     r = c.bound.system.rows
+    if ti.static(r.has_shared):
+        share_gears(c.bound.system, w)
     for i in range(c.tables.n_links):
         c.state.f.store(w, i, no_force(c.tables.arena.zero()))
     for k in range(r.n_couples):
         a = r.link_a.at(k)
         b = r.link_b.at(k)
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = c.bound.system.force.load(w, n)
+            force = force_of_row(c.bound.system, w, n)
             if a >= 0:
                 c.state.f.store(w, a, c.state.f.load(w, a) + r.pull_a.load(w, n) * force)
             if b >= 0:

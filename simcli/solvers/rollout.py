@@ -4,20 +4,15 @@ Each block runs all its steps before the next block starts, so its state stays i
 stages: place the links, evaluate their accelerations, use them, watch for worlds that end; a frame ends with a report.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
 import taichi as ti
 
-from simcli.errors import UsageError
 from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import Forces
-from simcli.kernels.loops import Loops, follow_natural_turns, follow_turns, unwrap_turns
+from simcli.kernels.loops import follow_natural_turns, follow_turns, unwrap_turns
+from simcli.kernels.memory import any_lane
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
-    FrameRows,
     put,
     report_bodies,
     report_efforts,
@@ -25,31 +20,20 @@ from simcli.kernels.report import (
     report_wrenches,
     unload,
 )
-from simcli.kernels.runtime import Arena, any_lane
-from simcli.kernels.signals import Motions, Signals
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState, place_all
-from simcli.model.constraint_tables import Constraints
-from simcli.model.constraints import constraints_of, drives_by_law
-from simcli.model.loosen import SUFFIX
+from simcli.kernels.tree import place_all
 from simcli.model.snapshot import Status
-from simcli.model.tables import Model
 from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
     ASSEMBLY_FREE,
     ASSEMBLY_HELD,
     DIAGNOSTICS,
-    MAX_CORRECTIONS,
-    Constrained,
     place_constrained,
 )
-from simcli.solvers.constrained_report import add_efforts, report_rows
-from simcli.solvers.generalized_alpha import Memory, begin_alpha, step_alpha
+from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
+from simcli.solvers.core import ENERGY, HEALTH, SPEED_SQUARED, STOP_ABOVE, STOP_BELOW, Core
+from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
 from simcli.solvers.integrators import (
     GAMMA,
-    IMPLICIT_NODES,
-    RK4_NODES,
-    RK4_WEIGHTS,
     H,
     evaluate,
     use_implicit,
@@ -57,120 +41,12 @@ from simcli.solvers.integrators import (
     use_semi_implicit,
 )
 from simcli.solvers.ledger import energies, find_power, open_account
-from simcli.solvers.natural_quadratic import QuadraticSteps, enter_steps, quadratic_steps, step_quadratic
-from simcli.solvers.natural_steps import ALL_STAGES, FARTHEST_TURN
-from simcli.solvers.plan import RunPlan
+from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
+from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.repeat import open_again
 
-SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
 NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR = (int(status) for status in (
     Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR))  # fmt: skip
-ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
-HEALTH = ("status", "steps into the call", "dof")
-
-
-class Core:
-    """What the kernel reads: tables, state, forces, and the constants of the integrator.
-
-    Args:
-        model: host tables of a phase.
-        options: as of the solver.
-        plan: of the run.
-        arena: receives everything.
-        phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
-
-    Attributes:
-        keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
-        closes_every_step: whether signals drive what does that work.
-        steps, is_quadratic: see `steps_of`.
-        stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
-        self.precision, self.integrator = arena.device.precision, options.integrator
-        self.stages = ALL_STAGES[self.integrator]
-        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
-        self.tables = Tables(model, arena, phases)
-        self.is_natural = self.tables.is_natural
-        self.has_excess = self.is_natural and self.tables.has_excess
-        by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
-        constraints = constraints_of(model, self.tables.phases, springs=by_rows)
-        moves = bool(np.any(model.motions.kind))
-        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
-        self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
-        self.motions = Motions(model, self.tables)
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
-        self.state = TreeState(self.tables, arena, self.forces.has_external)
-        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
-        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.stands = plan.stands
-        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
-        self.rows = FrameRows(self.tables, arena, len(ENERGY))
-        stop = plan.stop_when
-        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
-        self.stop_index = stop.index if stop else 0
-        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
-        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
-        n_q, n_qd = model.n_q, model.n_qd
-        self.forces.springs_by_rows = by_rows
-        self.projects = self.assembles = self.has_compliance = False
-        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
-        if self.constrained:
-            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
-            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles)
-            self.loops = Loops(model, self.tables, arena)
-            self.projects = self.loops.n > 0 and self.reports["joints"]
-            rows = constraints.rows
-            self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
-            self.has_compliance = bool(self.tables.ever(lambda m: m.joints.compliance != 0).any())
-            self.row_joint = rows.joint
-            self.forces.has_work |= constraints.laws.n > 0 or moves
-        self.steps = self.steps_of(constraints, arena)
-        self.is_quadratic = self.steps is not None
-        if self.integrator == "generalized_alpha":
-            if not self.is_quadratic:
-                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
-                                 "a flat or a thin body; use zhong06")
-            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius)
-        self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
-        efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
-        self.keeps_account = self.integrator != "rk4" and (
-            self.forces.has_external or (efforts_too and self.forces.has_work))
-        driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
-        self.closes_every_step = self.keeps_account and bool(driven)
-        if self.integrator != "semi_implicit":
-            self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
-        if self.integrator == "rk4":
-            self.slope, self.slope_sum, self.qd_sum = arena.slot(n_qd), arena.slot(n_qd), arena.slot(n_qd)
-            self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
-            self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
-        if self.integrator == "implicit":
-            self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
-            self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
-
-    def steps_of(self, constraints: Constraints, arena: Arena) -> QuadraticSteps | None:
-        """The steps that need no poses, where they do: no laws, no efforts, nothing that an event or a signal changes."""
-        rows, tables = constraints.rows, self.tables
-        if not self.is_natural or self.has_excess or len(tables.phases) > 1 or self.signals.n or self.forces.has_work:
-            return None
-        if not rows.n or not (rows.is_hard.all() and rows.enabled.all()) or rows.compliance.any():
-            return None
-        return quadratic_steps(tables, constraints, arena, self.bound.tight)
-
-    def clear(self):
-        """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
-                     self.state.tau, self.state.diagonal, self.state.qdd):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
-        if self.integrator == "rk4":
-            self.slope.write(np.zeros((1, self.slope.n_items, 1)))
-        if self.constrained:
-            self.bound.clear()
-            self.loops.clear()
 
 
 @ti.kernel
@@ -300,7 +176,7 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
     """
-    n_phases = c.bound.n_evaluations + MAX_CORRECTIONS
+    n_phases = c.bound.n_evaluations + c.bound.max_corrections
     if i == 0:
         n_phases = 0
         if ti.static(c.assembles):
@@ -431,6 +307,8 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.projects):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
+        if ti.static(c.bound.system.n_turns > 0):
+            unwrap_rows(c, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

@@ -1,19 +1,14 @@
 """Gears (`mimic`): joints that can follow each other, without circles."""
 
-from simcli.spec import dofs, structure
+from simcli.spec import dofs
 from simcli.spec.checker import Checker
 
 
-def check_gears(check: Checker, tree: structure.Tree | None) -> None:
-    """Every gear joins two tree joints of as many scalar dofs, and no joint follows itself through others.
-
-    Args:
-        check: the scene.
-        tree: its structure, None if the parts are not sound enough to tell.
-    """
+def check_gears(check: Checker) -> None:
+    """Every gear joins two joints of as many scalar dofs, and no joint follows itself through others."""
     joints = check.spec.joints
     geared = {name: joint.mimic.joint for name, joint in joints.items() if joint.mimic and joint.mimic.joint in joints}
-    sound = {name: leader for name, leader in geared.items() if leader != name and _can_turn(check, tree, name, leader)}
+    sound = {name: leader for name, leader in geared.items() if leader != name and _can_turn(check, name, leader)}
     for circle in _circles(sound):
         _refuse(check, circle[0], f"the gears of {', '.join(f'`{name}`' for name in circle)} make a circle",
                 "let one of them go without `mimic`")  # fmt: skip
@@ -23,7 +18,7 @@ def _refuse(check: Checker, name: str, message: str, hint: str) -> None:
     check.fault("SC464", message, f"joints.{name}.mimic", hint, on_key=True)
 
 
-def _can_turn(check: Checker, tree: structure.Tree | None, name: str, leader: str) -> bool:
+def _can_turn(check: Checker, name: str, leader: str) -> bool:
     """Whether two joints can turn together; a fault if not."""
     joints = check.spec.joints
     for one, what in ((name, "follows"), (leader, f"leads `{name}`")):
@@ -31,10 +26,6 @@ def _can_turn(check: Checker, tree: structure.Tree | None, name: str, leader: st
         if kind not in dofs.GEARED:
             _refuse(check, name, f"joint `{one}` {what}, but a `{kind}` joint has no coordinates that a gear could join",
                     f"gears join {', '.join(sorted(dofs.GEARED))}")  # fmt: skip
-            return False
-        if tree is not None and one not in tree.tree_joints:
-            _refuse(check, name, f"joint `{one}` {what}, but it closes a loop: its coordinate follows from the others",
-                    "let a joint of the tree carry the gear")  # fmt: skip
             return False
     n_own, n_led = (len(joints[one].dof_kinds) for one in (name, leader))
     if n_own != n_led:

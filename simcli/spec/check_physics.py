@@ -49,10 +49,11 @@ def check_body(check: Checker, name: str, body: BodySpec) -> None:
 
 
 def _mass_rules(check: Checker, name: str, body: BodySpec) -> None:
-    solid = {key: shape for key, shape in body.shapes.items() if shape.type not in _MASSLESS}
+    bounded = {key: shape for key, shape in body.shapes.items() if shape.type not in _MASSLESS}
+    solid = {key: shape for key, shape in bounded.items() if shape.type != "sphere" or shape.radius > 0}
     dense = [key for key, shape in solid.items() if _has_density(check, shape)]
     path = f"bodies.{name}"
-    if len(solid) < len(body.shapes):
+    if len(bounded) < len(body.shapes):
         return
     if body.mass is None and not dense:
         if solid:

@@ -52,7 +52,7 @@ def check_spec(
     check_refs.check_names(check)
     check_refs.check_references(check)
     structure = check_physics.check_structure(check)
-    check_gears.check_gears(check, structure)
+    check_gears.check_gears(check)
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
     check_signals.check_signals(check)

@@ -77,7 +77,8 @@ NEVER_TREE = frozenset(("cable",)) | ROWS_ONLY
 NO_LIMITS = frozenset(("fixed", "free", "cable", "nc_fixed", "nc_floating_spherical"))  # no coordinate to bound
 NO_DOFS = frozenset(("fixed", "cable", "nc_fixed"))  # nothing that a limit, drive, damper or gear could act on
 ACTING = ("drive", "friction", "damping", "armature", "velocity_limit", "motion")
-GEARED = frozenset(("revolute", "prismatic", "screw", "cylindrical", "planar", "universal", "d6"))  # only scalar dofs
+_SCALAR = ("revolute", "prismatic", "screw", "cylindrical", "planar", "universal", "d6")
+GEARED = frozenset((*_SCALAR, *(name for name, other in SAME.items() if other in _SCALAR)))  # only scalar dofs
 FRAMES_ONLY = frozenset(("distance", "cable")) | ORBITAL  # two anchors that need not meet
 
 

@@ -69,7 +69,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
             if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
-    check_torsion(check, tree)
+    check_torsion(check)
     if getattr(check.spec.solver, "integrator", "") == "generalized_alpha":
         _rows_alone(check)
     if tree is not None and solver not in LOOPS:
@@ -96,6 +96,9 @@ def _rows_alone(check: Checker) -> None:
         refuse(check, f"a force {who}", f"forces.{name}", instead, True)
     for index in range(len(check.spec.events)):
         refuse(check, f"an event {who}", f"events[{index}]", instead)
+    for name, body in check.spec.bodies.items():
+        if body.natural is not None and body.natural.compliance:
+            refuse(check, f"a body that yields {who}", f"bodies.{name}.natural.compliance", instead)
     for name, joint in check.spec.joints.items():
         if joint.type in ("screw", "cable"):
             refuse(check, f"a joint of type `{joint.type}` {who}", f"joints.{name}.type", instead)
@@ -152,7 +155,8 @@ def _contact(check: Checker) -> None:
     owners = {name: body.shapes for name, body in spec.bodies.items()}
     owners = {structure.WORLD: spec.world.shapes, **owners}
     touching = [name for name, shapes in owners.items() if any(shape.collide for shape in shapes.values())]
-    apart = {frozenset((joint.parent, joint.child)) for joint in spec.joints.values()}
+    asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
+    apart = structure.joined(spec) - asked
     apart |= {frozenset(pair) for pair in spec.contact.exclude}
     for i, first in enumerate(touching):
         for second in touching[i + 1 :]:
@@ -162,3 +166,10 @@ def _contact(check: Checker) -> None:
                 words = f"contact, and `{first}` and `{second}` could touch"
                 refuse(check, words, path, "write contact: {enabled: false}, or collide: false", True)
                 return
+
+
+def _owner(check: Checker, name: str) -> str:
+    """The body of a body or shape, as `contact` names them."""
+    if name in check.spec.bodies:
+        return name
+    return structure.WORLD if name == structure.WORLD or name in check.spec.world.shapes else name.rpartition("/")[0]

@@ -23,7 +23,6 @@ def _types(names: str) -> frozenset[str]:
 
 
 SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
-ONE_TURN = _types("revolute prismatic screw cylindrical planar")  # of them, those whose axes stay where the parent has them
 MOVING = SCALAR | _types("ball free distance")
 ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
 
@@ -60,16 +59,16 @@ JOINTS: dict[str, JointFields] = {
             "enabled": NONE,
         },
         loop={
-            "limit": ONE_TURN | _types("distance"),
-            "drive": ONE_TURN,
-            "friction": ONE_TURN,
-            "damping": ONE_TURN,
-            "armature": NONE,
-            "velocity_limit": ONE_TURN,
-            "effort_limit": ONE_TURN,
+            "limit": SCALAR | _types("ball distance"),
+            "drive": SCALAR | _types("ball"),
+            "friction": SCALAR | _types("ball"),
+            "damping": SCALAR | _types("ball"),
+            "armature": SCALAR | _types("ball"),
+            "velocity_limit": SCALAR | _types("ball"),
+            "effort_limit": SCALAR,
             "compliance": ROWS,
-            "mimic": NONE,
-            "motion": NONE,
+            "mimic": SCALAR,
+            "motion": _types("revolute prismatic screw"),
             "enabled": ROWS,
         },
     ),
@@ -83,16 +82,16 @@ def _with_rible(types: frozenset[str]) -> frozenset[str]:
 
 _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
-JOINTS |= dict.fromkeys(("maximal", "natural"),
-                        JointFields(MOVING | _types("fixed cable") | frozenset(dofs.RIBLE), _OUTSIDE, _OUTSIDE))  # fmt: skip
+_ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
+_NATURAL = _OUTSIDE | {"armature": NONE}
+JOINTS |= {"maximal": JointFields(_ALL, _OUTSIDE, _OUTSIDE), "natural": JointFields(_ALL, _NATURAL, _NATURAL)}
 
 
 @dataclass(frozen=True)
 class Form:
-    """A field that a solver honours, but not in this form.
+    """A field that solvers honour, but not in this form.
 
     Attributes:
-        solver: its name.
         type: joint type.
         applies: whether a joint has the form.
         field: the field.
@@ -100,7 +99,6 @@ class Form:
         hint: what to do instead.
     """
 
-    solver: str
     type: str
     applies: Callable[[JointSpec], bool]
     field: str
@@ -122,12 +120,10 @@ def _bounded_softly(joint: JointSpec) -> bool:
 
 
 REFUSED_FORMS: tuple[Form, ...] = (
-    Form("generalized", "ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
-    Form("generalized", "distance", _soft, "limit", "a soft limit of a distance",
-               "leave the stiffness out, or use a spring"),
-    Form("generalized", "distance", _bounded_softly, "compliance", "compliance of a distance's bounds",
-         "write `length`, or use a spring"),
-)  # fmt: skip
+    Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
+    Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
+)
 
 WORDS = {
     "limit": "a limit", "drive": "a drive", "friction": "dry friction", "damping": "damping", "armature": "armature",
@@ -152,21 +148,19 @@ def asked(joint: JointSpec, name: str, switched: set[str]) -> Iterator[str]:
         yield "enabled"
 
 
-# Types on which a solver honours torsion springs, of joints of the tree.
-TORSION: dict[str, frozenset[str]] = {"generalized": SCALAR, "maximal": NONE, "natural": NONE}
+# Types on which torsion springs are honoured: those with scalar coordinates.
+TORSION = _with_rible(SCALAR)
 
 
-def check_torsion(check: Checker, tree: structure.Tree | None) -> None:
-    """Refuse torsion springs on joints where the chosen solver would ignore them."""
+def check_torsion(check: Checker) -> None:
+    """Refuse torsion springs on joints where solvers would ignore them."""
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type == "torsion" else None
         if joint is None:
             continue
-        outside = tree is not None and force.joint not in tree.tree_joints
-        if outside or joint.type not in TORSION[check.spec.solver.type]:
-            where = "outside the tree" if outside else f"of type `{joint.type}`"
+        if joint.type not in TORSION:
             hint = "a spring between two points acts on any bodies"
-            refuse(check, f"a torsion spring on a joint {where}", f"forces.{name}.joint", hint)
+            refuse(check, f"a torsion spring on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
 
 
 def refuse(check: Checker, words: str, path: object, hint: str, on_key: bool = False) -> None:
@@ -190,7 +184,7 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
         for field in asked(joint, name, switched):
             _check_field(check, tree, name, field)
         for form in REFUSED_FORMS:
-            if (form.solver, form.type) == (check.spec.solver.type, joint.type) and form.applies(joint):
+            if dofs.SAME.get(joint.type, joint.type) == form.type and form.applies(joint):
                 refuse(check, form.words, place(check, name, form.field), form.hint, True)
 
 
@@ -203,7 +197,7 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
     else:
         fits = in_tree if name in tree.tree_joints else outside
         where = " of the tree" if name in tree.tree_joints else " outside the tree"
-    if fits or _refused_before(kind, field, where):
+    if fits or _refused_before(kind, field):
         return
     hint = f"the page on joint fields says which {check.spec.solver.type} honours"
     if outside:
@@ -213,10 +207,9 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
     refuse(check, f"{WORDS[field]} on a `{kind}` joint{where}", place(check, name, field), hint, True)
 
 
-def _refused_before(kind: str, field: str, where: str) -> bool:
+def _refused_before(kind: str, field: str) -> bool:
     """Whether the scene itself makes no sense, which has been said."""
-    no_gear = kind not in dofs.GEARED or where == " outside the tree"
-    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and no_gear)
+    return (field == "limit" and kind in dofs.NO_LIMITS) or (field == "mimic" and kind not in dofs.GEARED)
 
 
 def place(check: Checker, name: str, field: str) -> tuple:
@@ -242,8 +235,9 @@ NOTES = """\
 - `friction`: dry friction with exact stiction.
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
-- `mimic`: a gear between two joints of the tree, q = ratio * q_other + offset, dof by dof. A follower may lead.
-- `motion`: the coordinate follows exactly; the effort that it takes is reported.
+- `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
+- `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.
+- `armature`: of a joint outside the tree it acts on the rate of the coordinate.
 - `enabled`: a joint that is off, or that an event switches, is never a joint of the tree.
 """
 
@@ -277,5 +271,5 @@ def page(solver: str = "generalized") -> str:
         *_table(fields.types, anywhere), "", "## Joints that close loops",
         *_table(fields.types - {"cable"}, lambda name, field: name in fields.loop[field]), "", "## Notes", "",
     ]  # fmt: skip
-    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS if form.solver == solver]
-    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + ("\n" if forms else "")
+    forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS]
+    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + "\n"

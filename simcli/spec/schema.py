@@ -54,20 +54,27 @@ class _Iterative(_Solver):
     max_iterations: count(gt=0) = say(50, "Iterations per step before the world counts as failed", "", 50)
 
 
-class MaximalSolver(_Iterative):
+class _Correcting(_Solver):
+    tolerance: quantity("m", gt=0) = say(
+        1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
+    )
+    max_iterations: count(gt=0) = say(
+        30, "Corrections of positions in one step, at most; what they leave is in diag/position_violation", "", 30
+    )
+
+
+class MaximalSolver(_Correcting):
     """Position and quaternion per body, joints as rows."""
 
     type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
     integrator: Literal["semi_implicit"] = say("semi_implicit", "Time stepping", "", "semi_implicit")
-    tolerance: quantity("m", gt=0) = say(1e-10, "Largest residual of the rows", "m", 1e-10)
 
 
-class NaturalSolver(_Iterative):
+class NaturalSolver(_Correcting):
     """Points and vectors per body, rigidity as rows."""
 
     type: Literal["natural"] = say(REQUIRED, "Kind of coordinates", "", "natural")
     integrator: Literal["zhong06", "generalized_alpha", "moreau"] = say("zhong06", "Time stepping", "", "moreau")
-    tolerance: quantity("m", gt=0) = say(1e-10, "Largest residual of the rows", "m", 1e-10)
     spectral_radius: quantity("", ge=0, le=1) = say(
         0.8, "Of generalized_alpha, what is left of a high frequency after a step: 1 damps nothing", "", 0.9
     )

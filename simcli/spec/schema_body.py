@@ -206,7 +206,7 @@ class SphereShape(_Shape):
     """A ball."""
 
     type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.1)
+    radius: quantity("m", ge=0) = say(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
 
 
 class BoxShape(_Shape):
@@ -315,6 +315,9 @@ class NaturalSpec(Part):
     kind: NaturalKind = say(REQUIRED, "How many points P and vectors V describe the body", "", "2P2V")
     points: tuple[Text, ...] = say((), "Named points of the body", "", "[a, b]")
     vectors: tuple[Direction, ...] = say((), "Vectors fixed in the body", "", "[[0, 1, 0], [0, 0, 1]]")
+    compliance: quantity("1/(N*m)", ge=0) = say(
+        0.0, "Of the equations of rigidity among the principal axes, a.a - 1 and a.b; 0 is rigid", "1/(N*m)", 1e-6
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -109,7 +109,7 @@ class TorsionForce(Part):
     """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
 
     type: Literal["torsion"] = say(REQUIRED, "Kind of force", "", "torsion")
-    joint: Text = say(REQUIRED, "Joint of the tree with scalar coordinates", "", "pin")
+    joint: Text = say(REQUIRED, "Joint with scalar coordinates", "", "pin")
     stiffness: _one_or_list("N*m/rad", "N/m", ge=0) = say(REQUIRED, "Stiffness, or one per dof", "N*m/rad or N/m", 3.0)
     damping: _one_or_list("N*m*s/rad", "N*s/m", ge=0) = say((0.0,), "Damping, or one per dof", "N*m*s/rad or N*s/m", 0.1)
     rest_angle: _one_or_list("rad", "m") = say((0.0,), "Coordinate without effort, or one per dof", "rad or m", "30 deg")
@@ -226,6 +226,9 @@ class PairSpec(Part):
     a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
     b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
     friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
+    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
+    rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
+    torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
 
 
@@ -237,9 +240,11 @@ class ContactSpec(Part):
     """Contact between shapes."""
 
     enabled: Truth = say(True, "False: shapes only give mass", "", False)
-    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies that never touch", "", "[[crank, slider]]",
+    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
-    pairs: tuple[PairSpec, ...] = say((), "Overrides for pairs", "", "[{a: ball, b: ground, friction: 0.8}]")
+    pairs: tuple[PairSpec, ...] = say(
+        (), "Overrides for pairs; bodies that a joint connects touch only if they stand here", "",
+        "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,
         BeforeValidator(_capacity),

@@ -167,3 +167,8 @@ def leaves(spec: SceneSpec) -> set[str]:
         for body in _bodies(joint):
             count[body] = count.get(body, 0) + 1
     return {body for body in spec.bodies if count.get(body, 0) <= 1}
+
+
+def joined(spec: SceneSpec) -> set[frozenset[str]]:
+    """Pairs of bodies that a joint holds together, the world included; a free joint holds nothing."""
+    return {frozenset((joint.parent, joint.child)) for joint in spec.joints.values() if joint.type != "free"}

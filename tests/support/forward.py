@@ -30,8 +30,10 @@ def model_of(text: str):
 class Runner:
     """Runs one model with one integrator at any step; compiles once.
 
+    Solvers that take the bodies one by one show the columns of their own joints, too, behind those of the scene.
+
     Args:
-        text: scene without its first line.
+        text: scene without its first line; it says which solver.
         integrator: as in the scene.
         device: from the fixture.
         channels: what a frame holds.
@@ -42,8 +44,9 @@ class Runner:
         self.begin(model, options.model_copy(update={"integrator": integrator}), device, channels)
 
     def begin(self, model, options, device, channels):
-        self.model, self.channels = model, channels
-        self.solver = SOLVERS["generalized"](model, options, RunPlan(1.0, 1, 1, channels), device)
+        solver = SOLVERS[options.type](model, options, RunPlan(1.0, 1, 1, channels), device)
+        self.solver, self.channels = getattr(solver, "stepper", solver), channels
+        self.model = self.solver.model
 
     def __call__(self, dt: float, steps_per_frame: int, n_frames: int) -> dict[str, np.ndarray]:
         """Columns of frames 0 to n_frames by their path in the file, (F, W, ...)."""

@@ -88,6 +88,7 @@ def bound(lower, upper, **soft):
     return lambda M: {"limit": {"lower": lower, "upper": upper, **{k: v * M for k, v in soft.items()}}}
 
 
+ONE_IN_TREE = ("prismatic", "cylindrical")  # types whose gears outside the tree join one joint of it
 ONLY_TREE, ONLY_LOOP = {"loop": ()}, {"tree": ()}
 SERVO = {"stiffness": 50.0, "damping": 5.0, "target": 1.0}  # 10 kg with 500 N/m, 50 N s/m
 LAWS = {
@@ -158,15 +159,16 @@ class Forest:
             start[0] = np.divide(start[1], OVER).tolist()
         if place == "loop":
             joint["loop"] = True
-            self.bodies[name]["velocity"] = {k: [scaled("kick", x) for x in v]
-                                             for k, v in zip(("linear", "angular"), start, strict=True)}  # fmt: skip
+            if law.field != "motion":  # which says the velocity itself
+                self.bodies[name]["velocity"] = {k: [scaled("kick", x) for x in v]
+                                                 for k, v in zip(("linear", "angular"), start, strict=True)}  # fmt: skip
         elif law.start:
             rates = [0.0] * KINDS[kind].n
             for dof in KINDS[kind].dofs:
                 rates[dof.index] = 0.0 if law.field == "limit" and kind == "distance" and dof.letter == "A" else law.start
             joint["qd"] = [scaled("kick", x) for x in rates]
         if law.field == "mimic":
-            self.add_follower(name, kind)
+            self.add_follower(name, kind, place)
 
     def keys_of(self, law, kind):
         """Keys of the joint, dof by dof."""
@@ -191,12 +193,18 @@ class Forest:
             values = [scaled("load", size * x) for x in dof.along]
             self.forces[force] = {"type": "wrench", "body": body, key: values, "frame": "body" if dof.follows else "world"}
 
-    def add_follower(self, name, kind):
-        self.bodies[f"{name}_after"] = self.bodies[name]
+    def add_follower(self, name, kind, place):
+        """A second body whose joint follows. Outside the tree the first is held where it is."""
+        self.bodies[f"{name}_after"] = {key: value for key, value in self.bodies[name].items() if key != "velocity"}
         self.joints[f"{name}_after"] = {
             "type": kind, "parent": "world", "child": f"{name}_after", **KINDS[kind].keys,
-            "q": [OFFSET] * KINDS[kind].n, "mimic": {"joint": name, "ratio": RATIO, "offset": OFFSET},
+            "mimic": {"joint": name, "ratio": RATIO, "offset": OFFSET},
         }  # fmt: skip
+        if place == "tree":
+            self.joints[f"{name}_after"]["q"] = [OFFSET] * KINDS[kind].n
+            return
+        self.joints[f"{name}_carrier"] = {"type": "free", "parent": "world", "child": name, "q": [0, 0, 0, 0, 0, 0, 1]}
+        self.joints[f"{name}_after"]["loop"] = kind not in ONE_IN_TREE
 
     def add_held(self, name, law, kind):
         """A body on dampers that a loop joint holds, or would hold if it were on, against a force and a torque."""

@@ -1,0 +1,21 @@
+"""Contacts of shapes: poses in, one table of contacts per world out. Never found here: forces, time stepping.
+
+    tables     what is read and written: Collider, ContactTable
+    detect     the door: place_shapes, detect; boxes of shapes find the pairs, each pair goes to its routine
+    lanes      single worlds out of packs: what follows branches, so it goes lane by lane on scalars
+    planes     a half space against anything
+    rounds     spheres and capsules; a ball against a box or a cylinder
+    boxes      separating axes of two boxes
+    support, simplex, gjk, epa   distance and depth of convex cores
+    terrain    prisms below the triangles of terrain
+    convex     two convex shapes, by the above
+    features, manifold   facing features, clipped into points of contact
+    points     candidates of a pair, the choice among them, the table
+
+A solver makes a `Collider(model, tables, arena)`, builds the arena and then `collider.notes`, writes `collider.margin`, and
+in its kernel calls `place_shapes` and `detect` for a block; then `collider.contacts` holds the contacts of its worlds.
+Friction and restitution are columns of the collider by pair: `one(c.friction, w, lane, pair)`. A world of which `needed`
+exceeds the capacity has lost contacts. Features and core points are for warm starts and for gaps within a step.
+
+Every shape is a core and a radius about it (of spheres and capsules, else 0). The normal points from shape a to shape b.
+"""

@@ -1,0 +1,99 @@
+"""All contacts of the worlds of a block: place the shapes, find the pairs whose boxes touch, and do those one by one."""
+
+import taichi as ti
+
+from simcli.kernels.collision.convex import convex_pair
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.collision.planes import plane_pair
+from simcli.kernels.collision.points import choose, clear, keep_chosen, report
+from simcli.kernels.collision.rounds import ball_pair, round_pair
+from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
+from simcli.kernels.elementary import select
+from simcli.kernels.memory import any_lane, get_lane
+from simcli.kernels.values import Vec3
+
+
+@ti.func
+def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Pose of every shape in the world from those of the links.
+
+    Reads:  s.{R, o, origin}
+    Writes: c.{rotation, position}
+    """
+    zero = c.arena.zero()
+    for i in range(c.n_shapes):
+        link = c.link.at(i)
+        R = c.in_link.load(w, i)
+        x = c.at_link.load(w, i)
+        if link >= 0:
+            R_link = s.R.load(w, link)
+            c.rotation.store(w, i, R_link * R)
+            c.position.store(w, i, s.origin.load(w, t.root.at(link)) + s.o.load(w, link) + R_link * x)
+        else:
+            c.rotation.store(w, i, R * (zero + 1.0))
+            c.position.store(w, i, x + Vec3(zero, zero, zero))
+
+
+@ti.func
+def detect(c: ti.template(), w: ti.i32):
+    """Find the contacts of every world of a block, in the order of the pairs.
+
+    Reads:  c.{rotation, position, margin}
+    Writes: c.contacts, c.extent, c.notes
+    """
+    zero = c.arena.zero()
+    c.contacts.count.store(w, 0, zero)
+    c.contacts.needed.store(w, 0, zero)
+    for i in range(c.n_shapes):
+        c.extent.store(w, i, extent_of(c, w, i))
+    for pair in range(c.n_pairs):
+        near = boxes_touch(c, w, c.shape_a.at(pair), c.shape_b.at(pair))
+        if any_lane(near):
+            for lane in range(c.lanes):
+                if get_lane(near, lane) != 0:
+                    collide(c, w, lane, pair)
+
+
+def extent_of(c, w, i) -> Vec3:
+    """[m], half extents of a shape along the axes of the world: those of its box, or of its ball where that is smaller."""
+    m, (x, y, z), bound = c.rotation.load(w, i).parts, c.half.load(w, i).parts, c.bound.load(w, i)
+    return Vec3(*(ti.min(ti.abs(m[3 * k]) * x + ti.abs(m[3 * k + 1]) * y + ti.abs(m[3 * k + 2]) * z, bound)
+                  for k in range(3)))
+
+
+def boxes_touch(c, w, a, b):
+    """Mask of the lanes in which the boxes of two shapes are at most the margin apart."""
+    off = (c.position.load(w, b) - c.position.load(w, a)).parts
+    reach = (c.extent.load(w, a) + c.extent.load(w, b)).parts
+    margin = c.margin.load(w, 0)
+    near = [ti.abs(x) <= e + margin for x, e in zip(off, reach, strict=True)]
+    return select(near[0] & near[1] & near[2], 1, 0)
+
+
+@ti.func
+def collide(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+    """Contacts of one pair in one world.
+
+    Writes: c.contacts, c.notes
+    """
+    clear(c, w)
+    a = c.shape_a.at(pair)
+    b = c.shape_b.at(pair)
+    kind = c.routine.at(pair)
+    reach = one(c.margin, w, lane, 0) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
+    if ti.static(c.serves[HALF_SPACE]):
+        if kind == HALF_SPACE:
+            plane_pair(c, w, lane, a, b, reach)
+    if ti.static(c.serves[ROUND]):
+        if kind == ROUND:
+            round_pair(c, w, lane, a, b, reach)
+    if ti.static(c.serves[BALL_BOX] or c.serves[BALL_BARREL]):
+        if kind == BALL_BOX or kind == BALL_BARREL:
+            ball_pair(c, w, lane, a, b, reach, kind)
+    if ti.static(c.serves[BOXES] or c.serves[CONVEX] or c.serves[GROUND]):
+        if kind >= BOXES:
+            convex_pair(c, w, lane, kind, a, b, reach)
+    if c.notes.load(w, c.n_candidates) > 0.0:
+        choose(c, w, lane, a, b, c.most_points.at(pair))
+        keep_chosen(c, w)
+        report(c, w, lane, pair)

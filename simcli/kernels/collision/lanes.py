@@ -1,0 +1,67 @@
+"""Single worlds out of packs, and small geometry on scalars."""
+
+import taichi as ti
+
+from simcli.kernels.memory import Shared, Slot, get_lane, local, put_lane
+from simcli.kernels.values import Value, Vec3
+
+TINY = {"float64": 1e-300, "float32": 1e-36}  # keeps divisions by a length finite
+
+
+def one(column, w, lane, item):
+    """The value of an item in one world; its components are scalars.
+
+    Args:
+        column: Slot, or Shared, where every world has the same.
+        w, lane, item: block, world in it, index.
+    """
+    if isinstance(column, Shared):
+        return column.load(w, item)
+    parts = [get_lane(column.part(w, item, k), lane) for k in range(column.width)]
+    return column.kind(*parts) if column.kind else local(parts[0])
+
+
+def put(slot: Slot, w, lane, item, value):
+    """Replace the value of an item in one world."""
+    for k, part in enumerate(value.parts if isinstance(value, Value) else [value]):
+        put_lane(slot.part(w, item, k), lane, part)
+
+
+def vector(x=0.0, y=0.0, z=0.0) -> Vec3:
+    """A vector of scalars."""
+    return Vec3(x, y, z)
+
+
+def length(v: Vec3):
+    """|v|."""
+    return local(ti.sqrt(v.dot(v)))
+
+
+def sign(x):
+    """1, or -1 for negative x: a direction for zero, too."""
+    return local(ti.select(x < 0.0, -1.0, 1.0))
+
+
+@ti.func
+def unit_or(v: ti.template(), other: ti.template()):
+    """The unit vector along v, or another one if v is zero."""
+    size = ti.max(ti.max(ti.abs(v.parts[0]), ti.abs(v.parts[1])), ti.abs(v.parts[2]))
+    n = Vec3(other.parts[0], other.parts[1], other.parts[2])
+    if size > 0.0:
+        n = v * (1.0 / size)
+        n = n * (1.0 / length(n))
+    return n
+
+
+@ti.func
+def across(v: ti.template()):
+    """A unit vector perpendicular to a unit vector, from the axis along which v is shortest."""
+    x = ti.abs(v.parts[0])
+    y = ti.abs(v.parts[1])
+    z = ti.abs(v.parts[2])
+    e = vector(0.0, 0.0, 1.0)
+    if x <= y and x <= z:
+        e = vector(1.0, 0.0, 0.0)
+    elif y <= z:
+        e = vector(0.0, 1.0, 0.0)
+    return unit_or(v.cross(e), e)

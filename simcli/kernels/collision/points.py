@@ -1,0 +1,281 @@
+"""Points of contact of one pair: candidates are collected, the best are chosen, and go into the c.contacts."""
+
+import taichi as ti
+
+from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
+from simcli.kernels.elementary import precision_of
+from simcli.kernels.memory import local
+from simcli.kernels.values import Vec3
+
+EQUAL = {"float64": 1e-9, "float32": 1e-5}  # [1] of the size of the shapes: lengths that differ by less are ties
+LEVEL = {"float64": 1e-6, "float32": 1e-5}  # [1] of it: depths that differ by less are one depth, so that noise chooses none
+SPAN = 4  # points that span a face
+TIE = 1.0 + 1e-6  # [1], a farther point is farther than this times
+FAR = {"float64": 1e300, "float32": 1e30}
+STEEP = 0.1  # sine of the angle from a shape's axis from which on the normal is followed to the axis
+ALONG = 0.9999  # cosine: the normal passes through the axis
+FEATURES = 1 << 24  # float32 holds integers up to here
+NORMAL, GAP, FEATURE, AWAY = 3, 6, 7, 8  # places in a candidate
+CHOSEN = -1.0
+SAME_SIDE = 1e-9  # [1], part of the distance of the third point from the line that is no distance on the other side
+
+
+def tolerance(c, w, lane, a, b):
+    """[m], lengths of a pair that differ by less are ties."""
+    size = ti.min(one(c.bound, w, lane, a), one(c.bound, w, lane, b))
+    return local(EQUAL[precision_of()] * size)
+
+
+@ti.func
+def add_candidate(c: ti.template(), w: ti.i32, p: ti.template(), n: ti.template(), gap: ti.template(), feature: ti.i32):
+    """Note a point of contact.
+
+    Args:
+        p: [m], on the core of A, from the origin of A, world axes.
+        n: normal, from A to B.
+        gap: [m], from the core of A to that of B along n.
+        feature: any number that is not negative.
+
+    Writes: c.notes
+    """
+    k = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
+    if k < MOST_CANDIDATES:
+        at = c.candidates + k * CANDIDATE
+        c.notes.store(w, at, p)
+        c.notes.store(w, at + NORMAL, n)
+        c.notes.store(w, at + GAP, gap)
+        c.notes.store(w, at + FEATURE, ti.cast(feature % FEATURES, c.arena.device.real))
+        c.notes.store(w, c.n_candidates, ti.cast(k + 1, c.arena.device.real))
+
+
+@ti.func
+def choose(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, most: ti.i32):
+    """Choose the candidates that span the most, among them the deepest.
+
+    One of the deepest first; the farthest from it; the farthest from the line through both; the farthest on the other side
+    of that line; from then on, or if there is no such, the farthest from all that are chosen. Candidates in one place count
+    once. Where there is room for more than four, the start is any of those that are deep but for noise, so that the lowest
+    point of a rim, which noise moves about, does not choose the others; and the deepest, if it is left out, is the last.
+
+    Reads, writes: c.notes
+    """
+    n = ti.cast(c.notes.load(w, c.n_candidates), ti.i32)
+    tie = tolerance(c, w, lane, a, b)
+    has_more = most > SPAN
+    level = ti.select(has_more, ti.static(LEVEL[precision_of()] / EQUAL[precision_of()]), 1.0) * tie
+    is_ground = c.kind.at(a) == TERRAIN
+    deepest = lowest_candidate(c, w, n)
+    best = first_candidate(c, w, n, c.notes.load(w, c.candidates + deepest * CANDIDATE + GAP) + level, is_ground)
+    first = vector()
+    line = vector()
+    side = vector()
+    for m in range(ti.select(has_more, most - 1, most)):
+        if best >= 0 and n > 0:
+            chosen = c.notes.value(w, c.candidates + best * CANDIDATE, Vec3)
+            c.notes.store(w, c.candidates + best * CANDIDATE + AWAY, CHOSEN)
+            if m == 0:
+                first = chosen
+            elif m == 1:
+                line = chosen - first
+            elif m == 2:
+                side = (chosen - first).cross(line)
+            best = next_candidate(c, w, n, m, chosen, first, line, side, tie)
+    if has_more and c.notes.load(w, c.candidates + deepest * CANDIDATE + AWAY) > tie * tie:
+        c.notes.store(w, c.candidates + deepest * CANDIDATE + AWAY, CHOSEN)
+
+
+@ti.func
+def next_candidate(c: ti.template(), w: ti.i32, n: ti.i32, m: ti.i32, chosen: ti.template(), first: ti.template(),
+                   line: ti.template(), side: ti.template(), tie: ti.template()):
+    """The candidate to choose after the m-th; -1 if there is none that is not in the place of one that is chosen.
+
+    Reads, writes: c.notes
+    """
+    lonely = -1
+    farthest = tie * tie
+    spanning = -1
+    most = tie * tie * line.dot(line)
+    if m == 2:
+        most = SAME_SIDE * side.dot(side)
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        before = c.notes.load(w, at + AWAY)
+        if before >= 0.0:
+            q = c.notes.value(w, at, Vec3)
+            away = ti.min(before, (q - chosen).dot(q - chosen))
+            c.notes.store(w, at + AWAY, away)
+            if away > farthest * TIE:
+                farthest = away
+                lonely = k
+            turn = (q - first).cross(line)
+            span = ti.select(m == 1, turn.dot(turn), -turn.dot(side))
+            if (m == 1 or m == 2) and span > most * TIE and away > tie * tie:
+                most = span
+                spanning = k
+    return ti.select(spanning >= 0, spanning, lonely)
+
+
+@ti.func
+def lowest_candidate(c: ti.template(), w: ti.i32, n: ti.i32):
+    """The candidate of the least gap, the first of equals; marks all as not chosen.
+
+    Reads, writes: c.notes
+    """
+    best = 0
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        c.notes.store(w, at + AWAY, ti.static(FAR[precision_of()]))
+        if c.notes.load(w, at + GAP) < c.notes.load(w, c.candidates + best * CANDIDATE + GAP):
+            best = k
+    return best
+
+
+@ti.func
+def first_candidate(c: ti.template(), w: ti.i32, n: ti.i32, limit: ti.template(), is_ground: ti.i32):
+    """The first candidate with a gap up to a limit; on terrain, where it need not be a corner, the farthest from the middle.
+
+    Reads: c.notes
+    """
+    middle = vector()
+    for k in range(n):
+        middle = middle + c.notes.value(w, c.candidates + k * CANDIDATE, Vec3) * (1.0 / n)
+    best = -1
+    farthest = 0.0 * limit
+    for k in range(n):
+        at = c.candidates + k * CANDIDATE
+        arm = c.notes.value(w, at, Vec3) - middle
+        if c.notes.load(w, at + GAP) <= limit and (best < 0 or (is_ground and arm.dot(arm) > farthest * TIE)):
+            farthest = arm.dot(arm)
+            best = k
+    return best
+
+
+@ti.func
+def keep_chosen(c: ti.template(), w: ti.i32):
+    """Drop all candidates but the chosen ones, which keep their order, to make room for others.
+
+    Reads, writes: c.notes
+    """
+    kept = 0
+    for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
+        if c.notes.load(w, c.candidates + k * CANDIDATE + AWAY) == CHOSEN:
+            for part in range(CANDIDATE):
+                c.notes.store(w, c.candidates + kept * CANDIDATE + part,
+                              c.notes.load(w, c.candidates + k * CANDIDATE + part))
+            kept += 1
+    c.notes.store(w, c.n_candidates, ti.cast(kept, c.arena.device.real))
+
+
+@ti.func
+def report(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+    """Put the candidates of a pair into the table of the world, in their order; what does not fit is counted only.
+
+    Reads:  c.notes, poses
+    Writes: c.contacts
+    """
+    needed = one(c.contacts.needed, w, lane, 0)
+    for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
+        row = ti.cast(needed, ti.i32)
+        if row < c.contacts.capacity:
+            put(c.contacts.pair, w, lane, row, ti.cast(pair, c.arena.device.real))
+            write(c, w, lane, row, c.candidates + k * CANDIDATE, c.shape_a.at(pair), c.shape_b.at(pair))
+        needed += 1.0
+    put(c.contacts.needed, w, lane, 0, needed)
+    put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))
+
+
+@ti.func
+def write(c: ti.template(), w: ti.i32, lane: ti.i32, row: ti.i32, at: ti.i32, a: ti.i32, b: ti.i32):
+    """One row of the table from the candidate noted at `at`.
+
+    Writes: c.contacts
+    """
+    p = c.notes.value(w, at, Vec3)
+    n = c.notes.value(w, at + NORMAL, Vec3)
+    gap = c.notes.load(w, at + GAP)
+    r_a = one(c.radius, w, lane, a)
+    r_b = one(c.radius, w, lane, b)
+    put(c.contacts.feature, w, lane, row, c.notes.load(w, at + FEATURE))
+    put(c.contacts.normal, w, lane, row, n)
+    put(c.contacts.gap, w, lane, row, gap - r_a - r_b)
+    put(c.contacts.point, w, lane, row, one(c.position, w, lane, a) + p + n * (0.5 * (gap + r_a - r_b)))
+    for side in range(2):
+        i = ti.select(side == 0, a, b)
+        outward = n * ti.select(side == 0, 1.0, -1.0)
+        q = p * 1.0
+        if side == 1:
+            q = p + n * gap + (one(c.position, w, lane, a) - one(c.position, w, lane, b))
+        R = one(c.rotation, w, lane, i)
+        core, radius = core_point(c, w, lane, i, R.transposed_times(q), R.transposed_times(outward))
+        core = one(c.at_link, w, lane, i) + one(c.in_link, w, lane, i) * core
+        if side == 0:
+            put(c.contacts.core_a, w, lane, row, core)
+            put(c.contacts.radius_a, w, lane, row, radius)
+        else:
+            put(c.contacts.core_b, w, lane, row, core)
+            put(c.contacts.radius_b, w, lane, row, radius)
+
+
+@ti.func
+def core_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, p: ti.template(), d: ti.template()):
+    """Core point and radius of a point of contact on shape i, shape axes.
+
+    The velocity of the gap is n . v at any point of the normal line, so the core may lie anywhere on it; where it lies
+    decides what rotations do in second order. On a shape of revolution it lies on the axis: rolling does not change the
+    gap. Elsewhere on an ellipsoid it lies at the mean radius of curvature, (tr A^2 / h - |A^2 d|^2 / h^3) / 2, h = |A d|.
+
+    Args:
+        p: [m], the point on the core of the shape.
+        d: outward normal.
+
+    Returns:
+        [m], [m].
+    """
+    radius = one(c.radius, w, lane, i)
+    kind = c.kind.at(i)
+    if ti.static(c.has[CYLINDER] or c.has[CONE]):
+        if kind == CYLINDER or kind == CONE:
+            radius = distance_to_axis(p, d)
+            p = p - d * radius
+    if ti.static(c.has[ELLIPSOID]):
+        if kind == ELLIPSOID:
+            radius = mean_radius(one(c.half, w, lane, i), d)
+            p = p - d * radius
+    return p, radius
+
+
+@ti.func
+def distance_to_axis(p: ti.template(), d: ti.template()):
+    """[m], from p along -d to the z axis; 0 if that line does not meet it, or far away."""
+    steep = ti.sqrt(d.parts[0] ** 2 + d.parts[1] ** 2)
+    r = ti.sqrt(p.parts[0] ** 2 + p.parts[1] ** 2)
+    together = d.parts[0] * p.parts[0] + d.parts[1] * p.parts[1]
+    found = r * 0.0
+    if steep > STEEP and together > ALONG * steep * r:
+        found = r / steep
+    return found
+
+
+@ti.func
+def mean_radius(half: ti.template(), d: ti.template()):
+    """[m], radius of an ellipsoid's surface where its normal is d: to the axis, or the mean of both curvatures'."""
+    x2 = half.parts[0] ** 2
+    y2 = half.parts[1] ** 2
+    z2 = half.parts[2] ** 2
+    dx = d.parts[0]
+    dy = d.parts[1]
+    dz = d.parts[2]
+    h = ti.sqrt(x2 * dx * dx + y2 * dy * dy + z2 * dz * dz)
+    radius = 0.5 * ((x2 + y2 + z2) / h - (x2 * x2 * dx * dx + y2 * y2 * dy * dy + z2 * z2 * dz * dz) / h**3)
+    if x2 == y2 or x2 == z2:
+        radius = x2 / h
+    elif y2 == z2:
+        radius = y2 / h
+    return radius
+
+
+@ti.func
+def clear(c: ti.template(), w: ti.i32):
+    """Forget the candidates."""
+    c.notes.store(w, c.n_candidates, vector().parts[0])

@@ -1,0 +1,136 @@
+"""What collision reads and writes on the device: shapes, pairs, and one table of contacts per world."""
+
+import numpy as np
+
+from simcli.kernels.memory import Arena
+from simcli.kernels.notes import Notes
+from simcli.kernels.tables import Tables
+from simcli.kernels.values import Mat3, Vec3
+from simcli.model.colliders import MOST_CORNERS, colliders
+from simcli.model.tables import Model, ShapeKind
+
+PLANE, SPHERE, BOX, CAPSULE, CYLINDER, CONE, ELLIPSOID, MESH, TERRAIN = (int(kind) for kind in ShapeKind)
+CELL = len(ShapeKind)  # the piece of terrain at hand: a prism below a triangle
+CELL_CORNERS = 6
+
+# Routines of pairs.
+HALF_SPACE, ROUND, BALL_BOX, BALL_BARREL, BOXES, CONVEX, GROUND = range(7)
+_ROUND_KINDS = (SPHERE, CAPSULE)
+
+MOST_CANDIDATES = 4 * MOST_CORNERS  # points of a pair before the best are chosen
+CANDIDATE = 9  # scalars of one: point 3, normal 3, gap, feature, distance to those that are chosen
+RING = 4  # scalars of a corner of a polygon: point 3, label of the edge that leaves it
+MOST_RING = 2 * MOST_CORNERS  # corners of a clipped polygon
+GJK_CORNER = 7  # scalars of a corner of a simplex: difference 3, point of A 3, weight
+EPA_CORNER = 6  # of a polytope: difference 3, point of A 3
+EPA_FACE = 7  # corners 3, normal 3, distance
+EPA_CORNERS = 96
+EPA_FACES = 2 * EPA_CORNERS  # a closed polytope of n corners has 2 n - 4 triangles
+EPA_EDGES = EPA_CORNERS
+
+
+def routine(kind_a: int, kind_b: int) -> int:
+    """Which routine serves a pair of kinds, in the order of contact_pairs."""
+    if kind_a == PLANE:
+        return HALF_SPACE
+    if kind_a == TERRAIN:
+        return GROUND
+    if kind_a in _ROUND_KINDS and kind_b in _ROUND_KINDS:
+        return ROUND
+    if kind_a == BOX and kind_b == BOX:
+        return BOXES
+    if kind_b == SPHERE and kind_a in (BOX, CYLINDER):
+        return BALL_BOX if kind_a == BOX else BALL_BARREL
+    return CONVEX
+
+
+class ContactTable:
+    """Contacts of each world, in the order of the pairs; entries from `count` on are left over.
+
+    The gap of contact c is n . (x_B - x_A) - radius_a - radius_b, with x the place of the core points: a point of a flat
+    feature is fixed in its link, a rounded one is a core point and a radius along n that does not turn with the link.
+
+    Attributes:
+        count: (1), contacts of the world, at most the capacity.
+        needed: (1), contacts that were found; more than the capacity is an overflow.
+        pair: (C), index into the pairs.
+        feature: (C), number below 2^24 that stays the same while the same features touch.
+        point: [m], (C), half way between the surfaces, world.
+        normal: [1], (C), unit, from A to B, world.
+        gap: [m], (C), negative in overlap.
+        core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
+        radius_a, radius_b: [m], (C).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int):
+        self.capacity = capacity
+        self.count, self.needed = arena.slot(1), arena.slot(1)
+        self.pair, self.feature, self.gap = arena.slot(capacity), arena.slot(capacity), arena.slot(capacity)
+        self.point, self.normal = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
+        self.core_a, self.core_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
+        self.radius_a, self.radius_b = arena.slot(capacity), arena.slot(capacity)
+
+
+class Collider:
+    """Everything of collision on the device.
+
+    Args:
+        model: with contacts.
+        tables: device tables, for columns that the batch varies.
+        arena: receives the slots; the caller builds it, then `notes`.
+
+    Attributes:
+        rotation, position: [1; m], (S), pose of each shape in the world: `place_shapes` fills them, or anybody else.
+        extent: [m], (S), half extents of the shape's box along the axes of the world.
+        margin: [m], (1), contacts with gaps up to it are reported.
+        contacts: the table.
+        notes: work of one lane.
+        has: by kind, whether some shape of the pairs is of it.
+        serves: by routine, whether some pair needs it.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena):
+        host, pairs = colliders(model), model.contacts
+        self.arena, self.lanes, self.n_shapes, self.n_pairs = arena, arena.device.lanes, host.n_shapes, pairs.n_pairs
+        table = np.array([[routine(a, b) for b in ShapeKind] for a in ShapeKind])
+        self.routines = table[host.kind[pairs.shape_a], host.kind[pairs.shape_b]]
+        self.serves = tuple(bool(np.any(self.routines == k)) for k in range(GROUND + 1))
+        used = host.kind[np.unique([pairs.shape_a, pairs.shape_b])]
+        self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
+        self._shapes(host, tables, arena)
+        self.routine = arena.ints(self.routines)
+        self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
+        self.most_points = arena.ints(pairs.points)
+        for name in ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution"):
+            setattr(self, name, tables.column(getattr(pairs, name)))
+        self.margin, self.contacts = arena.slot(1), ContactTable(arena, pairs.capacity)
+        self.notes = Notes(arena)
+        self._reserve()
+
+    def _shapes(self, host, tables: Tables, arena: Arena):
+        n = self.n_shapes + 1  # the last one is the cell
+        self.kind, self.link = arena.ints([*host.kind, CELL]), arena.ints([*host.link, -1])
+        padded = [np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
+                  for column in (host.half, host.radius, host.bound)]  # fmt: skip
+        self.half, self.radius, self.bound = tables.column(padded[0], Vec3), *map(tables.column, padded[1:])
+        self.in_link, self.at_link = tables.column(host.rotation, Mat3), tables.column(host.position, Vec3)
+        self.corner_start, self.face_start = arena.ints(host.corner_start), arena.ints(host.face_start)
+        self.corner, self.face_normal = arena.shared(host.corner, Vec3), arena.shared(host.face_normal, Vec3)
+        self.ring_start, self.ring = arena.ints(host.ring_start), arena.ints(host.ring)
+        self.columns, self.rows = arena.ints(host.columns), arena.ints(host.rows)
+        self.height_start, self.height = arena.ints(host.height_start), arena.shared(host.height)
+        self.rotation, self.position = arena.slot(n, Mat3), arena.slot(n, Vec3)
+        self.extent = arena.slot(n, Vec3)
+
+    def _reserve(self):
+        notes = self.notes
+        self.n_candidates, self.candidates = notes.reserve(1), notes.reserve(MOST_CANDIDATES * CANDIDATE)
+        self.polygons, self.counts = notes.reserve(3 * MOST_RING * RING), notes.reserve(2)
+        self.simplex = notes.reserve(4 * GJK_CORNER)
+        self.cell = notes.reserve(CELL_CORNERS * Vec3.width)
+        self.corners, self.faces = notes.reserve(EPA_CORNERS * EPA_CORNER), notes.reserve(EPA_FACES * EPA_FACE)
+        self.edges = notes.reserve(2 * EPA_EDGES)

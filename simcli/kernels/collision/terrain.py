@@ -1,0 +1,170 @@
+"""Terrain as prisms below the triangles of its grid, and which normals its surface can have.
+
+Cell (i, j) of the grid is cut from corner (i, j) to (i + 1, j + 1) into the triangles 0, below the cut, and 1, above it.
+"""
+
+import taichi as ti
+
+from simcli.kernels.collision.lanes import one, put, unit_or, vector
+from simcli.kernels.collision.support import support
+from simcli.kernels.elementary import precision_of
+from simcli.kernels.values import Vec3
+
+EQUAL = {"float64": 1e-9, "float32": 1e-4}  # [1], weights and, of the size of a triangle, heights that count as zero
+FLAT = 1.0 - 1e-9  # cosine: the normal of the triangle itself
+# Steps from a cell's corner to the corners of its triangles, and to the corner beyond the edge that leaves each of them.
+CORNERS = (((0, 0), (1, 0), (1, 1)), ((0, 0), (1, 1), (0, 1)))
+BEYOND = (((0, -1), (2, 1), (0, 1)), ((1, 0), (1, 2), (-1, 0)))
+
+
+def step(table, triangle, k):
+    """Steps along columns and rows of entry k of a triangle, both computed on the device."""
+    parts = []
+    for axis in range(2):
+        rows = [ti.select(k == 0, row[0][axis], ti.select(k == 1, row[1][axis], row[2][axis])) for row in table]
+        parts.append(ti.select(triangle == 0, *rows))
+    return parts[0], parts[1]
+
+
+@ti.func
+def grid_point(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32):
+    """[m], a grid point in the frame of terrain i."""
+    n = c.columns.at(i)
+    half = one(c.half, w, lane, i)
+    x = (2.0 * column / (n - 1) - 1.0) * half.parts[0]
+    y = (2.0 * row / (c.rows.at(i) - 1) - 1.0) * half.parts[1]
+    return Vec3(x, y, c.height.load(w, c.height_start.at(i) + row * n + column))
+
+
+@ti.func
+def window(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, reach: ti.template()):
+    """Cells of terrain i that lie below the box of shape b: first column and row, and how many of each."""
+    R = one(c.rotation, w, lane, i)
+    half = one(c.half, w, lane, i)
+    x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
+    e = one(c.extent, w, lane, b)
+    column, n_columns = span(x.parts[0], along(R.column(0), e) + reach, half.parts[0], c.columns.at(i) - 1)
+    row, n_rows = span(x.parts[1], along(R.column(1), e) + reach, half.parts[1], c.rows.at(i) - 1)
+    return column, n_columns, row, n_rows
+
+
+def along(axis: Vec3, extent: Vec3):
+    """[m], half extent along an axis of a box along the axes of the world."""
+    (a, b, c), (x, y, z) = axis.parts, extent.parts
+    return ti.abs(a) * x + ti.abs(b) * y + ti.abs(c) * z
+
+
+@ti.func
+def span(x: ti.template(), e: ti.template(), half: ti.template(), n: ti.i32):
+    """First and number of those of n equal cells over [-half, half] that [x - e, x + e] touches."""
+    low = ti.floor(ti.max((x - e + half) / (2.0 * half) * n, -1.0))
+    high = ti.floor(ti.min((x + e + half) / (2.0 * half) * n, 1.0 * n))
+    first = ti.max(ti.cast(low, ti.i32), 0)
+    return first, ti.max(ti.min(ti.cast(high, ti.i32), n - 1) - first + 1, 0)
+
+
+@ti.func
+def set_cell(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, b: ti.i32, column: ti.i32, row: ti.i32,
+             triangle: ti.i32, reach: ti.template()):
+    """Make the last shape the prism from a triangle of terrain i down to its floor.
+
+    Returns:
+        [m], the prism's origin from that of the terrain, world axes; 0 if shape b is higher than all of it.
+
+    Writes: c.notes, pose of the cell
+    """
+    middle = vector()
+    floor = -one(c.half, w, lane, i).parts[2]
+    for k in range(3):
+        dx, dy = step(CORNERS, triangle, k)
+        p = grid_point(c, w, lane, i, column + dx, row + dy)
+        c.notes.store(w, c.cell + 3 * k, p)
+        middle = middle + p * (1.0 / 3.0)
+    top = floor
+    for k in range(3):
+        p = c.notes.value(w, c.cell + 3 * k, Vec3)
+        top = ti.max(top, p.parts[2])
+        c.notes.store(w, c.cell + 3 * k, p - middle)
+        c.notes.store(w, c.cell + 3 * (k + 3), Vec3(p.parts[0], p.parts[1], floor) - middle)
+    R = one(c.rotation, w, lane, i)
+    put(c.rotation, w, lane, c.n_shapes, R)
+    put(c.position, w, lane, c.n_shapes, one(c.position, w, lane, i) + R * middle)
+    x = R.transposed_times(one(c.position, w, lane, b) - one(c.position, w, lane, i))
+    low = x.parts[2] - along(R.column(2), one(c.extent, w, lane, b))
+    return R * middle, ti.select(low > top + reach, 0, 1)
+
+
+@ti.func
+def upward(c: ti.template(), w: ti.i32, lane: ti.i32):
+    """World normal of the triangle at hand."""
+    p = c.notes.value(w, c.cell, Vec3)
+    n = (c.notes.value(w, c.cell + 3, Vec3) - p).cross(c.notes.value(w, c.cell + 6, Vec3) - p)
+    return one(c.rotation, w, lane, c.n_shapes) * unit_or(n, vector(0.0, 0.0, 1.0))
+
+
+@ti.func
+def is_outward(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, column: ti.i32, row: ti.i32, triangle: ti.i32,
+               p: ti.template(), n: ti.template()):
+    """Whether n can be a normal of the terrain's surface at the point p of the triangle at hand.
+
+    It can if it is the triangle's own; or if p lies on edges of it and the corners beyond them lie below the plane
+    through p: there the surface is convex, and n between the normals of the triangles. What is inside a convex piece of
+    the prism but not of the terrain, an edge between two triangles or a wall, has no normal.
+
+    Args:
+        p: [m], from the origin of the cell, world axes.
+        n: unit, world axes.
+    """
+    R = one(c.rotation, w, lane, c.n_shapes)
+    y = R.transposed_times(p)
+    d = R.transposed_times(n)
+    up = upward(c, w, lane)
+    a = c.notes.value(w, c.cell, Vec3)
+    b = c.notes.value(w, c.cell + 3, Vec3)
+    e = c.notes.value(w, c.cell + 6, Vec3)
+    small = ti.static(EQUAL[precision_of()]) * ti.sqrt((b - a).dot(b - a) + (e - a).dot(e - a))
+    is_valid = up.dot(n) > FLAT
+    if not is_valid and d.parts[2] > 0.0 and ti.abs(up.dot(R * (y - a))) <= small:
+        middle = one(c.position, w, lane, c.n_shapes) - one(c.position, w, lane, i)
+        n_edges = 0
+        n_good = 0
+        for k in range(3):
+            start = c.notes.value(w, c.cell + 3 * k, Vec3)
+            edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
+            inward = Vec3(-edge.parts[1], edge.parts[0], 0.0)
+            arm = y - start
+            if inward.dot(arm) <= small * ti.sqrt(edge.dot(edge)):
+                n_edges += 1
+                dx, dy = step(BEYOND, triangle, k)
+                over_column = column + dx
+                over_row = row + dy
+                if over_column < 0 or over_row < 0 or over_column >= c.columns.at(i) or over_row >= c.rows.at(i):
+                    n_good += 1
+                else:
+                    q = grid_point(c, w, lane, i, over_column, over_row) - R.transposed_times(middle)
+                    if d.dot(q - y) <= small:
+                        n_good += 1
+        is_valid = n_edges > 0 and n_good == n_edges
+    return is_valid
+
+
+@ti.func
+def lowest_above(c: ti.template(), w: ti.i32, lane: ti.i32, b: ti.i32):
+    """The point of shape b that is deepest below the plane of the triangle at hand.
+
+    Returns:
+        World normal of the triangle; [m], the foot of the point in the plane, from the origin of the cell; [m], gap;
+        1 if the point lies straight over or below the triangle.
+    """
+    R = one(c.rotation, w, lane, c.n_shapes)
+    n = upward(c, w, lane)
+    p = one(c.position, w, lane, b) - one(c.position, w, lane, c.n_shapes) + support(c, w, lane, b, n * -1.0)
+    gap = n.dot(p - R * c.notes.value(w, c.cell, Vec3))
+    y = R.transposed_times(p)
+    is_inside = 1
+    for k in range(3):
+        start = c.notes.value(w, c.cell + 3 * k, Vec3)
+        edge = c.notes.value(w, c.cell + 3 * ((k + 1) % 3), Vec3) - start
+        if edge.parts[0] * (y.parts[1] - start.parts[1]) < edge.parts[1] * (y.parts[0] - start.parts[0]):
+            is_inside = 0
+    return n, p - n * gap, gap, is_inside

@@ -1,0 +1,155 @@
+"""Which shapes of a scene can touch, and with which numbers.
+
+A pair is left out if both shapes belong to one body or to the world or to bodies that move as prescribed, if a joint
+other than a free one connects their bodies (unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
+shape says `collide: false`.
+"""
+
+import numpy as np
+
+from simcli.model.contact_tables import Contacts
+from simcli.model.gather import Worlds
+from simcli.model.hull import HullError, convex_hull
+from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.spec.schema_body import MaterialSpec, ShapeSpec
+from simcli.spec.schema_parts import PairSpec
+from simcli.spec.structure import joined
+
+# From the weakest to the strongest, which wins where two materials differ.
+RULES = {
+    "average": lambda a, b: (a + b) / 2,
+    "geometric": lambda a, b: np.sqrt(a * b),
+    "min": np.minimum,
+    "multiply": lambda a, b: a * b,
+    "max": np.maximum,
+}
+RANK = tuple(RULES)
+# A pair's shapes stand in this order, so that each combination has one routine.
+ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
+         ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
+SINGLE = (ShapeKind.SPHERE, ShapeKind.ELLIPSOID)  # touch a convex shape in one point
+RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
+# On a rim the lowest point comes on top, and somewhere else in each step.
+FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
+SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
+NUMBERS = ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution")
+_DEFAULT = MaterialSpec()
+
+
+def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts | None:
+    """Pairs of shapes that can touch.
+
+    Args:
+        worlds: the scenes.
+        shapes: of the model.
+        kinematic: (B,) bodies that move as prescribed.
+
+    Returns:
+        The pairs in the order of the shapes; None if there are none.
+    """
+    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled") or not shapes.collide.any():
+        return None
+    labels = _labels(worlds, shapes)
+    first, second = np.nonzero(np.triu(_can_touch(worlds, shapes, kinematic, labels), 1))
+    if not len(first):
+        return None
+    for s in np.unique([first, second]):
+        if shapes.kind[s] == ShapeKind.MESH:
+            _check_hull(worlds, shapes, s, labels[s])
+    rank = np.argsort(ORDER)[shapes.kind]
+    swap = rank[first] > rank[second]
+    a, b = np.where(swap, second, first), np.where(swap, first, second)
+    table = np.array([[most_points(i, j) for j in ShapeKind] for i in ShapeKind])
+    points = table[shapes.kind[a], shapes.kind[b]]
+    auto = min(int(points.sum()), SPARE + PER_SHAPE * len(np.unique([a, b])))
+    numbers = _combined(worlds, labels, a, b)
+    return Contacts(a, b, points, **numbers, capacity=worlds.first.contact.capacity or auto)
+
+
+def most_points(kind_a: int, kind_b: int) -> int:
+    """Most contacts that a pair of shapes needs."""
+    kinds = {ShapeKind(kind_a), ShapeKind(kind_b)}
+    if ShapeKind.HEIGHTFIELD in kinds:
+        return FACE_POINTS if ShapeKind.SPHERE in kinds else TERRAIN_POINTS
+    if kinds & set(SINGLE):
+        return 1
+    if ShapeKind.CAPSULE in kinds:
+        return EDGE_POINTS
+    return RIM_POINTS if kinds & set(RIMMED) else FACE_POINTS
+
+
+def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:
+    """Name and body of each shape, as `contact` may write them."""
+    bodies = list(worlds.first.bodies)
+    return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
+
+
+def _named(labels: list[tuple[str, str]], pair: tuple[str, str]) -> Array:
+    """(S, S) pairs of shapes that two written names mean, in any order."""
+    first, second = (np.array([name in label for label in labels]) for name in pair)
+    both = np.outer(first, second)
+    return both | both.T
+
+
+def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tuple[str, str]]) -> Array:
+    """(S, S) pairs of shapes that are not kept apart."""
+    contact = worlds.first.contact
+    bodies, owner = np.unique([body for _, body in labels], return_inverse=True)
+    joints = joined(worlds.first)
+    held = np.array([[frozenset((x, y)) in joints for y in bodies] for x in bodies])[np.ix_(owner, owner)]
+    for pair in contact.pairs:
+        held &= ~_named(labels, (pair.a, pair.b))
+    still = np.array([body == WORLD or kinematic[body] for body in shapes.body], bool)
+    apart = held | (owner[:, None] == owner) | np.outer(still, still)
+    for pair in contact.exclude:
+        apart |= _named(labels, pair)
+    return ~apart & np.outer(shapes.collide, shapes.collide)
+
+
+def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array) -> dict[str, Array]:
+    """Numbers of all pairs by name, (W|1, P)."""
+    of = [_shape(worlds, *label)[0].material for label in labels]
+    materials = [lambda s, name=name: s.materials[name] if name else _DEFAULT for name in of]
+    columns = {}
+    for key in NUMBERS:
+        rule = "restitution" if key == "restitution" else "friction"
+        rank = np.array([RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
+        value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
+        strongest = np.maximum(rank[a], rank[b])
+        columns[key] = np.select([strongest == k for k in range(len(RANK))],
+                                 [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
+    for index, written in enumerate(worlds.first.contact.pairs):
+        hit = _named(labels, (written.a, written.b))[a, b]
+        for key in NUMBERS:
+            if _number(written, key) is not None:
+                value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
+                columns[key] = np.where(hit, value[:, None], columns[key])
+    return columns
+
+
+def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
+    """A number of a material or of a pair; friction at rest is that of sliding unless it is written."""
+    value = getattr(material, key)
+    return material.friction if key == "friction_static" and value is None else value
+
+
+def _shape(worlds: Worlds, name: str, body: str) -> tuple[ShapeSpec, str]:
+    """A shape as written, and its dotted path."""
+    key = name if body == "world" else name.removeprefix(f"{body}/")
+    owner = worlds.first.world if body == "world" else worlds.first.bodies[body]
+    return owner.shapes[key], f"world.shapes.{key}" if body == "world" else f"bodies.{body}.shapes.{key}"
+
+
+def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
+    """Refuse a mesh that has no hull, or does not want it."""
+    shape, path = _shape(worlds, *label)
+    if not shape.convex:
+        message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
+        hint = "write convex: true, split it into convex shapes, or write collide: false"
+        worlds.fault("SC481", f"{path}.convex", message, hint)
+    elif len(shapes.vertices[index]):  # else it could not be read, which is a fault already
+        try:
+            convex_hull(shapes.vertices[index])
+        except HullError as error:
+            message = f"mesh `{label[0]}` has no convex hull: {error}"
+            worlds.fault("SC481", f"{path}.file", message, "give it a volume, or write collide: false")

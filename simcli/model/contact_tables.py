@@ -1,0 +1,37 @@
+"""Tables of contact: which shapes can touch, and with which numbers."""
+
+from dataclasses import dataclass
+
+from simcli.model.table_base import Array, Table
+
+
+@dataclass(frozen=True)
+class Contacts(Table):
+    """Pairs of shapes that can touch. The normal of a contact points from shape a to shape b.
+
+    Attributes:
+        shape_a: (P,) index into Shapes.
+        shape_b: (P,).
+        points: (P,) most contacts of the pair.
+        friction: [1], (W|1, P), of sliding.
+        friction_static: [1], (W|1, P), at rest.
+        rolling_friction: [m], (W|1, P), torque per normal force.
+        torsional_friction: [m], (W|1, P), torque per normal force.
+        restitution: [1], (W|1, P).
+        capacity: most contacts of a world.
+    """
+
+    shape_a: Array
+    shape_b: Array
+    points: Array
+    friction: Array
+    friction_static: Array
+    rolling_friction: Array
+    torsional_friction: Array
+    restitution: Array
+    capacity: int
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs, P."""
+        return len(self.shape_a)

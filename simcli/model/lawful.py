@@ -1,0 +1,58 @@
+"""Which coordinates need a law: something acts on them that a smooth force of the tree cannot state."""
+
+import numpy as np
+
+from simcli.model.actuation import Driven
+from simcli.model.constraint_tables import Laws
+from simcli.model.joints import ROWS_ONLY
+from simcli.model.tables import Array, DriveMode, JointKind, Model
+
+# Without a coordinate that a law could bound.
+MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
+
+
+def has_hard_limit(model: Model) -> Array:
+    """(NV,) True for dofs with a hard bound in any world."""
+    dofs = model.dofs
+    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper)
+    return np.any(bounded & (dofs.limit_stiffness == 0), axis=0)
+
+
+def has_limit(model: Model) -> Array:
+    """(NV,) True for dofs with a bound, hard or soft, in any world."""
+    return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
+
+
+def needs_law(model: Model, limits: bool = True) -> Array:
+    """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
+
+    Every effort on the coordinate of a loop joint is a law too, for the tree knows nothing of that coordinate.
+
+    Args:
+        model: the tables.
+        limits: False to leave all limits aside.
+    """
+    dofs, joints = model.dofs, model.joints
+    driven = dofs.drive_mode != DriveMode.NONE
+    law = np.any(dofs.friction > 0, axis=0) | np.any(np.isfinite(dofs.velocity_limit), axis=0)
+    law |= driven & np.any(np.isfinite(dofs.effort_limit), axis=0)
+    if limits:
+        law |= has_hard_limit(model)
+    on_loop = ~joints.is_tree[dofs.joint]
+    smooth = driven | np.any(dofs.damping > 0, axis=0) | np.any(model.joint_f != 0, axis=0)
+    smooth |= np.any(dofs.spring_stiffness > 0, axis=0) | np.any(dofs.armature > 0, axis=0)
+    smooth |= np.isin(np.arange(model.n_qd), model.inputs.item[model.inputs.column == Driven.JOINT_F])
+    if limits:
+        smooth |= has_limit(model)
+        law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
+    bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
+    return (law | (on_loop & smooth)) & bounded
+
+
+def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> Array:
+    """(NV,) True for dofs of tree joints whose drive a law clamps, in any of the phases."""
+    out = np.zeros(model.n_qd, bool)
+    own = laws.dof[laws.row < 0]
+    limits = [np.any(np.isfinite(one.dofs.effort_limit), axis=0) for one in (model, *phases)]
+    out[own] = (np.any(limits, axis=0) & (model.dofs.drive_mode != DriveMode.NONE))[own]
+    return out

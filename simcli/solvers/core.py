@@ -1,0 +1,135 @@
+"""What the kernel of a run reads and writes: tables, state, forces, steps, and the constants of the integrator."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.kernels.forces import Forces
+from simcli.kernels.loops import Loops
+from simcli.kernels.memory import Arena
+from simcli.kernels.report import FrameRows
+from simcli.kernels.signals import Motions, Signals
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import TreeState
+from simcli.model.constraint_tables import Constraints
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import drives_by_law
+from simcli.model.loosen import SUFFIX
+from simcli.model.tables import Model
+from simcli.solvers.constrained import Constrained, Limits, yields
+from simcli.solvers.generalized_alpha import Memory
+from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
+from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
+from simcli.solvers.natural_steps import ALL_STAGES
+from simcli.solvers.plan import RunPlan
+
+SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
+ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
+HEALTH = ("status", "steps into the call", "dof")
+
+
+class Core:
+    """Everything of a run on the device.
+
+    Args:
+        model: host tables of a phase.
+        options: as of the solver.
+        plan: of the run.
+        arena: receives everything.
+        phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
+
+    Attributes:
+        keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
+        closes_every_step: whether signals drive what does that work.
+        steps, is_quadratic: see `steps_of`.
+        stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
+        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
+        self.precision, self.integrator = arena.device.precision, options.integrator
+        self.stages = ALL_STAGES[self.integrator]
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
+        self.tables = Tables(model, arena, phases)
+        self.is_natural = self.tables.is_natural
+        self.has_excess = self.is_natural and self.tables.has_excess
+        by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
+        constraints = constraints_of(model, self.tables.phases, springs=by_rows)
+        moves = bool(np.any(model.motions.kind))
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
+        self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
+        self.motions = Motions(model, self.tables)
+        late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
+        self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
+        self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
+        self.state = TreeState(self.tables, arena, self.forces.has_external)
+        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
+        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.stands = plan.stands
+        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
+        self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        stop = plan.stop_when
+        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
+        self.stop_index = stop.index if stop else 0
+        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
+        n_q, n_qd = model.n_q, model.n_qd
+        self.forces.springs_by_rows = by_rows
+        self.projects = self.assembles = self.has_compliance = False
+        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
+        if self.constrained:
+            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
+            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
+                                     self.assembles, Limits.of(options))
+            self.loops = Loops(model, self.tables, arena)
+            self.projects = self.loops.n > 0 and self.reports["joints"]
+            rows = constraints.rows
+            self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
+            self.has_compliance = any(map(yields, self.tables.phases))
+            self.row_joint = rows.joint
+            self.forces.has_work |= constraints.laws.n > 0 or moves
+        self.steps = self.steps_of(constraints, arena)
+        self.is_quadratic = self.steps is not None
+        if self.integrator == "generalized_alpha":
+            if not self.is_quadratic:
+                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
+                                 "a flat or a thin body; use zhong06")
+            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius)
+        self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
+        efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
+        self.keeps_account = self.integrator != "rk4" and (
+            self.forces.has_external or (efforts_too and self.forces.has_work))
+        driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
+        self.closes_every_step = self.keeps_account and bool(driven)
+        if self.integrator != "semi_implicit":
+            self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
+        if self.integrator == "rk4":
+            self.slope, self.slope_sum, self.qd_sum = arena.slot(n_qd), arena.slot(n_qd), arena.slot(n_qd)
+            self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
+            self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
+        if self.integrator == "implicit":
+            self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
+            self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
+
+    def steps_of(self, constraints: Constraints, arena: Arena) -> QuadraticSteps | None:
+        """The steps that need no poses, where they do: no laws, no efforts, nothing that an event or a signal changes."""
+        rows, tables = constraints.rows, self.tables
+        changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
+        rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
+        if not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
+            return None
+        return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
+
+    def clear(self):
+        """Zero what a run accumulates."""
+        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
+                     self.state.tau, self.state.diagonal, self.state.qdd):
+            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        if self.integrator == "rk4":
+            self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        if self.constrained:
+            self.bound.clear()
+            self.loops.clear()

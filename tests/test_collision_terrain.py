@@ -1,0 +1,160 @@
+"""Terrain against every kind of shape: a slope is a plane, hills are their triangles, inner edges are not felt."""
+
+import numpy as np
+import pytest
+from support.contacts import SHAPES, SOLIDS, Bench, random_poses, read_model, scene, terrain
+from support.device import live_device
+from support.supports import reach
+
+from simcli.model import rotations as rot
+
+KINDS = tuple(SHAPES)
+N = 64  # worlds
+NX, NY, SIZE = 9, 7, (4.0, 3.0)
+X, Y = np.meshgrid(np.linspace(-2, 2, NX), np.linspace(-1.5, 1.5, NY))
+HEIGHTS = {
+    "slope": 0.2 * X - 0.1 * Y + 0.05,
+    "hills": np.random.default_rng(8).uniform(0, 0.4, X.shape),
+    "ridge": 0.3 - 0.2 * np.abs(Y),
+    "valley": np.abs(Y),
+    "peak": 0.3 - 0.2 * np.maximum(np.abs(X), np.abs(Y)),
+    "level": 0.1 + 0.0 * X,
+}
+UP = np.array((-0.2, 0.1, 1.0)) / np.sqrt(1.05)  # normal of the slope
+AWAY = np.array((100.0, 0, 0, 0, 0, 0, 1))
+MARGIN = 0.02  # [m]
+ROUNDING = 1e-9  # [m], and the tolerance of polytopes
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """All terrains in the world, and a body with a shape of each kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+        world = {name: terrain(z, SIZE) for name, z in HEIGHTS.items()}
+        model = read_model(tmp_path_factory.mktemp("scene"), scene(world, {"b": SHAPES}))
+    bench = Bench(model, live_device(), N)
+    yield bench
+    bench.destroy()
+
+
+def contacts(bench, ground, kind, poses, at=(0.0, 0, 0, 0, 0, 0, 1)):
+    """Contacts of one shape at poses, (W, 7), with one terrain; everything else is far away."""
+    pose = np.tile(AWAY, (N, len(bench.model.shapes.name), 1))
+    pose[:, bench.shape(ground)] = at
+    for k, name in enumerate(bench.model.shapes.name):
+        if name.startswith("b/") and name != f"b/{kind}":
+            pose[:, k, 0] = -100.0
+    pose[:, bench.shape(f"b/{kind}")] = poses
+    return bench.run(pose, MARGIN)
+
+
+def one_pose(xyz, rpy=(0.0, 0.0, 0.0)):
+    return np.tile(np.concatenate((xyz, rot.quat_from_rpy(np.array(rpy)))), (N, 1))
+
+
+def least(found):
+    """[m], (W,), smallest gap, infinite without contact."""
+    return np.where(np.isnan(found["gap"]), np.inf, found["gap"]).min(axis=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slope_is_a_plane(bench, kind):
+    """Also where the terrain itself is turned and moved."""
+    poses = random_poses(np.random.default_rng(0), N, 1, 0.3)[:, 0]
+    poses[:, 2] += 0.1 if kind == "point" else 0.45
+    true = np.array([-reach(SOLIDS[kind], pose, -UP) - 0.05 * UP[2] for pose in poses])
+    touches = true <= MARGIN
+    assert touches.any()
+    motion = np.concatenate(((1.0, 2.0, 3.0), rot.unit(np.array((0.3, 0.5, 0.2, 0.7)))))
+    for frame in (np.array((0.0, 0, 0, 0, 0, 0, 1)), motion):
+        found = contacts(bench, "slope", kind, rot.pose_compose(frame, poses), frame)
+        assert ((found["count"] > 0) == touches).all()
+        assert np.abs(least(found)[touches] - true[touches]).max() < ROUNDING
+        n = rot.quat_rotate(frame[3:], UP)
+        tolerance = 5e-5 if kind == "ellipsoid" else 1e-9  # normals of smooth surfaces: root of the tolerance
+        assert np.nanmax(np.abs(found["normal"] - n)) < tolerance
+
+
+def nearest_on_triangles(point, heights):
+    """[m], distance of a point to the surface, and whether it is above."""
+    best, above = np.inf, True
+    for j in range(NY - 1):
+        for i in range(NX - 1):
+            around = ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1))
+            corners = [np.array((X[b, a], Y[b, a], heights[b, a])) for a, b in around]
+            for triangle in (corners[:3], (corners[0], corners[2], corners[3])):
+                a, b, c = triangle
+                n = np.cross(b - a, c - a)
+                n /= np.linalg.norm(n)
+                foot = point - n * (n @ (point - a))
+                edges = ((a, b), (b, c), (c, a))
+                if all(np.cross(q - p, foot - p) @ n >= 0 for p, q in edges):
+                    best = min(best, abs(n @ (point - a)))
+                if all(np.cross(q - p, (point - p) * (1, 1, 0))[2] >= 0 for p, q in edges):
+                    above = n @ (point - a) > 0
+                for p, q in edges:
+                    t = np.clip((q - p) @ (point - p) / ((q - p) @ (q - p)), 0, 1)
+                    best = min(best, np.linalg.norm(point - p - t * (q - p)))
+    return best, above
+
+
+@pytest.mark.parametrize("kind", ["sphere", "point"])
+def test_balls_on_hills(bench, kind):
+    rng = np.random.default_rng(1)
+    poses = random_poses(rng, N, 1, 1.0)[:, 0]
+    poses[:, 2] = rng.uniform(0.1, 0.6 if kind == "sphere" else 0.4, N)
+    found = contacts(bench, "hills", kind, poses)
+    near = [nearest_on_triangles(pose[:3], HEIGHTS["hills"]) for pose in poses]
+    above = np.array([flag for _, flag in near])
+    gap = np.array([distance for distance, _ in near]) - SOLIDS[kind][1][0]
+    touches = above & (gap <= MARGIN)
+    assert touches.sum() > (10 if kind == "sphere" else 0)
+    assert np.abs(least(found)[touches] - gap[touches]).max() < ROUNDING
+    assert (found["count"][above & ~touches] == 0).all()
+
+
+def test_a_big_box_stands_on_its_corners_and_feels_no_inner_edge(bench):
+    """Of all cells below a box on level ground, the points farthest apart are reported, and only level normals."""
+    found = contacts(bench, "level", "box", one_pose((0.13, 0.07, 0.1 + 0.45 - 1e-3), (0, 0, 0.3)))
+    points, n = found["point"][0][: found["count"][0]], found["normal"][0][: found["count"][0]]
+    assert np.abs(n - (0, 0, 1)).max() < 1e-12
+    assert np.nanmax(np.abs(found["gap"] + 1e-3)) < ROUNDING
+    turn = rot.quat_to_matrix(rot.quat_from_rpy(np.array((0, 0, 0.3))))[:2, :2]
+    for corner in ((0.25, 0.35), (-0.25, 0.35), (-0.25, -0.35), (0.25, -0.35)):
+        assert np.linalg.norm(points[:, :2] - (turn @ corner + (0.13, 0.07)), axis=1).min() < 1e-8
+
+
+@pytest.mark.parametrize("kind", ["box", "cylinder"])
+def test_a_ridge_carries_a_face(bench, kind):
+    height = 0.45 if kind == "box" else 0.35
+    found = contacts(bench, "ridge", kind, one_pose((0.12, 0.0, 0.3 + height - 1e-3)))
+    overlaps = found["gap"][0] < 0  # its bottom's rim is near the slopes, too
+    points = found["point"][0][overlaps]
+    assert np.abs(found["normal"][0][overlaps] - (0, 0, 1)).max() < 1e-9
+    assert np.abs(found["gap"][0][overlaps] + 1e-3).max() < ROUNDING
+    assert np.ptp(points[:, 0]) > 0.4
+    assert np.abs(points[:, 1]).max() < 1e-8
+
+
+def test_a_peak_carries_a_face(bench):
+    found = contacts(bench, "peak", "box", one_pose((0.1, 0.05, 0.3 + 0.45 - 1e-3)))
+    deepest = np.argmin(found["gap"][0][: found["count"][0]])
+    assert found["gap"][0][deepest] == pytest.approx(-1e-3, abs=ROUNDING)
+    np.testing.assert_allclose(found["point"][0][deepest], (0, 0, 0.3 - 5e-4), atol=1e-8)
+    np.testing.assert_allclose(found["normal"][0][deepest], (0, 0, 1), atol=1e-9)
+
+
+def test_a_valley_touches_a_ball_on_both_sides(bench):
+    height = 0.3 * np.sqrt(2) - 1e-3
+    found = contacts(bench, "valley", "sphere", one_pose((0.1, 0.0, height)))
+    n = found["normal"][0][: found["count"][0]]
+    side = np.sqrt(0.5)
+    for expected in ((0, side, side), (0, -side, side)):
+        assert np.abs(n - expected).max(axis=1).min() < 1e-9
+    assert np.abs(np.abs(n[:, 1]) - side).max() < 1e-9
+
+
+def test_beside_the_terrain_is_nothing(bench):
+    for x, y in ((2.4, 0.0), (0.0, 2.0), (-2.5, -2.0)):
+        assert (contacts(bench, "level", "sphere", one_pose((x, y, 0.1)))["count"] == 0).all()

@@ -1,0 +1,188 @@
+"""Which shapes can touch, with which numbers; hulls of meshes; heights of terrain."""
+
+import numpy as np
+import pytest
+from support.contacts import read_model, terrain
+
+from simcli.errors import SceneError
+from simcli.model import rotations as rot
+from simcli.model.colliders import MOST_CORNERS, colliders
+from simcli.model.csv_table import CsvError, read_grid
+from simcli.model.hull import HullError, convex_hull
+from simcli.model.mesh import mesh_properties
+from simcli.model.tables import ShapeKind
+
+BALL = "{type: sphere, radius: 0.1}"
+
+
+def scene(bodies, rest="", world=f"{{ground: {{type: plane}}, post: {BALL}}}"):
+    lines = "".join(f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, {more}}}\n" for name, more in bodies.items())
+    head = f"simcli: 1\nworld: {{shapes: {world}}}\nbodies:\n{lines}"
+    return f"{head}solver: {{type: generalized, dt: 1e-3}}\nrun: {{duration: 1}}\n{rest}"
+
+
+def pairs_of(model):
+    """Names of the shapes of all pairs."""
+    if model.contacts is None:
+        return set()
+    name = model.shapes.name
+    return {frozenset((name[i], name[j])) for i, j in zip(model.contacts.shape_a, model.contacts.shape_b, strict=True)}
+
+
+def names(*pairs):
+    return {frozenset(pair.split()) for pair in pairs}
+
+
+TWO = {"x": f"shapes: {{s: {BALL}, t: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
+GROUND = ("x/s ground", "x/t ground", "x/s post", "x/t post", "y/s ground", "y/s post")
+BETWEEN = ("x/s y/s", "x/t y/s")
+HINGE = "joints: {j: {type: revolute, parent: x, child: y}}\n"
+WHO = {
+    "all": (TWO, "", names(*GROUND, *BETWEEN)),
+    "a joint": (TWO, HINGE, names(*GROUND)),
+    "a free joint": (TWO, "joints: {j: {type: free, parent: x, child: y}}\n", names(*GROUND, *BETWEEN)),
+    "a joint with the world": (TWO, "joints: {j: {type: revolute, parent: world, child: x}}\n",
+                               names("y/s ground", "y/s post", *BETWEEN)),
+    "a joint, but asked": (TWO, HINGE + "contact: {pairs: [{a: y, b: x, friction: 1}]}\n", names(*GROUND, *BETWEEN)),
+    "a joint, one shape asked": (TWO, HINGE + "contact: {pairs: [{a: x/t, b: y}]}\n", names(*GROUND, "x/t y/s")),
+    "excluded bodies": (TWO, "contact: {exclude: [[y, x]]}\n", names(*GROUND)),
+    "excluded shapes": (TWO, "contact: {exclude: [[x/s, ground], [world, y]]}\n", names(*GROUND[1:4], *BETWEEN)),
+    "not enabled": (TWO, "contact: {enabled: false}\n", set()),
+    "no collision": ({"x": f"shapes: {{s: {BALL}}}", "y": "shapes: {s: {type: sphere, radius: 0.1, collide: false}}"}, "",
+                     names("x/s ground", "x/s post")),
+    "kinematic": ({"x": f"shapes: {{s: {BALL}}}, kinematic: true", "y": f"shapes: {{s: {BALL}}}"}, "",
+                  names("y/s ground", "y/s post", "x/s y/s")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WHO)
+def test_who_touches(case, tmp_path, all_honoured):
+    bodies, rest, expected = WHO[case]
+    assert pairs_of(read_model(tmp_path, scene(bodies, rest))) == expected
+
+
+def test_pairs_of_a_joint_that_are_asked_for_are_refused_where_contact_is_not_honoured(tmp_path):
+    bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
+    quiet = scene(bodies, HINGE + "contact: {exclude: [[world, x], [world, y]]}\n")
+    assert pairs_of(read_model(tmp_path, quiet)) == set()
+    asked = quiet.replace("contact: {", "contact: {pairs: [{a: x/s, b: y/s}], ")
+    with pytest.raises(SceneError, match="`x` and `y` could touch"):
+        read_model(tmp_path, asked)
+
+
+RULES = {"average": 0.35, "geometric": 0.1**0.5 * 0.6**0.5, "min": 0.1, "multiply": 0.06, "max": 0.6}
+
+
+@pytest.mark.parametrize("first", RULES)
+@pytest.mark.parametrize("second", RULES)
+def test_the_stronger_rule_combines(first, second, tmp_path, all_honoured):
+    materials = "".join(f"  {name}: {{friction: {mu}, restitution: {mu}, rolling_friction: {mu}, "
+                        f"combine: {{friction: {rule}, restitution: {other}}}}}\n"
+                        for name, mu, rule, other in (("p", 0.1, first, second), ("q", 0.6, second, first)))  # fmt: skip
+    bodies = {"x": "shapes: {s: {type: sphere, radius: 1, material: p}}"}
+    world = "{ground: {type: plane, material: q}}"
+    contacts = read_model(tmp_path, scene(bodies, f"materials:\n{materials}", world)).contacts
+    strongest = max(first, second, key=list(RULES).index)
+    for column in ("friction", "friction_static", "restitution", "rolling_friction"):
+        np.testing.assert_allclose(getattr(contacts, column), [[RULES[strongest]]], rtol=1e-15)
+    assert contacts.torsional_friction == 0
+
+
+def test_numbers_of_a_pair_win(tmp_path, all_honoured):
+    rest = "contact: {pairs: [{a: x, b: ground, friction: 0.8, restitution: 0.3}, {a: x, b: y, friction_static: 0.9}]}\n"
+    bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
+    model = read_model(tmp_path, scene(bodies, rest, "{ground: {type: plane}}"))
+    of = {pair: k for k, pair in enumerate(map(frozenset, zip(model.contacts.shape_a, model.contacts.shape_b, strict=True)))}
+    x, y, ground = (model.shapes.name.index(name) for name in ("x/s", "y/s", "ground"))
+    rows = [of[frozenset(pair)] for pair in ((x, ground), (x, y), (y, ground))]
+    np.testing.assert_array_equal(model.contacts.friction[0, rows], (0.8, 0.5, 0.5))
+    np.testing.assert_array_equal(model.contacts.friction_static[0, rows], (0.8, 0.9, 0.5))
+    np.testing.assert_array_equal(model.contacts.restitution[0, rows], (0.3, 0, 0))
+
+
+def test_capacity(tmp_path, all_honoured):
+    bodies = {"x": "shapes: {s: {type: box, size: [1, 1, 1]}}", "y": f"shapes: {{s: {BALL}}}"}
+    world = "{ground: {type: plane}}"
+    assert read_model(tmp_path, scene(bodies, "", world)).contacts.capacity == 4 + 1 + 1
+    assert read_model(tmp_path, scene(bodies, "contact: {capacity: 5}\n", world)).contacts.capacity == 5
+    crowd = {f"b{k}": "shapes: {s: {type: box, size: [1, 1, 1]}}" for k in range(20)}
+    contacts = read_model(tmp_path, scene(crowd, "", world)).contacts
+    assert contacts.n_pairs == 210
+    assert contacts.capacity == 64 + 16 * 21 < contacts.points.sum()
+
+
+def test_a_point_has_a_radius_of_zero_but_no_mass(tmp_path, all_honoured):
+    point = "shapes: {s: {type: sphere, radius: 0}}"
+    model = read_model(tmp_path, scene({"x": point}))
+    assert colliders(model).bound[0, 0] == 0
+    with pytest.raises(SceneError, match="no inertia"):
+        read_model(tmp_path, scene({"x": point}).replace("inertia: {diag: [1, 1, 1]}, ", ""))
+
+
+def test_grid_files(tmp_path, all_honoured):
+    path = tmp_path / "hills.csv"
+    path.write_text("# two rows\n0, 0.5, 1\n\n1; 2; 3\n")
+    np.testing.assert_array_equal(read_grid(path), ((0, 0.5, 1), (1, 2, 3)))
+    for text, words in (("1 2\n3\n", "line 2: 1 numbers instead of 2"), ("1 2\n", "less than 2 x 2"),
+                        ("1 2\n3 x\n", "line 2: `x`"), ("1 2\n3 inf\n", "line 2: `inf`")):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(CsvError, match=words):
+            read_grid(path)
+
+
+def test_terrain_table(tmp_path, all_honoured):
+    hills = terrain([[0, 1, 2], [3, 4, 5]], (4, 2)).replace("size: [4, 2, 1]", "size: [4, 2, 0.5]")
+    world = f"{{hills: {hills}}}"
+    host = colliders(read_model(tmp_path, scene({"x": f"shapes: {{s: {BALL}}}"}, "", world)))
+    np.testing.assert_array_equal(host.height, np.arange(6) * 0.5)
+    assert (host.columns[1], host.rows[1]) == (3, 2)
+    np.testing.assert_allclose(host.half[0, 1], (2, 1, 4))  # as deep below the lowest point as it is wide
+
+
+CUBE = np.array(np.meshgrid((0.0, 1), (0.0, 2), (0.0, 3))).reshape(3, -1).T
+ANGLES = np.arange(24) / 24 * 2 * np.pi
+PRISM = np.concatenate([np.stack((np.cos(ANGLES), np.sin(ANGLES), z + 0 * ANGLES), axis=-1) for z in (-1.0, 0.0, 1.0)])
+GRID = np.array(np.meshgrid(*[np.linspace(0, 1, 5)] * 3)).reshape(3, -1).T
+TURN = rot.quat_to_matrix(rot.unit(np.array((0.3, -0.5, 0.2, 0.7))))
+POINTS = {  # points, corners and faces of their hull, volume
+    "cube": (CUBE, 8, 6, 6.0), "turned cube": (CUBE @ TURN, 8, 6, 6.0), "grid": (GRID, 8, 6, 1.0),
+    "turned grid": (GRID @ TURN, 8, 6, 1.0), "prism": (PRISM @ TURN, 48, 26, 24 * np.sin(2 * np.pi / 24)),
+    "tetrahedron": (CUBE[[0, 1, 2, 4]], 4, 4, 1.0),
+    "cloud": (np.random.default_rng(0).normal(size=(300, 3)), None, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_hull(name):
+    points, n_corners, n_faces, volume = POINTS[name]
+    corners, faces, normals = convex_hull(points)
+    assert n_corners in (None, len(corners))
+    assert n_faces in (None, len(faces))
+    edges = {(a, b) for face in faces for a, b in zip(face, np.roll(face, -1), strict=True)}
+    assert {(b, a) for a, b in edges} == edges
+    assert len(corners) - len(edges) // 2 + len(faces) == 2
+    for face, n in zip(faces, normals, strict=True):
+        assert ((points - corners[face[0]]) @ n).max() < 1e-8
+        side = np.roll(corners[face], -1, axis=0) - corners[face]
+        assert (np.cross(side, np.roll(side, -1, axis=0)) @ n > 0).all()
+    fans = [(face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1)]
+    if volume:
+        assert mesh_properties(corners, np.array(fans)).mass == pytest.approx(volume, rel=1e-12)
+
+
+@pytest.mark.parametrize("points", [CUBE[:3], PRISM[:24], np.zeros((9, 3)), GRID[:, [0, 0, 0]]])
+def test_flat_points_have_no_hull(points):
+    with pytest.raises(HullError):
+        convex_hull(points)
+
+
+def test_large_faces_are_thinned(tmp_path, all_honoured):
+    angles = np.arange(100) / 100 * 2 * np.pi
+    lines = [f"v {np.cos(a)!r} {np.sin(a)!r} {z}" for z in (0, 1) for a in angles.tolist()]
+    (tmp_path / "disc.obj").write_text("\n".join(lines).replace("np.float64(", "").replace(")", "") + "\nf 1 2 3\n")
+    model = read_model(tmp_path, scene({"x": "shapes: {m: {type: mesh, file: disc.obj}}"}))
+    host = colliders(model)
+    assert model.shapes.kind[0] == ShapeKind.MESH
+    assert len(host.corner) == 200
+    assert np.diff(host.ring_start).max() == MOST_CORNERS
+    np.testing.assert_allclose(host.position[0, 0], (0, 0, 0.5), atol=1e-15)
