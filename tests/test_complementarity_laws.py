@@ -5,7 +5,7 @@ import pytest
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, on_cone
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 from simcli.kernels.values import Mat3, Vec3
 
 N, STEP = 400, 1e-6

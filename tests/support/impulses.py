@@ -7,7 +7,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import solve
-from simcli.kernels.runtime import Arena
+from simcli.kernels.memory import Arena
 
 
 @dataclass

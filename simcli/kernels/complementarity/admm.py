@@ -19,7 +19,7 @@ from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import local
+from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 
 ROUND = 20  # sweeps with the same factors

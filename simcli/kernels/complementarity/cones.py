@@ -11,7 +11,7 @@ Deviation: without friction the functions on the cone are the scalar ones of the
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import local
+from simcli.kernels.memory import local
 from simcli.kernels.values import Mat3, Vec3
 
 UNBOUNDED = 1e30  # [N s], a bound beyond is none

@@ -6,7 +6,7 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 
 import taichi as ti
 
-from simcli.kernels.runtime import any_lane, get_lane, local
+from simcli.kernels.memory import any_lane, get_lane, local
 
 
 def corner(i, j):

@@ -16,7 +16,7 @@ from simcli.kernels.complementarity.dense import corner, substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, respond, row_speed, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import any_lane, local
+from simcli.kernels.memory import any_lane, local
 from simcli.kernels.values import Mat3, Vec3
 
 ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain

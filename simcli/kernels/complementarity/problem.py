@@ -20,7 +20,7 @@ import taichi as ti
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import corner, factorize_mass, whole
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import Arena, any_lane
+from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps

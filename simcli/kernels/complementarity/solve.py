@@ -24,7 +24,7 @@ from simcli.kernels.complementarity.problem import (
     soften,
 )
 from simcli.kernels.elementary import select
-from simcli.kernels.runtime import any_lane
+from simcli.kernels.memory import any_lane
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding
