@@ -10,7 +10,8 @@ R = 1e-7 d, z = 0 and y = x by the same formulas.
 
 Memory: x stands in `step`, y in `impulse`, z in `rate`, f in `part`, u in `force`.
 
-Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M vf instead of J vf, so that u is a velocity.
+Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M vf instead of J vf, so that u is a velocity;
+the matrix is factorised as the others are, L U.
 """
 
 import taichi as ti
@@ -59,7 +60,7 @@ def reciprocals(a: Vec3) -> list:
 
 @ti.func
 def begin_sweeps(p: ti.template(), w: ti.i32):
-    """X = the present impulses, z = w + s for rows with bounds and contacts.
+    """Start at the present impulses, with z = w + s for rows with bounds and contacts, else 0.
 
     Reads:  {impulse, speed} of both
     Writes: {step, rate} of both
@@ -75,7 +76,7 @@ def begin_sweeps(p: ti.template(), w: ti.i32):
 
 
 def shifted(z: Vec3, of: Vec3, mu) -> Vec3:
-    """Z + mu |of_t| n."""
+    """The sum z + mu |of_t| n."""
     (n, a, b), (_, x, y) = z.parts, of.parts
     return Vec3(n + mu * ti.sqrt(x * x + y * y), a, b)
 
@@ -115,7 +116,7 @@ def sweep(p: ti.template(), w: ti.i32):
 
 @ti.func
 def solve_velocity(p: ti.template(), w: ti.i32):
-    """u, and f of every row.
+    """The velocity u, and f of every row.
 
     Reads:  {impulse, step, rate} of both
     Writes: p.force: u, part of both: f
@@ -137,7 +138,7 @@ def solve_velocity(p: ti.template(), w: ti.i32):
 
 @ti.func
 def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
-    """x, y and z of a row; squares of x - y and of the change of y, both in m/s.
+    """Move x, y and z of a row; squares of x - y and of the change of y, both in m/s.
 
     Reads:  p.force, p.rows.part
     Writes: p.rows.{step, rate, impulse}
@@ -154,7 +155,7 @@ def project_row(p: ti.template(), w: ti.i32, s: ti.i32):
 
 @ti.func
 def project_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """x, y and z of a contact; squares of x - y and of the change of y, both in m/s.
+    """Move x, y and z of a contact; squares of x - y and of the change of y, both in m/s.
 
     Reads:  p.force, p.contacts.part
     Writes: p.contacts.{step, rate, impulse}

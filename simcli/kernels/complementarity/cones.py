@@ -20,7 +20,7 @@ ROUND_TIP = 0.1  # smoothing of the sliding speed, relative to that of the cone
 
 
 def clipped(x, lower, upper):
-    """X within its bounds."""
+    """The nearest value to x within its bounds."""
     return select(x < lower, lower + x * 0.0, select(x > upper, upper + x * 0.0, x))
 
 
@@ -38,7 +38,7 @@ def on_cone(x: Vec3, mu) -> tuple:
 
 
 def natural_row(x, w, d, lower, upper):
-    """D (x - clip(x - w/d)) and whether no bound acts: also the Alart-Curnier function of a row."""
+    """The natural map d (x - clip(x - w/d)) of a row, and whether no bound acts; the Alart-Curnier function is the same."""
     y = local(x - w / d)
     above, below = local(y > upper), local(y < lower)
     value = select(above, d * (x - upper), select(below, d * (x - lower), w))
@@ -46,7 +46,7 @@ def natural_row(x, w, d, lower, upper):
 
 
 def natural_contact(x: Vec3, w: Vec3, d, mu) -> Vec3:
-    """D (x - P(x - u/d)), u = w + mu |w_t| n (de Saxce)."""
+    """The natural map d (x - P(x - u/d)) of a contact, u = w + mu |w_t| n (de Saxce)."""
     n, a, b = w.parts
     u = Vec3(n + mu * ti.sqrt(a * a + b * b), a, b)
     projected, inside = on_cone(x - u * (1.0 / d), mu)
@@ -54,12 +54,12 @@ def natural_contact(x: Vec3, w: Vec3, d, mu) -> Vec3:
 
 
 def chosen(mask, one, other):
-    """One where mask, else other, part by part."""
+    """The value `one` where mask, else the other, part by part."""
     return type(one)(*(select(mask, a, b) for a, b in zip(one.parts, other.parts, strict=True)))
 
 
 def fischer(a, b, sigma, tiny):
-    """A + b - sqrt(a^2 + b^2 + 2 sigma^2), and its slopes."""
+    """The smoothed function a + b - sqrt(a^2 + b^2 + 2 sigma^2), and its slopes."""
     root = local(ti.sqrt(a * a + b * b + (2.0 * sigma * sigma + tiny)))
     return local(a + b - root), local(1.0 - a / root), local(1.0 - b / root)
 

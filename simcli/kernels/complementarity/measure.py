@@ -7,6 +7,8 @@ from simcli.kernels.complementarity.dense import solve_mass, whole
 from simcli.kernels.elementary import select
 from simcli.kernels.values import Vec3
 
+PROGRESS = 0.9  # of the best natural map before: less is progress
+
 
 @ti.func
 def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
@@ -25,7 +27,7 @@ def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: t
 
 @ti.func
 def row_speed(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
-    """J v of a row."""
+    """The speed J v of a row."""
     total = p.arena.zero()
     for e in range(whole(p.rows.length, w, s)):
         a = whole(p.rows.columns, w, s * p.n + e)
@@ -35,7 +37,7 @@ def row_speed(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
 
 @ti.func
 def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
-    """J v of a contact."""
+    """The speed J v of a contact."""
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     for e in range(whole(p.contacts.length, w, c)):
@@ -69,6 +71,7 @@ def measure(p: ti.template(), w: ti.i32):
     for a in range(p.n):
         p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
     zero = p.arena.zero()
+    # Maxima forget what is no number; 0 times it does not.
     worst = zero
     worst_true = zero
     poison = zero
@@ -128,6 +131,3 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
     for a in range(p.n):
         p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
     g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.limits.tolerance, p.arena.zero(), g.busy.load(w, 0)))
-
-
-PROGRESS = 0.9  # of the best natural map before: less is progress

@@ -23,6 +23,7 @@ ENOUGH = 2e-4  # of a step's length: the share of the merit that it must gain
 HALVINGS = 10
 SHARPEN, SHORT = 0.15, 0.01  # of sigma, once F is below it or a step this short
 SHARPEST = 1e-14  # [m/s]
+HUGE = 1e30  # [m^2/s^2], worse than any merit
 COARSE = 0.3  # sigma of a stage that begins, relative to the natural map
 
 
@@ -49,7 +50,7 @@ def contact_law(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32, x: ti.temp
 
 
 def inverse(m: Mat3) -> Mat3:
-    """M^-1 by cofactors."""
+    """The inverse by cofactors."""
     a, b, c = m.column(0), m.column(1), m.column(2)
     x, y, z = b.cross(c), c.cross(a), a.cross(b)
     scale = local(1.0 / a.dot(x))
@@ -57,7 +58,7 @@ def inverse(m: Mat3) -> Mat3:
 
 
 def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
-    """M times a diagonal."""
+    """The product with a diagonal matrix, from the right."""
     return Mat3(*(part * s.parts[k % 3] for k, part in enumerate(m.parts)))
 
 
@@ -211,9 +212,6 @@ def search(p: ti.template(), w: ti.i32, kind: ti.i32):
             trying = select(merit <= (1.0 - ENOUGH * t) * start, zero, trying)
             t = t * 0.5
     return length, best
-
-
-HUGE = 1e30  # [m^2/s^2]
 
 
 @ti.func

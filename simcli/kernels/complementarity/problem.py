@@ -230,7 +230,7 @@ def any_part(slot, w, item):
 
 @ti.func
 def multiply_mass(p: ti.template(), w: ti.i32):
-    """M vf.
+    """The momentum M vf.
 
     Writes: p.momentum
     """
@@ -243,7 +243,7 @@ def multiply_mass(p: ti.template(), w: ti.i32):
 
 @ti.func
 def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
-    """D = |L^-1 J^T|^2 of a row; 1 where nothing moves.
+    """The metric d = |L^-1 J^T|^2 of a row; 1 where nothing moves.
 
     Reads:  p.root, p.begin, p.rows
     Writes: p.rows.metric
@@ -261,7 +261,7 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
 
 @ti.func
 def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
-    """d_N, d_T and d of a contact; 1 where nothing moves.
+    """The metric d_N, d_T, d of a contact; 1 where nothing moves.
 
     Reads:  p.root, p.begin, p.contacts
     Writes: p.contacts.metric
@@ -284,7 +284,7 @@ def squares(y: Vec3) -> Vec3:
 
 
 def metric_of(diagonal: Vec3) -> Vec3:
-    """d_N, d_T, d from the diagonal of J M^-1 J^T."""
+    """The metric d_N, d_T, d from the diagonal of J M^-1 J^T."""
     n, a, b = diagonal.parts
     return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, (a + b) * 0.5, (n + a + b) * (1.0 / 3.0))))
 
