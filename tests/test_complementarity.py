@@ -242,6 +242,19 @@ def test_the_proximal_term_vanishes(bench):
         assert scalars["residual"] < EXACT
 
 
+def test_a_caller_may_make_the_rounds(bench):
+    """With the compliance and the centre that each one leaves, as a caller does that moves its bodies in between."""
+    worlds = PILES
+    for _ in range(ROUNDS):
+        found = solve_all(bench, worlds, 1)
+        kappa, centre = (np.array(slot.read()) for slot in (bench.problem.progress.kappa, bench.problem.centre))
+        worlds = [replace(one, start=contacts, centre=centre[w, : len(contacts)], kappa=kappa[w, 0, 0])
+                  for w, (one, (_, contacts, _, _)) in enumerate(zip(worlds, found, strict=True))]  # fmt: skip
+    for (_, _, velocity, scalars), inside in zip(found, solve_all(bench, PILES), strict=True):
+        assert scalars["residual"] < EXACT
+        assert velocity == pytest.approx(inside[2], abs=100 * EXACT)
+
+
 def test_a_solution_is_left_alone(bench):
     """Started at a solution: no factorisation, the same impulses."""
     solved = solve_all(bench, [replace(one, kappa=0.0) for one in PILES])
