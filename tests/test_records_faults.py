@@ -60,13 +60,17 @@ def child(*arguments):
 
 def kill_at(path, share):
     """Kill -9 the writer once this share of the frames is committed."""
-    process = subprocess.Popen(child(path, "--pause", PAUSE_S), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(child(path, "--pause", PAUSE_S, "--waits"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)  # fmt: skip
     for line in process.stdout:
+        process.stdin.write("\n")
+        process.stdin.flush()
         if int(line) >= share * N_FRAMES:
             break
     time.sleep(random.Random(share).uniform(0, PAUSE_S))
     process.kill()
     process.stdout.close()
+    process.stdin.close()
     assert process.wait(TIMEOUT_S) == -9
 
 

@@ -101,10 +101,32 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("solvers")
     (folder / "smooth.yaml").write_text(SMOOTH)
     (folder / "laws.yaml").write_text(LAWS)
-    words = [*commands("smooth.yaml", "smooth"), *commands("laws.yaml", "laws", ("reference", *EVERY))]
+    run_all(folder, [name for name in RUNS if "moreau" not in name], ("reference", "zhong06", "maximal"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_moreau(folder):
+    """The runs that only slow tests look at."""
+    run_all(folder, ("moreau", "moreau-half"), ("moreau",))
+
+
+@pytest.fixture(autouse=True)
+def runs_that_are_asked_for(request):
+    """Those of moreau where a parameter names it."""
+    if "moreau" in request.node.name:
+        request.getfixturevalue("with_moreau")
+
+
+def run_all(folder, smooth, laws):
+    words = [*commands("smooth.yaml", "smooth", smooth), *commands("laws.yaml", "laws", laws)]
     results = run_many(words, folder)
     assert {code for code, _ in results} == {0}, results
-    return folder
+
+
+def slowly(names):
+    """Parameters, those of moreau among the slow ones."""
+    return [pytest.param(name, marks=pytest.mark.slow) if "moreau" in name else name for name in names]
 
 
 def poses(folder, name):
@@ -116,9 +138,10 @@ def poses(folder, name):
     return found
 
 
-@pytest.mark.parametrize(("integrator", "order"), [("zhong06", 2), ("moreau", 1), ("maximal", 1)])
+@pytest.mark.parametrize("integrator", slowly(EVERY))
 @pytest.mark.parametrize("body", PLACES)
-def test_bodies_move_alike_and_errors_have_the_order(folder, body, integrator, order):
+def test_bodies_move_alike_and_errors_have_the_order(folder, body, integrator):
+    order = 2 if integrator == "zhong06" else 1
     expected = poses(folder, "thick" if integrator in THICK else "reference")[body]
     errors = [np.abs(poses(folder, name)[body] - expected).max() for name in (integrator, f"{integrator}-half")]
     assert errors[0] < (1e-4 if order == 2 else 1e-2)
@@ -145,7 +168,7 @@ def test_reactions_agree_where_they_are_unique(folder):
             np.testing.assert_allclose(other.joint(name).wrench[:], wanted, atol=1e-4 * max(1, np.abs(wanted).max()))
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name not in ("reference", "thick")])
+@pytest.mark.parametrize("name", slowly(name for name in RUNS if name not in ("reference", "thick")))
 def test_rows_hold(folder, name):
     with package.open(folder / f"smooth-{name}.h5") as run:
         assert np.nanmax(run.column("diag/position_violation")) < CLOSED
@@ -169,7 +192,7 @@ def test_a_free_body_keeps_energy_and_angular_momentum(folder):
     assert np.abs(spin - spin[0]).max() > 0.1
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", slowly(EVERY))
 def test_laws_hold_in_every_solver(folder, name):
     """The same closed forms that the generalized solver is held to."""
     with package.open(folder / f"laws-{name}.h5") as run:

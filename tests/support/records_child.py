@@ -1,6 +1,6 @@
 """Child process of the fault tests: writes the synthetic run of `tiny_model` and reports n_committed on stdout.
 
-    python -m support.records_child OUT.h5 [--pause S] [--limit BYTES] [--uncaught]
+    python -m support.records_child OUT.h5 [--pause S] [--limit BYTES] [--waits] [--uncaught]
 """
 
 import argparse
@@ -37,18 +37,25 @@ def say(n):
     sys.stdout.flush()
 
 
+def say_and_wait(n):
+    """Go on when somebody who has read this says so: on a busy machine, too, the run is not over before it is killed."""
+    say(n)
+    sys.stdin.readline()
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("path")
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--waits", action="store_true")
     parser.add_argument("--uncaught", action="store_true")
     options = parser.parse_args()
     if options.limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.limit, options.limit))
     writer.PATIENCE_S = 0.0  # a commit for every grain
     try:
-        write(options.path, options.pause, say)
+        write(options.path, options.pause, say_and_wait if options.waits else say)
     except OutputError as error:
         sys.stderr.write(f"error: {error}\n")
         if options.uncaught:
