@@ -13,6 +13,17 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore:.*alling non-taichi function.*")
 
 
+# Files that compile most go first, so that no process is left with one at the end while the others are through.
+LONGEST = ("test_solvers_agree", "test_cases_closed_loops", "test_scenes", "test_cli_kinematics", "test_cli_run",
+           "test_kernels_oracles", "test_laws_of_joints", "test_natural_quadratic", "test_cables", "test_run_resume",
+           "test_run_determinism", "test_signals", "test_events", "test_laws_outside", "test_modes")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    rank = {name: k for k, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
 @pytest.fixture
 def all_honoured(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""

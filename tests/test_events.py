@@ -69,7 +69,8 @@ def swung(x, v, t, k, force):
     return rest + (x - rest) * c + v / w * s, v * c - (x - rest) * w * s
 
 
-@pytest.mark.parametrize("integrator", STAGES)
+@pytest.mark.parametrize("integrator", [
+    pytest.param(one, marks=pytest.mark.slow) if one == "implicit" else one for one in STAGES])  # fmt: skip
 def test_a_changed_spring_swings_as_in_closed_form(integrator, device):
     """Place and energy ledger at the integrator's order, across the jump of stored energy."""
     errors, drifts, inputs = [], [], []

@@ -72,10 +72,10 @@ class Run(NamedTuple):
 
 
 RUNS = {
-    "loop": Run("generalized", "rk4", 4, 2e-3, 1e-6),
     "natural": Run("natural", "zhong06", 2, 2e-3, 1e-3),
 }
 MORE = {
+    "loop": Run("generalized", "rk4", 4, 2e-3, 1e-6),
     "maximal": Run("maximal", "semi_implicit", 1, 2e-3, 0.1),
     "first": Run("generalized", "semi_implicit", 1, 2e-3, 0.1),
     "implicit": Run("generalized", "implicit", 2, 2e-3, 1e-3),
