@@ -53,7 +53,7 @@ HOSTILE = {
     "doubling models": (chain(60), "SC105"),
     "circle of models": (CIRCLE, "SC308"),
     "circle of parameters": ("params: {" + ", ".join(f'p{i}: "${{p{(i + 1) % 3000}}}"' for i in range(3000)) + "}", "SC223"),
-    "tiny step": (f"bodies: {{a: {BODY}}}\nsolver: {{dt: 1e-320}}\nrun: {{duration: 1e308}}", "SC418"),
+    "tiny step": (f"bodies: {{a: {BODY}}}\nsolver: {{dt: 1e-300}}\nrun: {{duration: 1e308}}", "SC418"),
     "many worlds": (MANY_WORLDS, "SC418"),
     "many unknown names": ("bodies:\n" + "".join(f"  b{i}: {BODY}\n" for i in range(500)) + "joints:\n" + JOINTS, "SC304"),
     "many unknown keys": ("bodies:\n" + "".join(f"  b{i}: {{mas: 1}}\n" for i in range(500)), "SC204"),

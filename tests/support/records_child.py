@@ -16,6 +16,7 @@ from simcli.records.writer import Recorder, abandon_on_io_error
 from support.tiny_model import frames, tiny_model
 
 N_FRAMES, N_WORLDS, BLOCK = 240, 66, 5
+MOST_BEHIND, MOST_PATIENCE_S = 4 * BLOCK, 1.0  # frames that are not committed yet; how long to wait for them
 CHANNELS = ("state", "energy", "reactions", "contacts")
 
 
@@ -28,6 +29,9 @@ def write(path, pause=0.0, report=lambda n: None, n_frames=N_FRAMES, n_worlds=N_
     for first in range(0, n_frames, BLOCK):
         recorder.put(frames(rows, axes, first, min(BLOCK, n_frames - first)))
         time.sleep(pause)
+        patience = time.monotonic() + MOST_PATIENCE_S
+        while pause and first + BLOCK - recorder.n_committed > MOST_BEHIND and time.monotonic() < patience:
+            time.sleep(pause)  # the writer's thread may be late on a busy machine
         report(recorder.n_committed)
     recorder.close("done")
 
