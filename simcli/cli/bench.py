@@ -74,7 +74,9 @@ def bench(
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
 ) -> int:
-    """Time a scene through run's own path, writing the joint state every tenth step, beside MuJoCo or pinocchio.
+    """Time a scene through run's own path, writing joint states, beside MuJoCo or pinocchio.
+
+    Every tenth step is written, of four-bars every hundredth.
 
     Example: simcli bench --precision float32
     """
@@ -82,7 +84,8 @@ def bench(
     with tempfile.TemporaryDirectory() as folder:
         built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
         for path, share in [(scene, 1.0)] if scene else built_in(Path(folder)):
-            work = _Work(path, worlds, precision, threads, device, duration * share, repeat, tuple(sets), Path(folder))
+            stride = 100 if task is Task.FOURBAR else 10
+            work = _Work(path, worlds, precision, threads, device, duration * share, repeat, tuple(sets), Path(folder), stride)
             for row in work.time_rnea() if task is Task.RNEA else work.time_runs():
                 rows.append(row)
                 console.say(_line(row))
@@ -107,13 +110,14 @@ class _Work:
     repeat: int
     sets: tuple[str, ...]
     folder: Path
+    stride: int  # steps between frames
 
     def job(self):
         """The scene with the benchmark's batch, step count and output; what the scene says of them does not count."""
         from simcli import pipeline
 
         _, spec = pipeline.read_scene(self.scene, self.sets)
-        every = 10 * spec.solver.dt
+        every = self.stride * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
                 f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
                 f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
