@@ -85,7 +85,8 @@ def bench(
         built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
         for path, share in [(scene, 1.0)] if scene else built_in(Path(folder)):
             stride = 100 if task is Task.FOURBAR else 10
-            work = _Work(path, worlds, precision, threads, device, duration * share, repeat, tuple(sets), Path(folder), stride)
+            time = duration * share
+            work = _Work(path, worlds, precision, threads, device, time, repeat, tuple(sets), Path(folder), stride)
             for row in work.time_rnea() if task is Task.RNEA else work.time_runs():
                 rows.append(row)
                 console.say(_line(row))
