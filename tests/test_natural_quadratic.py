@@ -292,3 +292,20 @@ def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
             drifts.append(np.abs(run.energy.drift[:, 0]).max())
     assert abs(stored - e * J**2 * spin**4 / 2) < 2e-3 * stored
     assert 3.9 < drifts[0] / drifts[1] < 4.1
+
+
+@pytest.mark.parametrize(("words", "command_name", "said"), [
+    (("integrator: zhong06", "integrator: zhong06, spectral_radius: 0.5"), "check", "a spectral radius with zhong06"),
+    (("mass: 2,", "mass: 2, natural: {kind: 1P, compliance: 0.1},"), "check", "a point has no rigidity"),
+    (("mass: 2,", "mass: 2, natural: {kind: 1P2V, compliance: 0.1},"), "modes", "body `lower` yields"),
+])  # fmt: skip
+def test_numbers_that_nobody_would_read_are_refused_with_their_line(tmp_path, words, command_name, said):
+    path = tmp_path / "scene.yaml"
+    text = f"{DOUBLE}solver: {{type: natural, dt: 1.0e-3, integrator: zhong06}}\n"
+    path.write_text(text.replace(*words))
+    pairs = zip(text.splitlines(), path.read_text().splitlines(), strict=True)
+    line = next(k for k, (before, after) in enumerate(pairs, 1) if before != after)
+    ended = command(command_name, path)
+    assert ended.returncode == (1 if command_name == "check" else 3)
+    assert said in ended.stderr
+    assert f"scene.yaml:{line}:" in ended.stderr

@@ -48,6 +48,10 @@ def refuse(model: Model, document: Document) -> None:
         place = f"bodies.{body}.motion" if model.bodies.kinematic[model.joints.child[j]] else f"joints.{name}.motion"
         message = f"joint `{name}` moves as prescribed, so that nothing is at rest"
         faults.append(Fault(CODE, message, document.where(place), "prescribe a constant position"))
+    for b in np.flatnonzero(model.bodies.compliance.any(axis=0)).tolist():
+        name = model.bodies.name[b]
+        message = f"body `{name}` yields, and small motions are those of rigid bodies here"
+        faults.append(Fault(CODE, message, document.where(f"bodies.{name}.natural.compliance"), "leave its compliance out"))
     rows = constraints_of(model).rows
     driven = model.dofs.drive_mode != DriveMode.NONE
     for j in sorted(set(rows.joint[rows.form == Form.ROLL].tolist())):

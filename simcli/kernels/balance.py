@@ -14,7 +14,7 @@ import taichi as ti
 
 from simcli.kernels.algorithms import flat, give, take, turns
 from simcli.kernels.cables import report_cables
-from simcli.kernels.dynamics import collect, demand, no_force
+from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces, efforts, load_links
 from simcli.kernels.laws import law_terms
@@ -23,11 +23,10 @@ from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
 from simcli.kernels.rows import measure
 from simcli.kernels.runtime import Device
 from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.system import System, fill, force_of_row, share_gears
+from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
 from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables, tree_dofs
 from simcli.kernels.tree import TreeState, place_all, retract
-from simcli.kernels.values import Force
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of
@@ -339,20 +338,7 @@ def report_loops(c: ti.template(), w: ti.i32):
     for k in range(r.n_couples):
         first = 6 * r.joint.at(k)
         if first >= 0:
-            swapped = r.is_swapped.at(k)
-            link = ti.max(r.link_b.at(k), 0)
-            point = r.point_b.load(w, k)
-            if swapped != 0:
-                link = ti.max(r.link_a.at(k), 0)
-                point = point * 0.0 + r.point_a.load(w, k)
-            total = no_force(t.arena.zero())
-            for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                pull = r.pull_b.load(w, n)
-                if swapped != 0:
-                    pull = r.pull_a.load(w, n)
-                total = total + pull * force_of_row(c.system, w, n)
-            x = s.o.load(w, link) + s.R.load(w, link) * point
-            at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
+            at_anchor = wrench_of_couple(c.system, s, w, k)
             for m in ti.static(range(6)):
                 before = c.rows.joint_wrench.load(w, first + m)
                 put(c.rows.joint_wrench, w, first + m, before + at_anchor.parts[m])

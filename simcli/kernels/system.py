@@ -13,7 +13,7 @@ Source: mass matrix by composite inertias (Featherstone 2008, chapter 6); saddle
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.dynamics import compose, own_inertia
+from simcli.kernels.dynamics import compose, no_force, own_inertia
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import Laws
 from simcli.kernels.memory import Arena
@@ -21,6 +21,7 @@ from simcli.kernels.rows import Rows
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables
+from simcli.kernels.values import Force
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.elimination import eliminate
 from simcli.model.tables import Model
@@ -344,3 +345,25 @@ def force_of_row(y: ti.template(), w: ti.i32, r: ti.i32):
     if ti.static(y.rows.has_shared):
         force = force + y.shared.load(w, r)
     return force
+
+
+@ti.func
+def wrench_of_couple(y: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
+    """What the rows of couple k give the child, about the child's anchor, world; after `share_gears`.
+
+    Reads: y.{force, shared, rows}, s.{R, o}
+    """
+    r = y.rows
+    total = no_force(y.entry.arena.zero())
+    for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+        total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
+    b = ti.max(r.link_b.at(k), 0)
+    x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
+    if ti.static(r.has_swapped):
+        if r.is_swapped.at(k) != 0:
+            a = r.link_a.at(k)
+            total = no_force(y.entry.arena.zero())
+            for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+                total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
+            x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
+    return Force.of(total.force, total.moment - x.cross(total.force))

@@ -3,13 +3,12 @@
 import taichi as ti
 
 from simcli.kernels.cables import report_cables
-from simcli.kernels.dynamics import collect, demand, no_force
+from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows import FULL_TURN, turning
-from simcli.kernels.system import force_of_row, share_gears
-from simcli.kernels.values import Force
+from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
 from simcli.solvers.choices import acceleration_of_law
 
 
@@ -43,19 +42,7 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
     if ti.static(c.forces.cables.n > 0):
         report_cables(c.forces.cables, c.rows, w)
     for k in range(r.n_couples):
-        b = ti.max(r.link_b.at(k), 0)
-        total = no_force(t.arena.zero())
-        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            total = total + r.pull_b.load(w, n) * force_of_row(y, w, n)
-        x = s.o.load(w, b) + s.R.load(w, b) * r.point_b.load(w, k)
-        if ti.static(r.has_swapped):
-            if r.is_swapped.at(k) != 0:
-                a = r.link_a.at(k)
-                total = total * 0.0
-                for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-                    total = total + r.pull_a.load(w, n) * force_of_row(y, w, n)
-                x = s.o.load(w, a) + s.R.load(w, a) * r.point_a.load(w, k)
-        at_anchor = Force.of(total.force, total.moment - x.cross(total.force))
+        at_anchor = wrench_of_couple(y, s, w, k)
         first = 6 * r.joint.at(k)
         if first >= 0:
             for m in ti.static(range(6)):

@@ -25,3 +25,5 @@ def check_natural(check: Checker, name: str, body: BodySpec) -> None:
         if given and len(given) != n:
             check.fault("SC469", f"`{kind}` has {n} {key}, but {len(given)} are given", f"{path}.{key}",
                         f"write {n}, or none of them" if n else "leave them out")  # fmt: skip
+    if kind == "1P" and body.natural.compliance:
+        check.fault("SC469", "a point has no rigidity that could yield", f"{path}.compliance", "leave it out")

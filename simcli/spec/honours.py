@@ -70,8 +70,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check)
-    if getattr(check.spec.solver, "integrator", "") == "generalized_alpha":
-        _rows_alone(check)
+    _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
             joint = check.spec.joints[name]
@@ -87,6 +86,16 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         _signals(check)
     if solver not in CONTACT:
         _contact(check)
+
+
+def _check_integrator(check: Checker) -> None:
+    """Refuse what the chosen integrator would ignore."""
+    integrator = getattr(check.spec.solver, "integrator", "")
+    if integrator == "generalized_alpha":
+        _rows_alone(check)
+    elif check.has("solver.spectral_radius"):
+        hint = "take generalized_alpha, or leave it out"
+        refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
 
 
 def _rows_alone(check: Checker) -> None:
