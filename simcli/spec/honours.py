@@ -155,8 +155,10 @@ def _signals(check: Checker) -> None:
 
 
 def _contact(check: Checker) -> None:
-    """The first pair of shapes that could touch."""
+    """The first pair of shapes that could touch, and what is said about contact."""
     spec = check.spec
+    if check.has("solver.contact"):
+        refuse(check, "how contacts are solved", "solver.contact", "remove it", True)
     if "contacts" in spec.output.channels:
         refuse(check, "the channel `contacts`", f"output.channels[{spec.output.channels.index('contacts')}]", "remove it")
     if not spec.contact.enabled or any(section in ("contact", "world", "bodies") for section, _ in check.broken):
