@@ -20,7 +20,7 @@ from simcli.spec.quantities import (
     vector,
 )
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
-from simcli.spec.schema_contact import ContactSpec, ContactSolvingSpec
+from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_parts import (
     BatchSpec,
@@ -44,7 +44,7 @@ class _Solver(Part):
 
 
 class _Impulsive(_Solver):
-    contact: ContactSolvingSpec = say(ContactSolvingSpec, "Search for contacts, and their impulses", "", "{tolerance: 1e-10}")
+    contact: ContactSolvingSpec = say(ContactSolvingSpec, "How contacts are found and solved", "", "{tolerance: 1e-10}")
 
 
 class GeneralizedSolver(_Impulsive):
