@@ -18,6 +18,7 @@ from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
 from simcli.solvers.constrained import Constrained, Limits, yields
+from simcli.solvers.contact_report import ContactSlots
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
@@ -40,6 +41,7 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         steps, is_quadratic: see `steps_of`.
@@ -71,6 +73,10 @@ class Core:
         self.stands = plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.touches = any(one.contacts is not None for one in (model, *phases))
+        if self.touches:
+            self.contacts = ContactSlots(arena, max(one.contacts.capacity for one in (model, *phases) if one.contacts))
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0
@@ -130,6 +136,8 @@ class Core:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        if self.touches:
+            self.contacts.clear()
         if self.constrained:
             self.bound.clear()
             self.loops.clear()
