@@ -54,7 +54,7 @@ ROWS: tuple[Row, ...] = (
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
-CONTACT: frozenset[str] = NONE  # solvers with contact
+CONTACT: frozenset[str] = _RIGID  # solvers with contact
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
