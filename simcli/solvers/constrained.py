@@ -38,7 +38,7 @@ from simcli.solvers.corrections import (
     PROJECT,
     START,
 )
-from simcli.solvers.impulses import finish_impulses, is_loose, use_impulses
+from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
@@ -144,7 +144,7 @@ class Constrained:
         self.impulses = impulses(self.system, self.n_motions) if impulses else None
         n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
         self.tries, self.diag = arena.slot(1), arena.slot(n_diagnostics)
-        if impulses:
+        if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
@@ -279,7 +279,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if ti.static(c.touches and not c.stands):
+    if ti.static(c.touches and not (c.stands or c.is_natural)):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
         elif kind == START:
@@ -342,6 +342,8 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
             if kind == START:
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
+                if ti.static(c.touches):
+                    keep_impulses(c, w)
                 finish_natural(c, w, h)
     return over
 

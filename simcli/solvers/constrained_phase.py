@@ -100,7 +100,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if ti.static(y.n_leads > 0):
         lead_rows(c, w, kind, h, instant)
     n_tries = 1
-    if ti.static(c.touches):
+    if ti.static(c.touches and not c.is_natural):
         if kind == CORRECT:
             n_tries = 0
     first_try = 0
@@ -174,7 +174,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 else:
                     use_correction(c, w, kind, k, stage, held, h, g)
     if ti.static(c.touches and not c.stands):
-        if evaluates or kind == CORRECT:
+        if evaluates or (kind == CORRECT and not c.is_natural):
             meet(c, w, kind, b, h, g, instant)
     if ti.static(not c.stands):
         if evaluates:

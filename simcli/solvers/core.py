@@ -122,7 +122,7 @@ class Core:
         rows, tables = constraints.rows, self.tables
         changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
         rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
-        if not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
+        if self.touches or not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
             return None
         return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
 

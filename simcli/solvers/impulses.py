@@ -534,17 +534,25 @@ def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     Reads:  c
     Writes: c.state.qd, c.forces.work, c.bound.impulses
     """
+    keep_impulses(c, w)
+    for n in range(c.bound.system.n_dofs):
+        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.problem.velocity.load(w, n))
+
+
+@ti.func
+def keep_impulses(c: ti.template(), w: ti.i32):
+    """What a step that is over leaves for the next one and for the frame.
+
+    Reads:  c.bound.impulses
+    Writes: c.bound.{impulses, tries}, c.forces.work
+    """
     m = c.bound.impulses
-    s = c.state
-    y = c.bound.system
     remember(m.contacts, m.problem, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     m.depth.store(w, 0, deepest(m.contacts, w))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
-    for n in range(y.n_dofs):
-        s.qd.store(w, c.tables.tree_dof.at(n), m.problem.velocity.load(w, n))
 
 
 @ti.func
