@@ -18,7 +18,8 @@ def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
 
 
 @ti.func
-def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
+def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                   w: ti.i32):
     """Which contacts are on, their tangents, and what they see of each velocity: normal, and two tangents.
 
         J v = (n, t_1, t_2) . (v_B - v_A) at the point of contact, which is one and the same for both
@@ -57,8 +58,8 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
 
 
 @ti.func
-def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32,
-              link: ti.i32, point: ti.template(), axes: ti.template(), sign: ti.template()):
+def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
+              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), sign: ti.template()):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
 
     Writes: p.contacts.jacobian, p.rows.jacobian of spins

@@ -36,7 +36,8 @@ class Contacts:
 
     Attributes:
         collider: shapes, pairs, the table of contacts.
-        known, pair, feature, impulse, place, slips: (1), (C) of the step before: how many, and what each was: [N s], [m], world.
+        known: (1), how many there were in the step before.
+        pair, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
         taken: (C) 1 for those that are known again.
         slid: (C) 1 where a contact of this step slips.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.

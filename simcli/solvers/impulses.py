@@ -24,10 +24,10 @@ from dataclasses import replace
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.complementarity.dense import corner
 from simcli.kernels.complementarity.problem import LIMITS, Problem, prepare
 from simcli.kernels.complementarity.solve import search
-from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.contact_chart import contacts_of, find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
@@ -37,7 +37,15 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import retract
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
-from simcli.solvers.choices import acceleration_of_law, aim_laws, choose_again, push_rows, set_hard_row, set_spring, state_laws
+from simcli.solvers.choices import (
+    acceleration_of_law,
+    aim_laws,
+    choose_again,
+    push_rows,
+    set_hard_row,
+    set_spring,
+    state_laws,
+)
 from simcli.solvers.contacts import (
     Contacts,
     aim_again,
@@ -464,7 +472,6 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
-    zero = c.tables.arena.zero()
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         v = p.velocity.load(w, n)

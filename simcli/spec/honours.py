@@ -162,8 +162,10 @@ def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
     """Refuse the first pair of shapes that could touch, and what is said about contact.
 
     Args:
+        check: the scene.
         who: which integrator does not take it, as " with rk4".
-        instead: what to do about what is said.  apart: what to do about the pair.
+        instead: what to do about what is said.
+        apart: what to do about the pair.
     """
     spec = check.spec
     if check.has("solver.contact"):

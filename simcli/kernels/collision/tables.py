@@ -60,7 +60,8 @@ class ContactTable:
         gap: [m], (C), negative in overlap.
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
-        tangent: [1], (C), unit, first of the two; the second is n x tangent.  reach: [m], (C), gap at another pose (contact_chart.py).
+        tangent: [1], (C), unit, first of the two; the second is n x tangent.
+        reach: [m], (C), gap at another pose (contact_chart.py).
     """
 
     _data_oriented = True
