@@ -1,140 +1,135 @@
-"""Contacts of a frame on their way out: what a solver fills on the device, and what the host makes of it.
-
-A solver reserves `ContactSlots`, and in each step writes `needed` and calls `note_residual`; before a frame's report it
-writes `count` and the rows by `put_contact`. A world of which `needed` exceeds the capacity ends (`rollout.watch`).
-"""
+"""Contacts of a frame on their way out: rows that are written on the device, and the rows and events that the host makes."""
 
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.contact_chart import contacts_of, force_of_contact
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import Arena, get_lane
-from simcli.kernels.report import emit, put
+from simcli.kernels.memory import Arena, Slot, put_lane
+from simcli.kernels.report import emit
+from simcli.kernels.values import Value
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
+from simcli.solvers.integrators import H
 
 ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
-GAP = 8  # place of the gap among them
-# Columns of a frame: contacts; deepest overlap [m]; residual of the last step [m/s]; steps so far that were not solved
-# and the largest of their residuals; the first of them, counted into the call, and its residual.
-SUMMARY = ("contacts", "penetration", "residual", "unsolved", "worst", "first", "first_residual")
-CONTACTS, PENETRATION, RESIDUAL, UNSOLVED, WORST, FIRST, FIRST_RESIDUAL = range(len(SUMMARY))
+# Columns of a world: contacts of the frame; steps so far that were not solved, and the largest of their residuals [m/s];
+# the first of them, counted into the call, and its residual.
+SUMMARY = ("contacts", "unsolved", "worst", "first", "first_residual")
+CONTACTS, UNSOLVED, WORST, FIRST, FIRST_RESIDUAL = range(len(SUMMARY))
 
 
-class ContactSlots:
-    """Contacts of every world at a frame, and what its steps left unsolved.
+class ContactReport:
+    """What a run says about contacts.
 
     Args:
         arena: receives the slots.
         capacity: most contacts of a world.
+        records: whether the contacts are wanted one by one.
 
     Attributes:
-        needed: (1), contacts that the step at hand has found.
-        count: (1), contacts of the frame, at most the capacity.
-        rows: (capacity * ROW), as CONTACT_WIDTHS says; those from `count` on are left over.
+        rows: (capacity * ROW) of a frame, as CONTACT_WIDTHS says; those behind the last contact are left over.
         summary: see SUMMARY.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, capacity: int):
-        self.arena, self.capacity = arena, capacity
-        self.needed, self.count = arena.slot(1), arena.slot(1)
-        self.rows, self.summary = arena.slot(capacity * ROW), arena.slot(len(SUMMARY))
+    def __init__(self, arena: Arena, capacity: int, records: bool):
+        self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
+        self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
 
     def clear(self):
-        """No contact yet, and no step."""
-        for slot in (self.needed, self.count, self.summary):
-            slot.write(np.zeros((1, slot.n_items, 1)))
-
-
-def put_contact(t: ContactSlots, w, k, a, b, point, normal, gap, force):
-    """Write contact k of a frame (inside kernels).
-
-    Args:
-        t: where.
-        w, k: block, contact below the capacity.
-        a, b: shape numbers, packs of reals.
-        point: [m], world.
-        normal: [1], unit, from a to b, world.
-        gap: [m], negative in overlap.
-        force: [N], on b, world.
-
-    Writes: t.rows
-    """
-    put(t.rows, w, ROW * k, a, b, point, normal, gap, force)
+        """No step was taken yet."""
+        self.summary.write(np.zeros((1, len(SUMMARY), 1)))
 
 
 @ti.func
-def begin_call(t: ti.template(), w: ti.i32):
+def begin_call(c: ti.template(), w: ti.i32):
     """No step of this call was left unsolved yet.
 
-    Writes: t.summary
+    Writes: c.contacts.summary
     """
-    t.summary.store(w, FIRST, t.arena.zero())
+    c.contacts.summary.store(w, FIRST, c.tables.arena.zero())
+
+
+def needed_contacts(c, w):
+    """Contacts that the last step has found."""
+    return c.bound.impulses.contacts.collider.contacts.needed.load(w, 0)
+
+
+def is_crowded(c, w):
+    """Mask of the worlds of which the last step has found more contacts than there is room for."""
+    return needed_contacts(c, w) > float(c.contacts.capacity)
 
 
 @ti.func
-def note_residual(t: ti.template(), w: ti.i32, residual: ti.template(), tolerance: ti.template(), step: ti.template(),
-                  alive: ti.template()):
+def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.template()):
     """Note what a step has left of its contact equations.
 
     Args:
-        residual: [m/s].
-        tolerance: [m/s], above which a step counts as unsolved.
         step: number of the step in this call, from 1 on.
         alive: mask of the worlds that have not ended.
 
-    Writes: t.summary
+    Reads:  c.bound.impulses.residual
+    Writes: c.contacts.summary
     """
-    lacks = alive & ~(residual <= tolerance)
-    before = t.summary.load(w, UNSOLVED)
+    r = c.contacts
+    residual = c.bound.impulses.residual.load(w, 0)
+    lacks = alive & ~(residual <= c.bound.impulses.problem.limits.exact)
+    before = r.summary.load(w, UNSOLVED)
     is_first = lacks & (before == 0.0)
-    worst = t.summary.load(w, WORST)
-    t.summary.store(w, RESIDUAL, residual)
-    t.summary.store(w, UNSOLVED, select(lacks, before + 1.0, before))
-    t.summary.store(w, WORST, select(lacks & ~(residual <= worst), residual, worst))
-    t.summary.store(w, FIRST, select(is_first, step, t.summary.load(w, FIRST)))
-    t.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, t.summary.load(w, FIRST_RESIDUAL)))
+    worst = r.summary.load(w, WORST)
+    r.summary.store(w, UNSOLVED, select(lacks, before + 1.0, before))
+    r.summary.store(w, WORST, select(lacks & ~(residual <= worst), residual, worst))
+    r.summary.store(w, FIRST, select(is_first, step, r.summary.load(w, FIRST)))
+    r.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, r.summary.load(w, FIRST_RESIDUAL)))
 
 
 @ti.func
-def most_contacts(t: ti.template(), w: ti.i32):
-    """Largest count of the worlds of a block."""
-    count = t.count.load(w, 0)
-    most = 0
-    for lane in ti.static(range(t.arena.device.lanes)):
-        most = ti.max(most, ti.cast(get_lane(count, lane), ti.i32))
-    return ti.min(most, t.capacity)
+def report_contacts(c: ti.template(), w: ti.i32):
+    """Contacts of the step that ends at a frame: where their forces acted, and the gaps that they reached.
 
-
-@ti.func
-def sum_up(t: ti.template(), w: ti.i32):
-    """Number and deepest overlap of the contacts of a frame.
-
-    Reads:  t.{count, rows}
-    Writes: t.summary
+    Reads:  c.bound.impulses
+    Writes: c.contacts.{rows, summary}
     """
-    count = t.count.load(w, 0)
-    deepest = t.arena.zero()
-    for k in range(most_contacts(t, w)):
-        overlap = -t.rows.load(w, ROW * k + GAP)
-        deeper = (count > ti.cast(k, t.arena.device.real)) & (overlap > deepest)
-        deepest = select(deeper, overlap, deepest)
-    t.summary.store(w, CONTACTS, count)
-    t.summary.store(w, PENETRATION, deepest)
+    m = c.bound.impulses
+    k = m.contacts.collider
+    c.contacts.summary.store(w, CONTACTS, k.contacts.count.load(w, 0))
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
+            a = ti.cast(k.shape_a.at(pair), k.arena.device.real)
+            b = ti.cast(k.shape_b.at(pair), k.arena.device.real)
+            force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
+            put_row(c.contacts.rows, w, lane, n, a, b, one(k.contacts.point, w, lane, n),
+                    one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
+
+
+def put_row(rows: Slot, w, lane, n, *values):
+    """Write the numbers of a contact one after the other (inside kernels)."""
+    at = 0
+    for value in values:
+        for part in value.parts if isinstance(value, Value) else [value]:
+            put_lane(rows.part(w, n * ROW + at, 0), lane, part)
+            at += 1
 
 
 @ti.func
-def unload_contacts(out: ti.template(), t: ti.template(), first: ti.i32, w: ti.i32):
+def unload_contacts(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32):
     """Copy the contacts of a block to a flat buffer, world by world; what lies behind them there is left as it is.
 
     Args:
-        first: where the first world of the block begins; the next one begins capacity * ROW further.
+        first: where the first world of the block begins; the next one begins `c.contacts.width` further.
 
+    Reads:  c.contacts.rows
     Writes: out
     """
-    for i in range(most_contacts(t, w) * ROW):
-        emit(out, t.arena.device.lanes, first + i, t.capacity * ROW, t.rows.load(w, i))
+    k = c.bound.impulses.contacts.collider
+    most = 0
+    for lane in range(k.lanes):
+        most = ti.max(most, contacts_of(k, w, lane))
+    for i in range(most * ROW):
+        emit(out, k.lanes, first + i, c.contacts.width, c.contacts.rows.load(w, i))
 
 
 def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> ContactRows:
@@ -153,14 +148,6 @@ def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> Contact
         columns[name] = found[:, at] if width == 1 else found[:, at : at + width]
         at += width
     return ContactRows(count, columns)
-
-
-def diagnosed(summary: np.ndarray, status: np.ndarray) -> dict[str, np.ndarray]:
-    """Columns of /diag, (F, W); -1 contacts and NaN where a world has ended. Arguments as of `gather`."""
-    ended = status != 0
-    return {"diag/contacts": np.where(ended, -1, summary[..., CONTACTS]).astype(np.int32),
-            "diag/penetration": np.where(ended, np.nan, summary[..., PENETRATION]),
-            "diag/residual": np.where(ended, np.nan, summary[..., RESIDUAL])}  # fmt: skip
 
 
 def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, n_steps: int) -> list[Event]:

@@ -26,11 +26,18 @@ from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
     ASSEMBLY_FREE,
     ASSEMBLY_HELD,
-    DIAGNOSTICS,
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
-from simcli.solvers.contact_report import ROW, SUMMARY, begin_call, sum_up, unload_contacts
+from simcli.solvers.contact_report import (
+    SUMMARY,
+    begin_call,
+    is_crowded,
+    needed_contacts,
+    note_step,
+    report_contacts,
+    unload_contacts,
+)
 from simcli.solvers.core import ENERGY, HEALTH, SPEED_SQUARED, STOP_ABOVE, STOP_BELOW, Core
 from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
 from simcli.solvers.integrators import (
@@ -66,7 +73,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.tables.arena.zero())
         if ti.static(c.touches):
-            begin_call(c.contacts, w)
+            begin_call(c, w)
         for f in range(n_frames):
             if ti.static(c.constrained):
                 advance_constrained(c, w, first + ti.cast(f, ti.i64) * steps, steps)
@@ -91,12 +98,12 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
             if ti.static(c.constrained):
                 if ti.static(c.reports["reactions"]):
                     unload(multiplier, c.bound.system.force, at * c.n_rows, w, c.n_rows, poison)
-                unload(diag, c.bound.diag, at * len(DIAGNOSTICS), w, len(DIAGNOSTICS), poison)
+                unload(diag, c.bound.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
             if ti.static(c.touches):
-                sum_up(c.contacts, w)
-                unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
                 if ti.static(c.reports["contacts"]):
-                    unload_contacts(contacts, c.contacts, at * c.contacts.capacity * ROW, w)
+                    report_contacts(c, w)
+                    unload_contacts(contacts, c, at * c.contacts.width, w)
+                unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
             unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
@@ -256,7 +263,8 @@ def watch(c: ti.template(), w: ti.i32):
     if ti.static(c.is_natural and c.constrained):
         ended = ended | (alive & (c.bound.turn.load(w, 0) > FARTHEST_TURN**2))
     if ti.static(c.touches):
-        ended = ended | (alive & (c.contacts.needed.load(w, 0) > float(c.contacts.capacity)))
+        note_step(c, w, count, alive)
+        ended = ended | (alive & is_crowded(c, w))
     if any_lane(ended):
         write_ending(c, w, count, square, ended)
 
@@ -265,7 +273,7 @@ def watch(c: ti.template(), w: ti.i32):
 def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.template(), ended: ti.template()):
     """Status, step and guilty dof of the lanes that just ended; of those with too many contacts, how many.
 
-    Reads:  c.state.qd, c.constants, c.contacts.needed
+    Reads:  c.state.qd, c.constants, c.bound.impulses
     Writes: c.health
     """
     bound = c.constants.load(w, SPEED_SQUARED)
@@ -290,10 +298,8 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
     if ti.static(c.stops):
         guilty = select(met, zero + float(c.stop_index), guilty)
     if ti.static(c.touches):
-        needed = c.contacts.needed.load(w, 0)
-        crowded = needed > float(c.contacts.capacity)
-        code = select(crowded, zero + CROWDED, code)
-        guilty = select(crowded, needed, guilty)
+        code = select(is_crowded(c, w), zero + CROWDED, code)
+        guilty = select(is_crowded(c, w), needed_contacts(c, w), guilty)
     c.health.store(w, 0, select(ended, code, c.health.load(w, 0)))
     c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
     c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))
