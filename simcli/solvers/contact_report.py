@@ -6,10 +6,12 @@ import taichi as ti
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.contact_chart import contacts_of, force_of_contact
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import Arena, Slot, put_lane
-from simcli.kernels.report import emit
+from simcli.kernels.memory import Arena, Slot, get_lane, put_lane
+from simcli.kernels.report import emit, put
 from simcli.kernels.values import Value
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
+from simcli.solvers.constrained import DIAGNOSTICS
+from simcli.solvers.contacts import deepest
 from simcli.solvers.integrators import H
 
 ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
@@ -89,12 +91,29 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
 def report_contacts(c: ti.template(), w: ti.i32):
     """Contacts of the step that ends at a frame: where their forces acted, and the gaps that they reached.
 
+    Called where the step ends: what a frame evaluates afterwards has contacts of its own.
+
     Reads:  c.bound.impulses
-    Writes: c.contacts.{rows, summary}
+    Writes: c.contacts.{rows, summary}, c.bound.diag
     """
     m = c.bound.impulses
     k = m.contacts.collider
-    c.contacts.summary.store(w, CONTACTS, k.contacts.count.load(w, 0))
+    count = k.contacts.count.load(w, 0)
+    put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, w), count)
+    if ti.static(c.reports["contacts"]):
+        c.contacts.summary.store(w, CONTACTS, count)
+        write_contacts(c, w)
+
+
+@ti.func
+def write_contacts(c: ti.template(), w: ti.i32):
+    """The contacts of a step, one by one.
+
+    Reads:  c.bound.impulses
+    Writes: c.contacts.rows
+    """
+    m = c.bound.impulses
+    k = m.contacts.collider
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
@@ -121,15 +140,15 @@ def unload_contacts(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i
     Args:
         first: where the first world of the block begins; the next one begins `c.contacts.width` further.
 
-    Reads:  c.contacts.rows
+    Reads:  c.contacts.{rows, summary}
     Writes: out
     """
-    k = c.bound.impulses.contacts.collider
+    r = c.contacts
     most = 0
-    for lane in range(k.lanes):
-        most = ti.max(most, contacts_of(k, w, lane))
+    for lane in ti.static(range(c.lanes)):
+        most = ti.max(most, ti.cast(get_lane(r.summary.part(w, CONTACTS, 0), lane), ti.i32))
     for i in range(most * ROW):
-        emit(out, k.lanes, first + i, c.contacts.width, c.contacts.rows.load(w, i))
+        emit(out, c.lanes, first + i, r.width, r.rows.load(w, i))
 
 
 def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> ContactRows:

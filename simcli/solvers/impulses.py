@@ -50,7 +50,6 @@ from simcli.solvers.contacts import (
     aim_again,
     aim_contacts,
     contact_loss,
-    deepest,
     find_contacts,
     remember,
     rub,
@@ -106,12 +105,12 @@ class Impulses:
         self.passes = options.contact.passes
         self.start, self.kept = arena.slot(n), arena.slot(self.n_plain + spins)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
-        self.iterations, self.residual, self.depth = arena.slot(1), arena.slot(1), arena.slot(1)
+        self.iterations, self.residual = arena.slot(1), arena.slot(1)
 
     def clear(self):
         """Forget what earlier steps left."""
         self.contacts.clear()
-        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.depth):
+        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -558,7 +557,6 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     remember(m.contacts, m.problem, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
-    m.depth.store(w, 0, deepest(m.contacts, w))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
 

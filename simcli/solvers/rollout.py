@@ -101,7 +101,6 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
                 unload(diag, c.bound.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
             if ti.static(c.touches):
                 if ti.static(c.reports["contacts"]):
-                    report_contacts(c, w)
                     unload_contacts(contacts, c, at * c.contacts.width, w)
                 unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
             unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
@@ -182,6 +181,9 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
                 else:
                     follow_turns(c.loops, c.state, w, c.constants.load(w, H))
             watch(c, w)
+        if ti.static(c.touches):
+            if i == ti.select(steps > 0, steps, 1):
+                report_contacts(c, w)
 
 
 @ti.func
