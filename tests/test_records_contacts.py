@@ -1,5 +1,6 @@
 """Contacts on disk: a list per frame and world, cut, chosen, continued, repaired and read back bit for bit."""
 
+import csv
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny_model import contacts, frames, tiny_model
 
-from simcli.errors import FileError
+from simcli.cli import doorman
+from simcli.errors import Exit, FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, joined, no_contacts
 from simcli.records import writer
 from simcli.records.checkpoint import Checkpoint
@@ -212,3 +214,28 @@ def test_offsets_that_lead_out_of_the_table_are_damage(path, tmp_path):
         for ask in (lambda: run.contacts(1, 1), run.contact_table):
             with pytest.raises(FileError, match="/contacts/offset is damaged"):
                 ask()
+
+
+def test_export_writes_a_row_for_each_contact(path, tmp_path, capsys):
+    words = ["export", str(path), "-c", "contacts", "--world", "0,2", "--every", "3"]
+    assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK
+    header, *rows = csv.reader(capsys.readouterr().out.splitlines())
+    assert header[:5] == ["time [s]", "world", "shape_a", "shape_b", "point.x [m]"]
+    assert header[-4:] == ["gap [m]", "force.x [N]", "force.y [N]", "force.z [N]"]
+    with open_trajectory(path) as run:
+        table = run.contact_table()
+        keep = (table["world"] != 1) & (table["frame"] % 3 == 0)
+        assert [row[1] for row in rows] == [str(w) for w in table["world"][keep]]
+        assert [row[2] for row in rows] == [MODEL.shapes.name[a] for a in table["shape_a"][keep]]
+        numbers = np.array([[row[0], *row[4:]] for row in rows], float)
+        wanted = [run.time[table["frame"]], *(table[name].T for name in ("point", "normal", "gap", "force"))]
+        assert np.array_equal(numbers, np.vstack(wanted).T[keep])
+    words = ["export", str(path), "-c", "contacts", "-o", str(tmp_path / "c.csv")]
+    assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK
+    assert len((tmp_path / "c.csv").read_text().splitlines()) == 1 + WHOLE.count[:, 0].sum()
+
+
+@pytest.mark.parametrize("words", [["plot", "-c", "contacts"], ["export", "-c", "contacts,diag.contacts"]])
+def test_contacts_are_no_channel(path, words, capsys):
+    assert doorman.run_command([words[0], str(path), *words[1:]], debug=False, as_json=False) == Exit.USAGE
+    assert "simcli export -c contacts" in capsys.readouterr().err

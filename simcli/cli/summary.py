@@ -32,6 +32,8 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
     ]
+    if estimate["most_contact_bytes"]:
+        rows.insert(-1, ("contacts", f"up to {console.size_text(estimate['most_contact_bytes'])} more in the file"))
     if estimate["file_bytes"] > estimate["free_bytes"]:
         rows.append(("does not fit", f"{console.size_text(estimate['free_bytes'])} are free there"))
     return console.table(rows, indent="")
