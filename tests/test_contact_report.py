@@ -199,7 +199,7 @@ def test_a_world_with_too_many_contacts_ends_and_the_others_go_on(asked, whole):
 def test_unsolved_steps_are_warned_of_and_counted(asked):
     """Of a run that is asked for more than rounding allows: its own residuals say which steps these are."""
     tolerance = 1e-17
-    outcome = run(asked, "strict", (f"solver.contact.tolerance={tolerance}", "output.channels=[state]"))
+    outcome = run(asked, "strict", (f"solver.contact.tolerance={tolerance}", "output.channels=[state]", "run.duration=0.05"))
     with package.open(asked.output.with_name("strict.h5")) as file:
         lacks = file.diag.residual[...] > 100 * tolerance
         lacks[0] = False  # no step
