@@ -99,7 +99,7 @@ def report_contacts(c: ti.template(), w: ti.i32):
     m = c.bound.impulses
     k = m.contacts.collider
     count = k.contacts.count.load(w, 0)
-    put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, w), count)
+    put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, m.problem, w), count)
     if ti.static(c.reports["contacts"]):
         c.contacts.summary.store(w, CONTACTS, count)
         write_contacts(c, w)
