@@ -43,6 +43,7 @@ class Core:
 
     Attributes:
         touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
+        is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         steps, is_quadratic: see `steps_of`.
@@ -52,7 +53,8 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
+        is_closed = any(name.endswith(SUFFIX) for name in model.joints.name)
+        self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = ALL_STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
@@ -87,7 +89,7 @@ class Core:
         self.projects = self.assembles = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
+            self.assembles = bool(constraints.rows.is_hard.any()) and not is_closed
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
                                      self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
             if self.touches:
