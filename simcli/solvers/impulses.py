@@ -84,6 +84,7 @@ class Impulses:
         kept: (rows) impulses at the end of the last step.
         enough: [m/s], what a step may lack.
         passes: solutions of a step, at most.
+        rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
     """
 
     _data_oriented = True
@@ -105,6 +106,7 @@ class Impulses:
         self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = options.contact.passes
+        self.rounds = self.passes if tables.is_natural else 1
         self.start, self.kept = arena.slot(n), arena.slot(self.n_plain + spins)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual, self.depth = arena.slot(1), arena.slot(1), arena.slot(1)
@@ -155,8 +157,10 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
     if ti.static(m.first_spin >= 0):
         bound_spins(c, w)
-    search(p, w, 1, enough)
+    search(p, w, m.rounds, enough)
     lacks = p.lack.load(w, 0)
+    if ti.static(c.is_natural):
+        lacks = p.residual.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
     m.residual.store(w, 0, lacks)
@@ -557,6 +561,8 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     remember(m.contacts, m.problem, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
+    if ti.static(c.is_natural):
+        find_gaps(m.contacts.collider, c.tables, c.state, w)
     m.depth.store(w, 0, deepest(m.contacts, w))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
