@@ -436,8 +436,9 @@ def bound_spins(c: ti.template(), w: ti.i32):
             pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
             normal = one(p.contacts.impulse, w, lane, n).parts[0]
             for a in ti.static(range(3)):
-                column = ti.static(k.torsional_friction if a == 0 else k.rolling_friction)
-                most = one(column, w, lane, pair) * normal
+                most = one(k.rolling_friction, w, lane, pair) * normal
+                if ti.static(a == 0):
+                    most = one(k.torsional_friction, w, lane, pair) * normal
                 put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
                 put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
 
