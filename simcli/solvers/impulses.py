@@ -30,7 +30,7 @@ from simcli.kernels.complementarity.problem import LIMITS, Problem, prepare
 from simcli.kernels.complementarity.solve import search
 from simcli.kernels.contact_chart import contacts_of, find_gaps
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import FREE
+from simcli.kernels.laws import FREE, choose
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
@@ -40,7 +40,6 @@ from simcli.model.tables import Model
 from simcli.solvers.choices import (
     acceleration_of_law,
     aim_laws,
-    choose_again,
     push_rows,
     set_hard_row,
     set_spring,
@@ -163,7 +162,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         lacks = p.residual.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
-    m.residual.store(w, 0, lacks)
+    m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
 
 
@@ -517,7 +516,9 @@ def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     zero = c.tables.arena.zero()
     aim_laws(c, w, 1, g)
     for k in range(y.laws.n):
-        choose_again(c, w, k, 1, zero == 0.0)
+        aim = y.laws.goal.load(w, k)
+        y.laws.aim.store(w, k, aim)
+        choose(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
         i = y.laws.unknown.at(k)
         effort = y.laws.effort.load(w, k)
         if i < y.n_dofs:
