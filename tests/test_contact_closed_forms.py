@@ -9,12 +9,14 @@ import pytest
 from support.contact_scenes import GRAVITY, NEUTRAL, RADIUS, YARD, batch, run, scene
 
 DURATION = 2.0  # [s]
-ACCELERATION = 1e-6  # [m/s^2], solver.contact.tolerance is 1e-8 m/s for a pass and 1e-6 m/s for a step
+VELOCITY = 1e-6  # [m/s], a hundred times `solver.contact.tolerance`: what a step may lack
+ACCELERATION = 1e-6  # [m/s^2], over seconds; contact-solver.md asks for 1e-4
 STOPPED = 1e-6  # [m] of a block that slides until it rests; contact-solver.md asks for 1e-5
 CREEP = 1e-8  # [m] in half a second, contact-solver.md
 SUNK = 1e-8  # [m]
 ROLLS = 1e-7  # [m/s]
-ON_RAILS = 1e-9  # [m, m/s, N]
+ON_RAILS = 1e-9  # [m, m/s]
+ROUNDING = 1e-13  # [rad/s] of 5, turned into natural coordinates and back
 HEIGHT = {1e-3: 2e-4, 1e-2: 4e-3}  # relative, of apices; what is left is that the apex lies between two frames
 STOP_TAKES = 10 * 0.3  # [J] of the slider that is pushed against its stop
 GAIN = 1e-8  # [J] that a step may gain by the tolerance of its velocities
@@ -35,7 +37,8 @@ def inclines():
 INCLINES = dict(inclines())
 STOPS = {f"stop {mu}": {"mu": mu, "v": 2.0} for mu in (0.2, 0.7)}
 BALLS = {"slip to roll": {"u": 2.0, "mu": 0.25}, "backspin": {"u": 2.0, "w": -60.0, "mu": 0.25},
-         "topspin": {"w": 60.0, "mu": 0.25}, "rolls": {"u": 1.0, "w": 10.0}, "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0}}  # fmt: skip
+         "topspin": {"w": 60.0, "mu": 0.25}, "rolls": {"u": 1.0, "w": 10.0},
+         "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0}}  # fmt: skip
 BOUNCES = {f"bounce {e}": {"e": e, "z": 1.0 + RADIUS, "w": 5.0, "mu": 0.0} for e in (0.5, 0.8, 0.9, 1.0)}
 AT_REST = {f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle), "v": v}
            for angle in (20, 26, 27) for v in (0.0, 0.5)}  # fmt: skip
@@ -84,7 +87,7 @@ def test_block_sticks_or_slides_with_the_right_acceleration(yard, case):
     assert np.abs(x[:, 0] - yard.travels(a)).max() < (CREEP * DURATION / 0.5 if a == 0 else ACCELERATION * DURATION**2)
     assert np.abs(x[:, 2] - 0.1).max() < SUNK
     assert np.abs(x[:, 1]).max() < CREEP  # what is symmetric stays so
-    assert np.abs(spin).max() < CREEP
+    assert np.abs(spin).max() < VELOCITY
 
 
 @pytest.mark.parametrize("case", INCLINES)
@@ -141,7 +144,7 @@ def test_heights_of_bounces(yard, case):
     seen = expected > 0.05
     assert seen.sum() >= (1 if e > 0.6 else 2)
     assert np.abs(z[top][seen] / expected[seen] - 1).max() < HEIGHT[yard.h]
-    assert np.abs(spin - [0, 5, 0]).max() == 0
+    assert np.abs(spin - [0, 5, 0]).max() < ROUNDING
     assert z.min() > -SUNK
 
 
@@ -166,24 +169,25 @@ def test_rolling_and_torsional_friction_take_spin_at_a_constant_rate(yard, case)
     assert abs(v[-1, 0] - left) < ACCELERATION * DURATION
     assert abs(spin[-1, 1] * RADIUS - left) < ACCELERATION * DURATION
     rate = CASES[case].get("twist", 0.0) * GRAVITY / (2 / 5 * RADIUS**2)
-    assert abs(spin[-1, 2] - np.sign(start["n"]) * max(abs(start["n"]) - rate * DURATION, 0.0)) < ACCELERATION * DURATION / RADIUS
+    left = np.sign(start["n"]) * max(abs(start["n"]) - rate * DURATION, 0.0)
+    assert abs(spin[-1, 2] - left) < ACCELERATION * DURATION / RADIUS
 
 
 def test_dry_friction_of_a_joint_beside_contacts(yard):
-    rate = yard.run.joint("rubbed").qd[:]
+    rate = yard.run.joint("rubbed").qd[..., 0]
     assert np.abs(np.delete(rate, WORLD["pulled"], axis=1)).max() < ON_RAILS
     assert np.abs(rate[:, WORLD["pulled"]] - 0.1 * yard.time).max() < ON_RAILS
 
 
 def test_stop_of_a_joint_beside_contacts(yard):
-    q, effort = yard.run.joint("stopped").q[:], yard.run.joint("stopped").effort[:]
+    q, effort = yard.run.joint("stopped").q[..., 0], yard.run.joint("stopped").effort[..., 0]
     assert q.max() < 0.3 + ON_RAILS
     assert np.abs(q[-1] - 0.3).max() < ON_RAILS
-    assert np.abs(effort[-1] + 10).max() < ON_RAILS / yard.h
+    assert np.abs(effort[-1] + 10).max() < VELOCITY / yard.h
 
 
 def test_clamp_of_a_drive_beside_contacts(yard):
-    assert np.abs(yard.run.joint("clamped").qd[:] - 4 * yard.time[:, None]).max() < ON_RAILS
+    assert np.abs(yard.run.joint("clamped").qd[..., 0] - 4 * yard.time[:, None]).max() < ON_RAILS
 
 
 def test_contacts_take_energy_and_never_give(yard):

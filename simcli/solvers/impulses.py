@@ -84,6 +84,7 @@ class Impulses:
         enough: [m/s], what a step may lack.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
+        turns: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
     """
 
     _data_oriented = True
@@ -106,6 +107,7 @@ class Impulses:
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = options.contact.passes
         self.rounds = self.passes if tables.is_natural else 1
+        self.turns = self.passes if tables.is_natural and spins else 1
         self.start, self.kept = arena.slot(n), arena.slot(self.n_plain + spins)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual, self.depth = arena.slot(1), arena.slot(1), arena.slot(1)
@@ -154,14 +156,15 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         state_rest(c, w, h)
         enough = enough * 0.0 + m.enough
         p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
-    if ti.static(m.first_spin >= 0):
-        bound_spins(c, w)
-    search(p, w, m.rounds, enough)
+    for _k in range(m.turns):
+        if ti.static(m.first_spin >= 0):
+            bound_spins(c, w)
+        search(p, w, m.rounds, enough)
+        m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
     lacks = p.lack.load(w, 0)
     if ti.static(c.is_natural):
         lacks = p.residual.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
-    m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
 

@@ -58,6 +58,13 @@ def batch(cases, neutral):
     return {"worlds": len(cases), "vary": {f"params.{key}": {"list": values} for key, values in columns.items()}}
 
 
+def write(folder, name, content):
+    """The path of a scene, written."""
+    path = folder / f"{name}.yaml"
+    path.write_text(json.dumps(content, indent=1))
+    return path
+
+
 def run(folder, name, content, *words):
     """Run a scene in this process, and open its file.
 
@@ -67,11 +74,9 @@ def run(folder, name, content, *words):
         content: the scene.
         words: more words of the command line.
     """
-    path = folder / f"{name}.yaml"
-    path.write_text(json.dumps(content, indent=1))
-    code = run_command(["run", str(path), "-o", str(folder / f"{name}.h5"), "--device", "cpu", "-q", *map(str, words)],
-                       debug=False, as_json=False)  # fmt: skip
-    return int(code), open_trajectory(folder / f"{name}.h5")
+    path, output = write(folder, name, content), folder / f"{name}.h5"
+    line = ["run", str(path), "-o", str(output), "--device", "cpu", "-q", *map(str, words)]
+    return int(run_command(line, debug=False, as_json=False)), open_trajectory(output)
 
 
 def rotated(quat, vector):
@@ -79,3 +84,121 @@ def rotated(quat, vector):
     x, w = quat[..., :3], quat[..., 3:]
     t = 2 * np.cross(x, np.broadcast_to(vector, x.shape))
     return vector + w * t + np.cross(x, t)
+
+
+def workshop(feet):
+    """A box pulled from under another, a table on many feet that is pushed, a four-bar with redundant hinges.
+
+    Args:
+        feet: number of feet of the table, on a circle.
+    """
+    angle = 2 * np.pi * np.arange(feet) / feet
+    legs = {f"foot{k}": {"type": "sphere", "radius": 0.01, "pose": {"xyz": [0.5 * np.cos(a), 0.5 * np.sin(a), -0.09]}}
+            for k, a in enumerate(angle)}  # fmt: skip
+    corners = np.array([[0, 0], [0.2, 0], [0.5, 0.4], [0.5, 0]])  # of the four-bar; the last is in the ground
+    links = {f"link{k}": {"mass": 1, "inertia": {"diag": [0.01, 0.01, 0.01]},
+                          "pose": {"xyz": [float(x), 9, 2 + float(z)]}}
+             for k, (x, z) in enumerate((corners[:-1] + corners[1:]) / 2)}  # fmt: skip
+    ends = ("world", *links, "world")
+    pins = {f"pin{k}": {"type": "revolute", "parent": ends[k], "child": ends[k + 1], "axis": [0, 1, 0],
+                        "at": [float(x), 9, 2 + float(z)]}
+            for k, (x, z) in enumerate(corners)}  # fmt: skip
+    pins["pin3"].update(parent="world", child="link2")
+    pins["pin0"]["qd"] = 3.0
+    return {
+        "simcli": 1,
+        "params": {"pull": 12.0, "push": 0.0},
+        "materials": {"half": {"friction": 0.5}},
+        "world": {"shapes": {"ground": {"type": "plane", "material": "half"}}},
+        "bodies": {
+            "bottom": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "shapes": {"box": {"type": "box", "size": [4, 2, 0.2]}}},
+            "top": {"mass": 1, "pose": {"xyz": [0, 0, 0.25]}, "shapes": {"box": {"type": "box", "size": [0.5, 0.5, 0.1]}}},
+            "table": {"mass": 20, "pose": {"xyz": [0, 5, 0.1]}, "inertia": {"diag": [1.7, 1.7, 3.3]},
+                      "shapes": {name: {**leg, "material": "half"} for name, leg in legs.items()}},
+            **links,
+        },
+        "joints": pins,
+        "forces": {"pull": {"type": "wrench", "body": "bottom", "force": ["${pull}", 0, 0]},
+                   "push": {"type": "wrench", "body": "table", "force": ["${push*0.5*20*9.81}", 0, 0], "at": [0, 0, -0.1]}},
+        "contact": {"exclude": [["top", "ground"], ["table", "top"], ["table", "bottom"]],
+                    "pairs": [{"a": "top", "b": "bottom", "friction": 0.4},
+                              {"a": "bottom", "b": "ground", "friction": 0.2}]},
+    }  # fmt: skip
+
+
+ROUGH = {"simcli": 1, "defaults": {"shape": {"material": "m"}}, "materials": {"m": {"friction": 0.5}},
+         "world": {"shapes": {"ground": {"type": "plane"}}}}  # fmt: skip
+
+
+def tower(n):
+    """Boxes on each other; the mass of the top one is `top` times that of the others."""
+    box, mass = {"type": "box", "size": [0.5, 0.5, 0.1]}, 25.0
+    bodies = {f"b{k}": {"mass": mass, "pose": {"xyz": [0, 0, 0.05 + 0.1 * k]}, "shapes": {"box": box}} for k in range(n)}
+    bodies[f"b{n - 1}"]["mass"] = f"${{{mass}*top}}"
+    return {**ROUGH, "params": {"top": 1.0}, "bodies": bodies}
+
+
+def pyramid(rows):
+    """Cubes in rows, one less in each, each over the gap of two."""
+    bodies = {}
+    for r in range(rows):
+        for k in range(rows - r):
+            bodies[f"r{r}k{k}"] = {"mass": 1, "pose": {"xyz": [0.205 * (k + 0.5 * r), 0, 0.1 + 0.2 * r]},
+                                   "shapes": {"box": {"type": "box", "size": [0.2, 0.2, 0.2]}}}  # fmt: skip
+    return {**ROUGH, "bodies": bodies}
+
+
+FACES = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))  # of eight corners, outwards
+
+
+def arch(folder, n, thickness, depth=0.4):
+    """A half circle of n voussoirs of mean radius 1 on the ground.
+
+    Args:
+        folder: for the file of the mesh.
+        n: voussoirs.
+        thickness: [m].
+        depth: [m].
+    """
+    half = np.pi / n / 2
+    corners = [(r * np.cos(a), y, r * np.sin(a)) for y in (-depth / 2, depth / 2)
+               for a in (np.pi / 2 + half, np.pi / 2 - half) for r in (1 - thickness / 2, 1 + thickness / 2)]  # fmt: skip
+    lines = [" ".join(("v", *(repr(float(x)) for x in corner))) for corner in corners]
+    lines += [f"f {a + 1} {b + 1} {c + 1}\nf {a + 1} {c + 1} {d + 1}" for a, b, c, d in FACES]
+    (folder / "voussoir.obj").write_text("\n".join(lines) + "\n")
+    stone = {"type": "mesh", "file": "voussoir.obj", "density": 2000, "convex": True, "material": "m"}
+    names = [f"v{k}" for k in range(n)]
+    apart = [[names[i], names[j]] for i in range(n) for j in range(i + 2, n)]
+    apart += [[name, "ground"] for name in names[1:-1]]
+    bodies = {name: {"shapes": {"stone": stone}, "pose": {"rpy": [0, float((k + 0.5) * np.pi / n - np.pi / 2), 0]}}
+              for k, name in enumerate(names)}  # fmt: skip
+    return {"simcli": 1, "materials": {"m": {"friction": 0.8}}, "contact": {"exclude": apart}, "bodies": bodies,
+            "world": {"shapes": {"ground": {"type": "plane", "material": "m"}}}}  # fmt: skip
+
+
+def pile(worlds, boxes=6, balls=4):
+    """Boxes and balls of random sizes, masses and places, thrown into a box; every world another throw."""
+    rng = np.random.default_rng(5)
+    ranges = {"x": (-0.25, 0.25), "y": (-0.25, 0.25), "m": (0.2, 5), "a": (0, 3), "s": (0.5, 1)}
+    vary, bodies = {"mu": rng.uniform(0.1, 1, worlds)}, {}
+    for k in range(boxes + balls):
+        name = f"b{k}"
+        vary |= {f"{name}_{key}": rng.uniform(*limits, worlds) for key, limits in ranges.items()}
+        shape = {"type": "box", "size": [0.2, f"${{0.24*{name}_s}}", 0.16]}
+        if k >= boxes:
+            shape = {"type": "sphere", "radius": f"${{0.11*{name}_s}}"}
+        x, y, a = (f"${{{name}_{key}}}" for key in "xya")
+        pose = {"xyz": [x, y, 0.2 + 0.25 * k], "rpy": [a, 0.3, a]}
+        bodies[name] = {"mass": f"${{{name}_m}}", "pose": pose, "velocity": {"linear": [0, 0, -2]},
+                        "shapes": {"one": {**shape, "material": "m"}}}  # fmt: skip
+    walls = {"ground": [0, 0, 1], "left": [1, 0, 0], "right": [-1, 0, 0], "front": [0, 1, 0], "back": [0, -1, 0]}
+    return {
+        "simcli": 1,
+        "params": {key: float(values[0]) for key, values in vary.items()},
+        "materials": {"m": {"friction": "${mu}"}},
+        "world": {"shapes": {name: {"type": "plane", "normal": normal, "offset": 0 if name == "ground" else -0.45,
+                                    "material": "m"} for name, normal in walls.items()}},
+        "bodies": bodies,
+        "contact": {"capacity": 100},
+        "batch": {"worlds": worlds, "vary": {f"params.{key}": {"list": values.tolist()} for key, values in vary.items()}},
+    }  # fmt: skip
