@@ -202,3 +202,81 @@ def pile(worlds, boxes=6, balls=4):
         "contact": {"capacity": 100},
         "batch": {"worlds": worlds, "vary": {f"params.{key}": {"list": values.tolist()} for key, values in vary.items()}},
     }  # fmt: skip
+
+
+def rod():
+    """A thin rod between two points, over the ground; `tilt` is the direction from its first end to its second."""
+    ends = {name: {"type": "sphere", "radius": 0, "pose": {"xyz": [x, 0, 0]}} for name, x in (("a", -0.5), ("b", 0.5))}
+    params = {"x": 0.0, "tilt": 0.0, "u": 0.0, "v": 0.0, "w": 0.0, "gap": 0.0, "mu": 0.0, "e": 0.0, "g": GRAVITY}
+    body = {"mass": 1, "inertia": {"diag": [1e-3, 1 / 12, 1 / 12]}, "shapes": ends,
+            "pose": {"xyz": ["${0.5*cos(tilt) + x}", 0, "${0.5*sin(tilt) + gap}"], "rpy": [0, "${-tilt}", 0]},
+            "velocity": {"linear": ["${u}", 0, "${v}"], "angular": [0, "${-w}", 0]}}  # fmt: skip
+    return {**ROUGH, "params": params, "materials": {"m": {"friction": "${mu}", "restitution": "${e}"}},
+            "world": {"gravity": [0, 0, "${-g}"], **ROUGH["world"]}, "bodies": {"rod": body}}  # fmt: skip
+
+
+def top(spin, lean, mass=1.0, length=0.1, across=0.002, along=0.0035):
+    """A symmetric top that precesses steadily with its point at the origin, on the ground.
+
+        A p^2 cos(lean) - C spin p + m g l = 0,  A = across + m l^2
+
+    Args:
+        spin: [rad/s], about its axis.
+        lean: [rad], from the vertical.
+        mass: [kg].
+        length: [m], from the point to the centre of mass.
+        across, along: [kg m^2], about the centre of mass.
+
+    Returns:
+        The scene; [rad/s], p, the slower one; length.
+    """
+    a, c = across + mass * length**2, along
+    roots = np.roots([a * np.cos(lean), -c * spin, mass * GRAVITY * length])
+    rate = float(roots.min())
+    axis = np.array([np.sin(lean), 0, np.cos(lean)])
+    angular = np.array([0, 0, rate]) + (spin - rate * np.cos(lean)) * axis
+    centre = length * axis
+    body = {"mass": mass, "inertia": {"diag": [across, across, along]},
+            "pose": {"xyz": centre.tolist(), "rpy": [0, float(lean), 0]},
+            "velocity": {"linear": np.cross(angular, centre).tolist(), "angular": angular.tolist()},
+            "shapes": {"tip": {"type": "sphere", "radius": 0, "pose": {"xyz": [0, 0, -length]}}}}  # fmt: skip
+    return {**ROUGH, "bodies": {"top": body}}, rate, length
+
+
+def quadruped():
+    """A trunk on four legs of three driven hinges, a little above the ground."""
+    bodies = {"torso": {"mass": 12, "pose": {"xyz": [0, 0, 0.42]},
+                        "shapes": {"box": {"type": "box", "size": [0.6, 0.3, 0.12], "collide": False}}}}  # fmt: skip
+    joints, bend = {}, 0.6
+
+    def hinge(parent, child, z, axis, angle, limit):
+        drive = {"mode": "position", "target": angle, "stiffness": 150, "damping": 4, "effort_limit": 40}
+        return {"type": "revolute", "parent": parent, "child": child, "at": [x, y, z], "axis": axis, "q": angle,
+                "drive": drive, "friction": 0.1, "limit": limit}  # fmt: skip
+
+    for leg, x, y in (("fl", 0.25, 0.17), ("fr", 0.25, -0.17), ("hl", -0.25, 0.17), ("hr", -0.25, -0.17)):
+        hip, thigh, calf = (f"{leg}_{part}" for part in ("hip", "thigh", "calf"))
+        foot = {"type": "sphere", "radius": 0.02, "pose": {"xyz": [0, 0, -0.2]}}
+        bodies[hip] = {"mass": 0.7, "inertia": {"diag": [1e-3, 1e-3, 1e-3]}, "pose": {"xyz": [x, y, 0.42]}}
+        bodies[thigh] = {"mass": 1, "inertia": {"diag": [4e-3, 4e-3, 1e-3]}, "pose": {"xyz": [x, y, 0.42]},
+                         "com": [0, 0, -0.1]}  # fmt: skip
+        bodies[calf] = {"mass": 0.3, "inertia": {"diag": [2e-3, 2e-3, 2e-4]}, "pose": {"xyz": [x, y, 0.22]},
+                        "com": [0, 0, -0.1], "shapes": {"foot": foot}}  # fmt: skip
+        joints[f"{leg}_ab"] = hinge("torso", hip, 0.42, [1, 0, 0], 0.0, [-0.8, 0.8])
+        joints[f"{leg}_hip"] = hinge(hip, thigh, 0.42, [0, 1, 0], bend, [-1.5, 1.5])
+        joints[f"{leg}_knee"] = hinge(thigh, calf, 0.22, [0, 1, 0], -2 * bend, [-2.5, -0.3])
+    reach = float(0.4 * np.cos(bend)) + 0.02
+    ground = {"type": "plane", "offset": 0.42 - reach - 0.05}
+    return {**ROUGH, "params": {"mu": 0.8}, "materials": {"m": {"friction": "${mu}"}}, "bodies": bodies, "joints": joints,
+            "world": {"shapes": {"ground": ground}}}  # fmt: skip
+
+
+def chain(n, ratio, link=0.1, mass=0.1):
+    """Links on ball joints, level at the start; the last one is `ratio` times as heavy, and a ball far over the ground."""
+    bodies = {f"l{k}": {"mass": mass, "inertia": {"diag": [1e-4] * 3}, "pose": {"xyz": [(k + 0.5) * link, 0, 0]}}
+              for k in range(n)}  # fmt: skip
+    bodies[f"l{n - 1}"].update(mass=mass * ratio, inertia={"diag": [1e-4 * ratio] * 3},
+                               shapes={"ball": {"type": "sphere", "radius": 0.4 * link}})  # fmt: skip
+    joints = {f"j{k}": {"type": "ball", "parent": f"l{k - 1}" if k else "world", "child": f"l{k}", "at": [k * link, 0, 0]}
+              for k in range(n)}  # fmt: skip
+    return {**ROUGH, "world": {"shapes": {"ground": {"type": "plane", "offset": -20}}}, "bodies": bodies, "joints": joints}
