@@ -45,6 +45,7 @@ class Core:
     Attributes:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
+        looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
         touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
@@ -70,6 +71,7 @@ class Core:
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
+        self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))

@@ -672,3 +672,27 @@ def is_loose(c: ti.template(), w: ti.i32):
     elif any_lane(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0):
         found = 0
     return found
+
+
+@ti.func
+def look_back(c: ti.template(), w: ti.i32):
+    """Go back to where the last step began, for a look.
+
+    Writes: c.state.{q, qd}, c.bound.{q_kept, move}
+    """
+    s = c.state
+    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
+    copy(c.bound.move, s.qd, c.tables.n_qd, w)
+    copy(s.q, c.bound.q_start, c.tables.n_q, w)
+    for n in range(c.bound.system.n_dofs):
+        s.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+
+
+@ti.func
+def look_ahead(c: ti.template(), w: ti.i32):
+    """Return to where the last step has ended.
+
+    Writes: c.state.{q, qd}
+    """
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    copy(c.state.qd, c.bound.move, c.tables.n_qd, w)
