@@ -104,6 +104,8 @@ class Constrained:
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         work_kept: [J] done before this step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
+        pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
+            end have got what armature takes of them (rotors.py).
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
@@ -141,6 +143,7 @@ class Constrained:
         self.tries, self.diag = arena.slot(1), arena.slot(len(DIAGNOSTICS))
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
+        self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
@@ -153,7 +156,7 @@ class Constrained:
         """Forget what earlier steps left."""
         self.system.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.opens, self.turn):
+        for slot in (*kept, self.opens, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 

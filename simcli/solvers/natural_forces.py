@@ -108,7 +108,7 @@ def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
 
 @ti.func
 def idle_coordinates(c: ti.template(), w: ti.i32):
-    """Take the rows that are not rigid out of the saddle point.
+    """Take the rows that are not rigid out of the saddle point, all but the inertia of their armature.
 
     Writes: c.steps.rows.{soft, lent}
     """
@@ -116,13 +116,57 @@ def idle_coordinates(c: ti.template(), w: ti.i32):
     f = c.steps.rows
     zero = c.tables.arena.zero()
     for k in range(p.n):
-        f.soft.store(w, p.row.at(k), zero + IDLE)
+        soft = zero + IDLE
+        if ti.static(p.has_laws and c.forces.has_armature):
+            if p.law.at(k) >= 0:
+                armature = c.forces.armature.load(w, c.bound.system.laws.dof.at(p.law.at(k)))
+                soft = 1.0 / ti.max(zero + armature, 1.0 / IDLE)
+        f.soft.store(w, p.row.at(k), soft)
         f.lent.store(w, p.row.at(k), zero)
     for k in range(p.n_yielding):
         r = p.yielding.at(k)
         yields = zero + c.bound.system.compliance.load(w, r) > 0.0
         f.soft.store(w, r, select(yields, zero + IDLE, f.soft.load(w, r)))
         f.lent.store(w, r, select(yields, zero, f.lent.load(w, r)))
+
+
+@ti.func
+def demand_paces(c: ti.template(), w: ti.i32):
+    """What coordinates with armature are owed in the projection of velocities, see rotors.py.
+
+    Reads:  c.bound.{pace, owes}, c.steps.rows.rate
+    Writes: c.steps.load of soft rows, c.bound.owes
+    """
+    f = c.steps.rows
+    for k in range(c.pushes.n):
+        owed = c.tables.arena.zero()
+        if ti.static(c.pushes.has_laws and c.forces.has_armature):
+            if c.pushes.law.at(k) >= 0:
+                pace = c.bound.pace.load(w, c.pushes.law.at(k))
+                owed = (pace - f.rate.load(w, c.pushes.row.at(k))) * c.bound.owes.load(w, 0)
+        c.steps.load.store(w, f.n + c.pushes.row.at(k), owed)
+    c.bound.owes.store(w, 0, c.tables.arena.zero())
+
+
+@ti.func
+def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
+    """As that of rotors.py, while gradients and rates are those of the start of the step.
+
+    Reads:  c.steps.{acceleration, rows.gradient, rows.rate}, c.bound.system.laws.shift
+    Writes: c.steps.force, c.bound.{pace, owes}
+    """
+    f = c.steps.rows
+    for k in range(c.pushes.n):
+        n = c.pushes.law.at(k)
+        if n >= 0:
+            r = c.pushes.row.at(k)
+            change = c.bound.system.laws.shift.load(w, n)
+            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+                change = change + f.gradient.load(w, e) * c.steps.acceleration.load(w, f.entry_at.at(e))
+            given = change * c.forces.armature.load(w, c.bound.system.laws.dof.at(n))
+            c.bound.pace.store(w, n, f.rate.load(w, r) + change * g)
+            c.steps.force.store(w, r, c.steps.force.load(w, r) + given)
+    c.bound.owes.store(w, 0, c.tables.arena.zero() + 1.0)
 
 
 @ti.func

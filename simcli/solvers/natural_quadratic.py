@@ -24,7 +24,15 @@ from simcli.kernels.quadratic import (
 from simcli.kernels.sparse import substitute
 from simcli.kernels.tables import Tables
 from simcli.model.quadratic import Quadratic
-from simcli.solvers.natural_forces import add_work, idle_coordinates, law_now, pull_coordinates, soften_coordinates
+from simcli.solvers.natural_forces import (
+    add_work,
+    demand_paces,
+    idle_coordinates,
+    law_now,
+    note_paces,
+    pull_coordinates,
+    soften_coordinates,
+)
 from simcli.solvers.natural_steps import soften
 
 # A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
@@ -196,6 +204,7 @@ def demand_velocities(c: ti.template(), w: ti.i32):
         c.steps.load.store(w, i, c.tables.arena.zero())
     for r in range(f.n_rows):
         c.steps.load.store(w, f.n + r, -f.rate.load(w, r))
+    demand_paces(c, w)
 
 
 @ti.func
@@ -285,6 +294,8 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: c.steps.rows.{x, v, gradient}, c.state.{q, qd}
     """
     f = c.steps.rows
+    if ti.static(c.integrator == "zhong06" and c.pushes.has_laws and c.forces.has_armature):
+        note_paces(c, w, h * 0.5)
     bend_gradients(f, f.next_x, w)
     for i in range(f.n + f.n_forms):
         f.x.store(w, i, f.next_x.load(w, i))

@@ -24,6 +24,7 @@ from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.integrators import STAGES, copy
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
+from simcli.solvers.rotors import note_paces, weigh_rotors
 
 # Evaluations per step, of every solver's integrators.
 ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1, "generalized_alpha": 1}
@@ -186,6 +187,8 @@ def demand_velocities(c: ti.template(), w: ti.i32):
         y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
         y.goal.store(w, i, zero)
         y.centre.store(w, r, zero)
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        weigh_rotors(c, w)
 
 
 @ti.func
@@ -193,7 +196,7 @@ def use_velocities(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.impulse
+    Writes: c.state.qd, c.bound.{impulse, owes}
     """
     y = c.bound.system
     if ti.static(y.n_leads > 0):
@@ -202,6 +205,7 @@ def use_velocities(c: ti.template(), w: ti.i32):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
         c.bound.impulse.store(w, n, c.tables.arena.zero())
+    c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
 @ti.func
@@ -238,6 +242,8 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(y.n_leads > 0):
         lead_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
+        if ti.static(c.forces.has_armature and y.laws.n > 0):
+            note_paces(c, w, h * 0.5)
         pull_links(c, w)
         for i in range(t.n_links):
             if t.kind.at(i) == AFFINE:
