@@ -158,8 +158,9 @@ def filter_correction(c: ti.template(), w: ti.i32):
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = y.free.load(w, i) != 0.0
+        rigid = y.soft.load(w, r) == y.softness.load(w, 0) * y.scale.load(w, r)  # what laws give of e is no softness
         moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts, moved, y.load.load(w, i)))
+        y.load.store(w, i, select(acts & rigid, moved, y.load.load(w, i)))
 
 
 @ti.func
