@@ -18,8 +18,9 @@ from simcli.model.lawful import drives_by_law, is_smooth
 from simcli.model.loosen import SUFFIX
 from simcli.model.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
-from simcli.solvers.constrained import Constrained, Limits, yields
+from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.generalized_alpha import Memory
+from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
@@ -61,7 +62,9 @@ class Core:
         by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
-        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
@@ -85,14 +88,14 @@ class Core:
         if self.constrained:
             self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles, Limits.of(options))
+                                     self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = any(map(yields, self.tables.phases))
             self.row_joint = rows.joint
-            self.forces.has_work |= constraints.laws.n > 0 or moves
+            self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
         rows = self.polynomials(constraints)
         self.is_quadratic = rows is not None
         if self.is_quadratic:
@@ -125,7 +128,7 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any())
-        if not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
+        if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
@@ -139,6 +142,13 @@ class Core:
         alike = all(one is not None and one.is_like(found[0]) for one in found)
         alike = alike and all(one.rows.enabled.all() for one in every)
         return quadratic_of(tables.model, constraints, tables.unknown_of_dof) if alike else None
+
+    def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
+        """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
+        if not self.touches:
+            return None
+        phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options)
 
     def clear(self):
         """Zero what a run accumulates."""

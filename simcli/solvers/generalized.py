@@ -14,7 +14,6 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.constrained import DIAGNOSTICS
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.natural_steps import FARTHEST_TURN
@@ -59,6 +58,8 @@ class GeneralizedSolver:
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
+        if self.core.touches:
+            self.core.bound.impulses.contacts.collider.notes.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
@@ -209,7 +210,7 @@ class GeneralizedSolver:
             "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
             "joint_wrench": reports["reactions"] * 6 * model.n_joints,
             "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
-            "diag": self.core.constrained * len(DIAGNOSTICS), "health": len(HEALTH),
+            "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
         }  # fmt: skip
 
     def buffers(self, n_frames: int) -> dict:
@@ -249,8 +250,9 @@ class GeneralizedSolver:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
             columns["frames/multiplier"] = arrays["multiplier"]
         if self.core.constrained:
-            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(DIAGNOSTICS)}
-            columns["diag/iterations"] = np.nan_to_num(columns["diag/iterations"], nan=-1).astype(np.int32)
+            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
+            for name in {"iterations", "contacts"} & set(self.core.diagnostics):
+                columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
         if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)

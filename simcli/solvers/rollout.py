@@ -26,7 +26,6 @@ from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
     ASSEMBLY_FREE,
     ASSEMBLY_HELD,
-    DIAGNOSTICS,
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
@@ -88,7 +87,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
             if ti.static(c.constrained):
                 if ti.static(c.reports["reactions"]):
                     unload(multiplier, c.bound.system.force, at * c.n_rows, w, c.n_rows, poison)
-                unload(diag, c.bound.diag, at * len(DIAGNOSTICS), w, len(DIAGNOSTICS), poison)
+                unload(diag, c.bound.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
             unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
