@@ -181,6 +181,8 @@ def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     rate_span = h * c.alpha.rate_share * (1.0 - begins)
     pull_coordinates(c, w, f.next_x)
     find_rates(f, w)
+    if ti.static(c.forces.has_armature):
+        extend(f, f.v, w, 0.0)
     for n in range(p.n):
         r = p.row.at(n)
         force = zero

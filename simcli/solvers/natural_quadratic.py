@@ -27,6 +27,7 @@ from simcli.model.quadratic import Quadratic
 from simcli.solvers.natural_forces import (
     add_work,
     demand_paces,
+    foresee_rates,
     idle_coordinates,
     law_now,
     note_paces,
@@ -315,6 +316,8 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
             f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
     if ti.static(c.pushes.has_power):
         find_rates(f, w)
+        if ti.static(c.integrator == "zhong06" and c.pushes.has_laws and c.forces.has_armature):
+            foresee_rates(c, w)
         note_laws(c, w, h)
         add_work(c, w, h)
     give_state(f, c.state, w)
