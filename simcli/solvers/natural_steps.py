@@ -100,15 +100,25 @@ def span_of(c, w, h, stage):
 
 @ti.func
 def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
-    """External forces half a step ahead, along the present velocities.
+    """External forces half a step ahead, along the present velocities; for the ledger their powers where the step begins.
 
     Reads:  c.state.{q, qd}, c.forces
     Writes: c.state.external, c.forces.power, c.bound.q_kept
     """
+    dissipated = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
+    if ti.static(c.reports["energy"]):
+        place_all(c.tables, c.state, w)
+        load_links(c.tables, c.forces, c.state, w)
+        dissipated = c.forces.power.load(w, 0)
+        supplied = c.forces.power.load(w, 1)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, h * 0.5)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
+    if ti.static(c.reports["energy"]):
+        c.forces.power.store(w, 0, dissipated)
+        c.forces.power.store(w, 1, supplied)
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
 
 

@@ -29,6 +29,8 @@ def check_smooth(check: Checker) -> None:
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
     for name, force in check.spec.forces.items():
+        if getattr(force, "slack", False):
+            refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))
         if joint is not None and not is_straight(joint):
             words = f"a {force.type} on a `{joint.type}` joint of several turns {WHO}"
