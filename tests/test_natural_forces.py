@@ -19,7 +19,7 @@ from simcli.model.state import State
 
 STEPS = (4e-3, 2e-3, 1e-3)
 DURATION = 0.4
-LIMIT = 0.03  # what is left of the error at the finest step where the order is taken away
+LIMIT = 0.05  # what is left of the error at the finest step where the order is taken away
 ROUNDING = 1e-12
 
 # An arm on a hinge that drives, a carriage that slides and turns on it; springs, a torsion spring, a couple; nothing planar.
@@ -110,7 +110,7 @@ def smooth():
     return by_rk4(SMOOTH, live_device())
 
 
-@pytest.mark.parametrize("integrator", ["zhong06", "generalized_alpha"])
+@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("generalized_alpha", marks=pytest.mark.slow)])
 def test_smooth_forces_to_order_two(smooth, device, integrator):
     check_order_two(SMOOTH, integrator, device, smooth)
 
@@ -130,7 +130,7 @@ bodies:
   wheel: {mass: 1, inertia: {diag: [0.2, 0.2, 0.3]}}
   block: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 3, 0]}, points: {c: [0, 0, 0]}}
 joints:
-  pin: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1], qd: 40, armature: 0.2, damping: 0.1}
+  pin: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1], qd: 20, armature: 0.2, damping: 0.1}
   rail: {type: prismatic, parent: world, child: block, at: [0, 3, 0], axis: [1, 0, 0], qd: 1, armature: 0.5}
 forces:
   coil: {type: torsion, joint: pin, stiffness: 2, rest_angle: 1}
@@ -148,9 +148,9 @@ def damped(t, inertia, c, k, rest, speed):
 
 def test_damped_oscillators_in_closed_form(device):
     runner = Runner(TWO + solver("natural", "generalized_alpha"), "generalized_alpha", device, frozenset(("joints",)))
-    wanted = np.array([damped(1.6, 0.5, 0.1, 2.0, 1.0, 40.0), damped(1.6, 2.5, 3.0, 50.0, -0.2 + 4 / 50, 1.0)])
-    assert abs(wanted[0]) > 4 * np.pi
-    errors = [np.abs(runner(h, round(1.6 / h), 1)["frames/joint_q"][-1, 0, :2] - wanted) for h in STEPS]
+    wanted = np.array([damped(0.8, 0.5, 0.1, 2.0, 1.0, 20.0), damped(0.8, 2.5, 3.0, 50.0, -0.2 + 4 / 50, 1.0)])
+    assert abs(wanted[0]) > 2.5 * np.pi
+    errors = [np.abs(runner(h, round(0.8 / h), 1)["frames/joint_q"][-1, 0, :2] - wanted) for h in STEPS]
     assert np.all(errors[2] < (1e-2, 1e-5)), errors
     for one, other in pairwise(errors):
         assert np.all(np.abs(one / other - 4) < 0.1), errors
@@ -234,8 +234,9 @@ def test_what_switches_is_refused_by_name(tmp_path):
     text = SMOOTH.replace("damping: 0.3", "friction: 0.1\n    limit: [-1, 1]") + """
   stay: {type: spring, a: {world: [0, 0, 1]}, b: carriage/tip, stiffness: 1, slack: true}
 """
-    path.write_text("simcli: 1\n" + text.replace("type: cylindrical", "type: universal").replace(
-        "axis: [0, 0.1, 1]", "axes: [[1, 0, 0], [0, 1, 0]]") + solver("natural", "generalized_alpha"))  # fmt: skip
+    axes = "axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
+    text = text.replace("type: cylindrical", "type: universal").replace("axis: [0, 0.1, 1]", axes)
+    path.write_text("simcli: 1\n" + text + solver("natural", "generalized_alpha"))
     ended = command("check", path)
     assert ended.returncode == 1
     for words in ("a limit", "dry friction", "a slack spring"):

@@ -170,22 +170,6 @@ def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
 
 
 @ti.func
-def foresee_rates(c: ti.template(), w: ti.i32):
-    """Rates at the end of a step of coordinates with armature, which owe a part to the next projection: for powers.
-
-    Reads:  c.bound.{pace, system.laws.rate}
-    Writes: c.steps.rows.rate
-    """
-    for k in range(c.pushes.n):
-        n = c.pushes.law.at(k)
-        if n >= 0:
-            turns = c.tables.arena.zero() + c.forces.armature.load(w, c.bound.system.laws.dof.at(n)) > 0.0
-            rate = c.steps.rows.rate.load(w, c.pushes.row.at(k))
-            ahead = c.bound.pace.load(w, n) * 2.0 - c.bound.system.laws.rate.load(w, n)
-            c.steps.rows.rate.store(w, c.pushes.row.at(k), select(turns, ahead, rate))
-
-
-@ti.func
 def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
     """Acceleration of coordinate k where those of x are none.
 

@@ -27,7 +27,6 @@ from simcli.model.quadratic import Quadratic
 from simcli.solvers.natural_forces import (
     add_work,
     demand_paces,
-    foresee_rates,
     idle_coordinates,
     law_now,
     note_paces,
@@ -300,6 +299,12 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
     bend_gradients(f, f.next_x, w)
     for i in range(f.n + f.n_forms):
         f.x.store(w, i, f.next_x.load(w, i))
+    for i in range(f.n):
+        f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
+    if ti.static(c.pushes.has_power):
+        find_rates(f, w)
+        note_laws(c, w, h)
+        add_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
         for i in range(f.n):
             c.steps.load.store(w, i, c.pushes.pull.load(w, i))
@@ -309,17 +314,8 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
                 i = f.entry_at.at(e)
                 c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
         for i in range(f.n):
-            a = (c.steps.acceleration.load(w, i) + c.steps.load.load(w, i) / f.mass.load(w, i)) * 0.5
-            f.v.store(w, i, f.v.load(w, i) + a * h)
-    else:
-        for i in range(f.n):
-            f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
-    if ti.static(c.pushes.has_power):
-        find_rates(f, w)
-        if ti.static(c.integrator == "zhong06" and c.pushes.has_laws and c.forces.has_armature):
-            foresee_rates(c, w)
-        note_laws(c, w, h)
-        add_work(c, w, h)
+            change = c.steps.load.load(w, i) / f.mass.load(w, i) - c.steps.acceleration.load(w, i)
+            f.v.store(w, i, f.v.load(w, i) + change * (h * 0.5))
     give_state(f, c.state, w)
 
 
