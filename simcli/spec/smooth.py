@@ -28,6 +28,9 @@ def check_smooth(check: Checker) -> None:
             elif field in ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
+    for name, body in check.spec.bodies.items():
+        if body.natural is not None and body.natural.compliance:
+            refuse(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", INSTEAD)
     for name, force in check.spec.forces.items():
         if getattr(force, "slack", False):
             refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", INSTEAD, True)
