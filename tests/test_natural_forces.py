@@ -69,7 +69,7 @@ BALL = """
 bodies: {a: {mass: 1, inertia: {diag: [0.1, 0.12, 0.15]}, com: [0.3, 0, 0]}}
 joints: {b: {type: ball, parent: world, child: a, qd: [1, 2, 3], armature: [0.2, 0.1, 0.3], damping: 0.1}}
 """
-YIELDING = SMOOTH.replace("qd: [0.5, 2]", "compliance: 1.0e-2, loop: true")
+YIELDING = SMOOTH.replace("qd: [0.5, 2]", "compliance: 1.0e-2\n    loop: true")
 
 
 def solver(kind, integrator):

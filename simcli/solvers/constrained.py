@@ -250,9 +250,6 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and p == c.stages:
             again = 1
             go_back(c, w)
-    if ti.static(c.is_midpoint):
-        if kind == EVALUATE and not last:
-            load_midpoint(c, w, h)
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
@@ -262,6 +259,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.leads.n > 0):
         starts = ti.cast(kind == START, ti.i32)
         follow_leads(c, w, t, starts, last)
+    if ti.static(c.is_midpoint):  # after signals, whose accounts load the links where the step begins
+        if kind == EVALUATE and not last:
+            load_midpoint(c, w, h)
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)

@@ -108,7 +108,6 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
     dissipated = c.tables.arena.zero()
     supplied = c.tables.arena.zero()
     if ti.static(c.reports["energy"]):
-        place_all(c.tables, c.state, w)
         load_links(c.tables, c.forces, c.state, w)
         dissipated = c.forces.power.load(w, 0)
         supplied = c.forces.power.load(w, 1)
@@ -120,6 +119,7 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    place_all(c.tables, c.state, w)
 
 
 @ti.func
