@@ -282,7 +282,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if ti.static(c.touches and not (c.stands or c.is_natural)):
+    if ti.static(c.by_impulses and not (c.stands or c.is_natural)):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
         elif kind == START:
@@ -345,7 +345,7 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
             if kind == START:
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
-                if ti.static(c.touches):
+                if ti.static(c.by_impulses):
                     keep_impulses(c, w)
                 finish_natural(c, w, h)
     return over
