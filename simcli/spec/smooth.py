@@ -1,7 +1,8 @@
 """What generalized_alpha takes: rows of second degree, and forces that are smooth along coordinates that are such rows.
 
 Whatever stops, sticks or switches breaks the recurrences of its accelerations, which assume that they are smooth. Angles of
-successive turns are no functions of one polynomial, nor are the components of a rotation vector.
+successive turns are no functions of one polynomial, nor are the components of a rotation vector. The turn of a joint that
+yields is one, but its gradient is not the couple about the axis that the other solvers take.
 """
 
 from simcli.spec import dofs, joint_fields, structure
@@ -25,6 +26,8 @@ def check_smooth(check: Checker) -> None:
             words = joint_fields.WORDS[field]
             if field not in SMOOTH:
                 refuse(check, f"{words} {WHO}", joint_fields.place(check, name, field), INSTEAD, True)
+            elif field in ALONG and joint.compliance:
+                refuse(check, f"{words} on a joint that yields {WHO}", joint_fields.place(check, name, field), INSTEAD, True)
             elif field in ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
@@ -35,7 +38,9 @@ def check_smooth(check: Checker) -> None:
         if getattr(force, "slack", False):
             refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))
-        if joint is not None and not is_straight(joint):
+        if joint is not None and joint.compliance:
+            refuse(check, f"a {force.type} on a joint that yields {WHO}", f"forces.{name}.joint", INSTEAD)
+        elif joint is not None and not is_straight(joint):
             words = f"a {force.type} on a `{joint.type}` joint of several turns {WHO}"
             refuse(check, words, f"forces.{name}.joint", INSTEAD)
 
