@@ -27,7 +27,8 @@ def check_smooth(check: Checker) -> None:
             if field not in SMOOTH:
                 refuse(check, f"{words} {WHO}", joint_fields.place(check, name, field), INSTEAD, True)
             elif field in ALONG and joint.compliance:
-                refuse(check, f"{words} on a joint that yields {WHO}", joint_fields.place(check, name, field), INSTEAD, True)
+                words = f"{words} on a joint that yields {WHO}"
+                refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
             elif field in ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
