@@ -32,6 +32,11 @@ def check_smooth(check: Checker) -> None:
             elif field in ALONG and not is_straight(joint):
                 words = f"{words} on a `{joint.type}` joint of several turns {WHO}"
                 refuse(check, words, joint_fields.place(check, name, field), INSTEAD, True)
+    _check_forces(check)
+
+
+def _check_forces(check: Checker) -> None:
+    """Bodies that yield, and forces that switch or act on other coordinates."""
     for name, body in check.spec.bodies.items():
         if body.natural is not None and body.natural.compliance:
             refuse(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", INSTEAD)
