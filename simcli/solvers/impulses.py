@@ -623,7 +623,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     if ti.static(c.is_natural):
         find_gaps(m.contacts.collider, c.tables, c.state, w)
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
-    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
+    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, m.first_spin, w, m.start))
 
 
 @ti.func
