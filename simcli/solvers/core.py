@@ -19,6 +19,7 @@ from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.contact_report import ContactReport
+from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
@@ -42,6 +43,9 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        turns: whether directions of rows turn in the passes of a step, see direction.py.
+        by_impulses: whether steps solve a complementarity problem.
+        looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
         touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
@@ -65,6 +69,9 @@ class Core:
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
+        self.by_impulses = self.touches or self.turns
+        self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
@@ -135,10 +142,10 @@ class Core:
 
     def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
         """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
-        if not self.touches:
+        if not self.by_impulses:
             return None
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
-        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options)
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns)
 
     def clear(self):
         """Zero what a run accumulates."""

@@ -203,6 +203,8 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
         n_phases = 1
         if ti.static(c.is_natural):
             n_phases = 2  # velocities, then accelerations
+        if ti.static(c.looks_back):
+            n_phases = 2  # reactions where the step began, then the frame
     over = 0
     for p in range(n_phases):
         if over < 2:
