@@ -287,3 +287,16 @@ def chain(n, ratio, link=0.1, mass=0.1):
     joints = {f"j{k}": {"type": "ball", "parent": f"l{k - 1}" if k else "world", "child": f"l{k}", "at": [k * link, 0, 0]}
               for k in range(n)}  # fmt: skip
     return {**ROUGH, "world": {"shapes": {"ground": {"type": "plane", "offset": -20}}}, "bodies": bodies, "joints": joints}
+
+
+def rollers():
+    """A cylinder, a capsule and an ellipsoid that lie on the ground along y, of radius RADIUS."""
+    shapes = {"cylinder": {"type": "cylinder", "radius": RADIUS, "length": 0.4},
+              "capsule": {"type": "capsule", "radius": RADIUS, "length": 0.3},
+              "ellipsoid": {"type": "ellipsoid", "radii": [RADIUS, RADIUS, 0.2]}}  # fmt: skip
+    bodies = {name: {"mass": 1, "shapes": {"one": shape}, "pose": {"xyz": [0, 2 * k, RADIUS], "rpy": ["90 deg", 0, 0]},
+                     "velocity": {"linear": ["${v}", 0, 0], "angular": [0, "${w}", 0]}}
+              for k, (name, shape) in enumerate(shapes.items())}  # fmt: skip
+    apart = [["cylinder", "capsule"], ["cylinder", "ellipsoid"], ["capsule", "ellipsoid"]]
+    return {**ROUGH, "materials": {"m": {"friction": 0.25}}, "params": {"v": 2.0, "w": 0.0}, "bodies": bodies,
+            "contact": {"exclude": apart}}  # fmt: skip
