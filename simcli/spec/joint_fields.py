@@ -83,8 +83,7 @@ def _with_rible(types: frozenset[str]) -> frozenset[str]:
 _OUTSIDE = {field: _with_rible(types) for field, types in JOINTS["generalized"].loop.items()}
 _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance", "enabled")}
 _ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
-_NATURAL = _OUTSIDE | {"armature": NONE}
-JOINTS |= {"maximal": JointFields(_ALL, _OUTSIDE, _OUTSIDE), "natural": JointFields(_ALL, _NATURAL, _NATURAL)}
+JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 
 
 @dataclass(frozen=True)
