@@ -49,8 +49,8 @@ PULLED = {"pulled": {"pull": 1.1}}
 CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **PULLED}
 WORLD = {name: k for k, name in enumerate(CASES)}
 slow = pytest.mark.slow
-RUNS = [("generalized", 1e-2), ("natural", 1e-2), pytest.param(("maximal", 1e-2), marks=slow),
-        pytest.param(("generalized", 1e-3), marks=slow), pytest.param(("generalized", 5e-2), marks=slow)]  # fmt: skip
+OTHERS = [("natural", 1e-2), ("maximal", 1e-2), ("generalized", 1e-3), ("generalized", 5e-2)]
+RUNS = [("generalized", 1e-2), *(pytest.param(other, marks=slow) for other in OTHERS)]
 
 
 class Yard:
