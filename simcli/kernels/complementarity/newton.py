@@ -13,7 +13,7 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import corner, substitute, whole
-from simcli.kernels.complementarity.measure import contact_speed, pull, respond, row_speed, times
+from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane, local
@@ -153,21 +153,22 @@ def add_product(p: ti.template(), w: ti.i32, c: ti.i32):
 def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     """One Newton step of the busy worlds, as long as the merit |F|^2 allows.
 
+    The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure` finds it anew from the impulses.
+
     Reads:  factors, p.force, {step, gain} of both
     Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
     """
     substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
-        p.rows.step.store(w, s, p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force))
+        speed = row_speed(p, w, s, p.force)
+        step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
+        p.rows.step.store(w, s, step)
+        p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
     for c in range(whole(p.live, w, 1)):
-        given = p.contacts.gain.load(w, c) * contact_speed(p, w, c, p.force)
-        p.contacts.step.store(w, c, p.contacts.step.load(w, c) - given)
-    respond(p, w, p.rows.step, p.contacts.step, p.trial)
-    for s in range(whole(p.live, w, 0)):
-        p.rows.rate.store(w, s, row_speed(p, w, s, p.trial) + p.rows.soft.load(w, s) * p.rows.step.load(w, s))
-    for c in range(whole(p.live, w, 1)):
-        bent = times(p.contacts.soft.load(w, c), p.contacts.step.load(w, c))
-        p.contacts.rate.store(w, c, contact_speed(p, w, c, p.trial) + bent)
+        speed = contact_speed(p, w, c, p.force)
+        step = p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * speed
+        p.contacts.step.store(w, c, step)
+        p.contacts.rate.store(w, c, speed + times(p.contacts.soft.load(w, c), step))
     length, merit = search(p, w, kind)
     go(p, w, length)
     g = p.progress
