@@ -598,21 +598,21 @@ def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     Reads:  c
     Writes: c.state.qd, c.forces.work, c.bound.impulses
     """
-    keep_impulses(c, w)
+    keep_impulses(c, w, h)
     for n in range(c.bound.system.n_dofs):
         v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
         c.state.qd.store(w, c.tables.tree_dof.at(n), v)
 
 
 @ti.func
-def keep_impulses(c: ti.template(), w: ti.i32):
+def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
     Writes: c.bound.{impulses, tries}, c.forces.work
     """
     m = c.bound.impulses
-    remember(m.contacts, m.problem, w)
+    remember(m.contacts, m.problem, w, h)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     m.depth.store(w, 0, deepest(m.contacts, m.problem, w))
