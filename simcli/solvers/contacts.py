@@ -13,6 +13,7 @@ from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.contact_chart import contacts_of, force_of_contact, state_contacts
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
@@ -217,7 +218,7 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
 def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     """J v of contact c in one world."""
     total = vector()
-    for a in range(p.n):
+    for a in range(p.n_given):
         total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
@@ -307,10 +308,8 @@ def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
     for c in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, c) != 0.0
         x = p.contacts.impulse.load(w, c)
-        for e in range(whole(p.contacts.length, w, c)):
-            a = whole(p.contacts.columns, w, c * p.n + e)
-            mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
-            total = total - select(on, p.contacts.jacobian.load(w, c * p.n + a).dot(x) * mid, mid * 0.0)
+        speed = contact_speed(p, w, c, v) + contact_speed(p, w, c, p.velocity)
+        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
     return total
 
 

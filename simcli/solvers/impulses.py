@@ -79,7 +79,7 @@ class Impulses:
         n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
         has_drive: by law, whether it has a row for its drive.
         first_spin: first row of the spins, -1 if there are none.
-        start: (n) velocities at the start of the step.
+        start: (n of the problem) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         enough: [m/s], what a step may lack.
@@ -105,7 +105,7 @@ class Impulses:
         self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = options.contact.passes
-        self.start, self.kept, self.awake = arena.slot(n), arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
+        self.start, self.kept, self.awake = arena.slot(self.problem.n), arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual, self.depth = arena.slot(1), arena.slot(1), arena.slot(1)
 

@@ -7,6 +7,7 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 import taichi as ti
 
 from simcli.kernels.memory import any_lane, get_lane, local
+from simcli.kernels.values import Mat3, Vec3
 
 
 def corner(i, j):
@@ -66,38 +67,80 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
             x.store(w, k, x.load(w, k) - p.root.load(w, corner(i, k)) * value)
 
 
+def three(slot, w, k) -> Vec3:
+    """Numbers 3 k to 3 k + 2 of a column."""
+    return Vec3(*(slot.load(w, 3 * k + m) for m in range(3)))
+
+
+def put_three(slot, w, k, value: Vec3):
+    """Replace three numbers of a column."""
+    for m, part in enumerate(value.parts):
+        slot.store(w, 3 * k + m, part)
+
+
+def block(p, w, i, j) -> Mat3:
+    """Three rows and columns of the condensed matrix."""
+    return Mat3(*(p.matrix.load(w, (3 * i + k) * p.n + 3 * j + m) for k in range(3) for m in range(3)))
+
+
+def put_block(p, w, i, j, value: Mat3):
+    """Replace three rows and columns of the condensed matrix."""
+    for k, part in enumerate(value.parts):
+        p.matrix.store(w, (3 * i + k // 3) * p.n + 3 * j + k % 3, part)
+
+
+def any_entry(value: Mat3):
+    """True if any lane of any entry is not zero."""
+    first, *rest = (part != 0.0 for part in value.parts)
+    for other in rest:
+        first = first | other
+    return any_lane(local(first))
+
+
+def inverse_by_rows(a: Mat3) -> Mat3:
+    """The inverse by elimination without pivoting: cofactors lose it where one entry is far larger than the others."""
+    rows = [[local(x) for x in a.parts[3 * k : 3 * k + 3]] for k in range(3)]
+    for k in range(3):
+        over = local(1.0 / rows[k][k])
+        rows[k] = [over if m == k else local(rows[k][m] * over) for m in range(3)]
+        for i in (i for i in range(3) if i != k):
+            x = rows[i][k]
+            rows[i] = [local(-x * over) if m == k else local(rows[i][m] - x * rows[k][m]) for m in range(3)]
+    return Mat3(*(x for row in rows for x in row))
+
+
 @ti.func
 def factorize(p: ti.template(), w: ti.i32):
-    """A = L U in place, L with a unit diagonal, the inverses of the diagonal of U apart.
+    """A = L U in place by blocks of three, L with unit blocks on the diagonal, the inverses of those of U apart.
 
-    A row is told which columns it has on either side of the diagonal: bodies that do not touch leave most of it empty.
-    A pivot that is zero makes the solution no number, and the step of that world is not taken.
+    A row of blocks is told which it has on either side of the diagonal: bodies that do not touch leave most of it empty.
+    A block without inverse makes the solution no number, and the step of that world is not taken.
 
     Writes: p.matrix, p.pivot, p.{column, n_left, n_right}
     """
     real = p.arena.device.real
     zero = p.arena.zero()
-    for i in range(p.n):
+    n = p.n_threes
+    for i in range(p.n_threes):
         left = 0
         for k in range(i):
-            value = p.matrix.load(w, i * p.n + k)
-            if any_lane(value != 0.0):
-                p.column.store(w, i * p.n + left, zero + ti.cast(k, real))
+            here = block(p, w, i, k)
+            if any_entry(here):
+                p.column.store(w, i * n + left, zero + ti.cast(k, real))
                 left = left + 1
-                scaled = value * p.pivot.load(w, k)
-                p.matrix.store(w, i * p.n + k, scaled)
+                scaled = here * p.pivot.load(w, k)
+                put_block(p, w, i, k, scaled)
                 for e in range(whole(p.n_right, w, k)):
-                    j = whole(p.column, w, k * p.n + p.n - 1 - e)
-                    value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
-                    p.matrix.store(w, i * p.n + j, value)
+                    j = whole(p.column, w, k * n + n - 1 - e)
+                    put_block(p, w, i, j, block(p, w, i, j) - scaled * block(p, w, k, j))
         right = 0
-        for j in range(i + 1, p.n):
-            if any_lane(p.matrix.load(w, i * p.n + j) != 0.0):
-                p.column.store(w, i * p.n + p.n - 1 - right, zero + ti.cast(j, real))
+        for j in range(i + 1, p.n_threes):
+            if any_entry(block(p, w, i, j)):
+                p.column.store(w, i * n + n - 1 - right, zero + ti.cast(j, real))
                 right = right + 1
         p.n_left.store(w, i, zero + ti.cast(left, real))
         p.n_right.store(w, i, zero + ti.cast(right, real))
-        p.pivot.store(w, i, 1.0 / p.matrix.load(w, i * p.n + i))
+        p.pivot.store(w, i, inverse_by_rows(block(p, w, i, i)))
 
 
 @ti.func
@@ -107,16 +150,17 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
     Reads:  p.matrix, p.pivot, p.{column, n_left, n_right}
     Writes: x (n)
     """
-    for i in range(p.n):
-        total = x.load(w, i)
+    n = p.n_threes
+    for i in range(p.n_threes):
+        total = three(x, w, i)
         for e in range(whole(p.n_left, w, i)):
-            k = whole(p.column, w, i * p.n + e)
-            total = total - p.matrix.load(w, i * p.n + k) * x.load(w, k)
-        x.store(w, i, total)
-    for m in range(p.n):
-        i = p.n - 1 - m
-        total = x.load(w, i)
+            k = whole(p.column, w, i * n + e)
+            total = total - block(p, w, i, k) * three(x, w, k)
+        put_three(x, w, i, total)
+    for m in range(p.n_threes):
+        i = p.n_threes - 1 - m
+        total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
-            j = whole(p.column, w, i * p.n + p.n - 1 - e)
-            total = total - p.matrix.load(w, i * p.n + j) * x.load(w, j)
-        x.store(w, i, total * p.pivot.load(w, i))
+            j = whole(p.column, w, i * n + n - 1 - e)
+            total = total - block(p, w, i, j) * three(x, w, j)
+        put_three(x, w, i, p.pivot.load(w, i) * total)
