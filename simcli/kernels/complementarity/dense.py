@@ -97,24 +97,61 @@ def any_entry(value: Mat3):
     return any_lane(local(first))
 
 
-def inverse_by_rows(a: Mat3) -> Mat3:
-    """The inverse by elimination without pivoting: cofactors lose it where one entry is far larger than the others."""
-    rows = [[local(x) for x in a.parts[3 * k : 3 * k + 3]] for k in range(3)]
-    for k in range(3):
-        over = local(1.0 / rows[k][k])
-        rows[k] = [over if m == k else local(rows[k][m] * over) for m in range(3)]
-        for i in (i for i in range(3) if i != k):
-            x = rows[i][k]
-            rows[i] = [local(-x * over) if m == k else local(rows[i][m] - x * rows[k][m]) for m in range(3)]
+def split(a: Mat3) -> Mat3:
+    """L and U of three rows and columns in one, the diagonal of U inverted."""
+    m = [local(x) for x in a.parts]
+    m[0] = local(1.0 / m[0])
+    m[3], m[6] = local(m[3] * m[0]), local(m[6] * m[0])
+    m[4] = local(1.0 / (m[4] - m[3] * m[1]))
+    m[5] = local(m[5] - m[3] * m[2])
+    m[7] = local((m[7] - m[6] * m[1]) * m[4])
+    m[8] = local(1.0 / (m[8] - m[6] * m[2] - m[7] * m[5]))
+    return Mat3(*m)
+
+
+def lower_solved(f: Mat3, rows: list) -> list:
+    """L^-1 of three rows of numbers, f from `split`."""
+    m = f.parts
+    one, two, last = rows
+    two = [local(b - m[3] * a) for a, b in zip(one, two, strict=True)]
+    return [one, two, [local(c - m[6] * a - m[7] * b) for a, b, c in zip(one, two, last, strict=True)]]
+
+
+def right_solved(f: Mat3, a: Mat3) -> Mat3:
+    """A U^-1 of a block, f from `split`."""
+    m, found = f.parts, []
+    for x, y, z in (a.parts[k : k + 3] for k in (0, 3, 6)):
+        x = local(x * m[0])
+        y = local((y - x * m[1]) * m[4])
+        found += [x, y, local((z - x * m[2] - y * m[5]) * m[8])]
+    return Mat3(*found)
+
+
+def below(f: Mat3, a: Mat3) -> Mat3:
+    """L^-1 A of a block, f from `split`."""
+    rows = lower_solved(f, [a.parts[k : k + 3] for k in (0, 3, 6)])
     return Mat3(*(x for row in rows for x in row))
+
+
+def forward(f: Mat3, x: Vec3) -> Vec3:
+    """L^-1 x of three numbers, f from `split`."""
+    return Vec3(*(x for (x,) in lower_solved(f, [[part] for part in x.parts])))
+
+
+def backward(f: Mat3, x: Vec3) -> Vec3:
+    """U^-1 x of three numbers, f from `split`."""
+    m, (a, b, c) = f.parts, x.parts
+    c = local(c * m[8])
+    b = local((b - m[5] * c) * m[4])
+    return Vec3((a - m[1] * b - m[2] * c) * m[0], b, c)
 
 
 @ti.func
 def factorize(p: ti.template(), w: ti.i32):
-    """A = L U in place by blocks of three, L with unit blocks on the diagonal, the inverses of those of U apart.
+    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `split`.
 
     A row of blocks is told which it has on either side of the diagonal: bodies that do not touch leave most of it empty.
-    A block without inverse makes the solution no number, and the step of that world is not taken.
+    A pivot that is zero makes the solution no number, and the step of that world is not taken.
 
     Writes: p.matrix, p.pivot, p.{column, n_left, n_right}
     """
@@ -128,19 +165,22 @@ def factorize(p: ti.template(), w: ti.i32):
             if any_entry(here):
                 p.column.store(w, i * n + left, zero + ti.cast(k, real))
                 left = left + 1
-                scaled = here * p.pivot.load(w, k)
+                scaled = right_solved(p.pivot.load(w, k), here)
                 put_block(p, w, i, k, scaled)
                 for e in range(whole(p.n_right, w, k)):
                     j = whole(p.column, w, k * n + n - 1 - e)
                     put_block(p, w, i, j, block(p, w, i, j) - scaled * block(p, w, k, j))
         right = 0
+        pivot = split(block(p, w, i, i))
+        p.pivot.store(w, i, pivot)
         for j in range(i + 1, p.n_threes):
-            if any_entry(block(p, w, i, j)):
+            here = block(p, w, i, j)
+            if any_entry(here):
+                put_block(p, w, i, j, below(pivot, here))
                 p.column.store(w, i * n + n - 1 - right, zero + ti.cast(j, real))
                 right = right + 1
         p.n_left.store(w, i, zero + ti.cast(left, real))
         p.n_right.store(w, i, zero + ti.cast(right, real))
-        p.pivot.store(w, i, inverse_by_rows(block(p, w, i, i)))
 
 
 @ti.func
@@ -156,11 +196,11 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
         for e in range(whole(p.n_left, w, i)):
             k = whole(p.column, w, i * n + e)
             total = total - block(p, w, i, k) * three(x, w, k)
-        put_three(x, w, i, total)
+        put_three(x, w, i, forward(p.pivot.load(w, i), total))
     for m in range(p.n_threes):
         i = p.n_threes - 1 - m
         total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
             j = whole(p.column, w, i * n + n - 1 - e)
             total = total - block(p, w, i, j) * three(x, w, j)
-        put_three(x, w, i, p.pivot.load(w, i) * total)
+        put_three(x, w, i, backward(p.pivot.load(w, i), total))
