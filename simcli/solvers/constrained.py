@@ -38,7 +38,7 @@ from simcli.solvers.corrections import (
     PROJECT,
     START,
 )
-from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, use_impulses
+from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, look_ahead, look_back, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
@@ -250,6 +250,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.is_midpoint):
         if kind == EVALUATE and not last:
             load_midpoint(c, w, h)
+    if ti.static(c.looks_back):
+        if last and p == 0 and steps > 0:
+            look_back(c, w)
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
@@ -275,11 +278,16 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         solve_phase(c, w, t, kind, stage, held, instant, h, h)
     if ti.static(c.reports["reactions"]):
         shows = last and kind == EVALUATE
-        if ti.static(c.stages == 1 and not c.is_natural):
+        if ti.static(c.looks_back):
+            shows = shows or (last and p == 0)
+        elif ti.static(c.stages == 1 and not c.is_natural):
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if ti.static(c.touches and not (c.stands or c.is_natural)):
+    if ti.static(c.looks_back):
+        if last and p == 0 and steps > 0:
+            look_ahead(c, w)
+    if ti.static(c.by_impulses and not (c.stands or c.is_natural)):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
         elif kind == START:
@@ -342,7 +350,7 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
             if kind == START:
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
-                if ti.static(c.touches):
+                if ti.static(c.by_impulses):
                     keep_impulses(c, w, h)
                 finish_natural(c, w, h)
     return over

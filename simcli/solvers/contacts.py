@@ -235,7 +235,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider
-    Writes: k.{bounces, target}, p.contacts.bias
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.bias
     """
     table = k.collider.contacts
     for lane in range(k.collider.lanes):
@@ -257,6 +257,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
                     target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step)
                     bias = -target
                     bounces = 1.0 + 0.0 * gap
+            put(table.reach, w, lane, c, gap)
             put(k.target, w, lane, c, target)
             put(k.bounces, w, lane, c, bounces)
             put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import REQUIRED, Part, Text, Truth, count, quantity, say
+from simcli.spec.schema_body import refuse_less_at_rest
 
 
 class PairSpec(Part):
@@ -18,6 +19,11 @@ class PairSpec(Part):
     torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
 
+    @model_validator(mode="after")
+    def _ordered(self) -> "PairSpec":
+        refuse_less_at_rest(self.friction, self.friction_static)
+        return self
+
 
 def _auto(value: object) -> object:
     return None if value == "auto" else value
@@ -30,7 +36,7 @@ class ContactSpec(Part):
     exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
     pairs: tuple[PairSpec, ...] = say(
-        (), "Overrides for pairs; bodies that a joint connects touch only if they stand here", "",
+        (), "Overrides for pairs, later ones win; bodies that a joint connects touch only if they stand here", "",
         "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,
@@ -46,7 +52,7 @@ class ContactSolvingSpec(Part):
         quantity("m", ge=0) | None,
         BeforeValidator(_auto),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
-    ] = say(None, "Gap below which two shapes are watched; auto: what the fastest can close in a step", "m", 0.01)
+    ] = say(None, "Gap below which two shapes are watched; auto: what their speeds can close in two steps", "m", 0.01)
     restitution_threshold: quantity("m/s", ge=0) = say(
         0.0, "Slower impacts do not rebound; nor do those below 2 dt times gravity", "m/s", 0.01
     )
