@@ -66,7 +66,8 @@ class Side:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
         metric: d of a row; d_N, d_T, d of a contact.
-        columns: (count * n) those of J that are not zero in all lanes, of contacts threes of them.  length: (count) how many.
+        columns: (count * n) those of J that are not zero in all lanes, of contacts threes of them.
+        length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off.
         speed: w.  best, kept: iterates.  gain: G of the condensed step.  step, rate: a direction of x and of w.
