@@ -28,6 +28,7 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
+    "contacts": {"friction", "friction_static", "rolling_friction", "torsional_friction", "restitution"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd")  # of the first phase alone
