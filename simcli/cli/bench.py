@@ -14,8 +14,8 @@ from simcli.cli import bench_contact, bench_scenes, console
 from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
-_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that fall, "
-          "stacks of five boxes.")  # fmt: skip
+_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: falling "
+          "humanoids, stacks of five boxes.")  # fmt: skip
 _PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -150,9 +150,8 @@ class _Work:
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = self.stride * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}",
-                f"output.channels=[joints{', bodies' * self.touches}]", f"output.dtype={self.precision}",
-                "expect=[]"]  # fmt: skip
+                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
+                f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip
         return pipeline.prepare(request)
