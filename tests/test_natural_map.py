@@ -1,6 +1,5 @@
 """How far contacts are from their law: by hand, by the device on runs of ours, and MuJoCo's model of a scene of ours."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from support.device import live_device
 from simcli import pipeline
 from simcli.analysis.natural_map import natural_map
 from simcli.analysis.peers_contact import mujoco_natural_map, states_of, touching_mjcf
+from simcli.cli import bench_contact
 from simcli.model.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS
 from simcli.solvers.plan import RunPlan
@@ -18,7 +18,7 @@ from simcli.solvers.stated import stated_contacts
 MASS, MU, FAST = 2.0, 0.5, 3.0  # kg, 1, m/s
 PUSH = 0.1  # [N s]
 ROUNDING = 1e-12  # [m/s, m] of numbers near 1
-HUMANOID = Path(__file__).parents[1] / "scenes" / "humanoid.yaml"
+HUMANOID = bench_contact.HUMANOID
 SHAKEN = 1e-3  # [m/s]
 SOFT = 1e-4  # [m/s]: contacts of MuJoCo yield by more
 STEPS = 150

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from simcli.cli import console
-from simcli.errors import UsageError
 
 WATCHED = 4  # worlds whose every step is looked at for the residuals
-SCENES = Path(__file__).resolve().parents[2] / "scenes"
+HUMANOID = Path(__file__).resolve().parents[1] / "docs" / "humanoid.yaml"
 PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
           "batch.vary={bodies.torso.velocity.linear[0]: {uniform: [-0.5, 0.5]}, "
           "bodies.torso.velocity.linear[1]: {uniform: [-0.5, 0.5]}}")  # fmt: skip
@@ -25,18 +24,6 @@ batch: {{seed: 1, vary: {{params.d: {{uniform: [0.0, 0.02]}}}}}}
 """
 BOX = ('  b{i}: {{pose: {{xyz: ["${{{sign} * d}}", 0, "${{{z} + {i} * d / 4}}"]}}, '
        "shapes: {{s: {{type: box, size: [0.2, 0.2, 0.2], material: m}}}}}}\n")  # fmt: skip
-
-
-def humanoid() -> Path:
-    """The scene that lies beside the source.
-
-    Raises:
-        UsageError: it does not lie there.
-    """
-    path = SCENES / "humanoid.yaml"
-    if not path.exists():
-        raise UsageError("scenes/humanoid.yaml is not installed: name it, simcli bench humanoid.yaml --task humanoid")
-    return path
 
 
 def stacks(folder: Path) -> Path:

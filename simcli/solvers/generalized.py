@@ -196,7 +196,7 @@ class GeneralizedSolver:
         start = time.perf_counter()
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
-            compile_thoroughly(work > THOROUGH_WORK)
+            compile_thoroughly(work > THOROUGH_WORK and not self.core.by_impulses)  # which would take minutes
         rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
