@@ -75,9 +75,8 @@ class ShapeReader:
 
     def __init__(self, worlds: Worlds, folder: Path):
         self.worlds, self.folder = worlds, folder
-        self.columns: dict[str, list] = {
-            name: [] for name in ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights")
-        }
+        names = ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights", "convex")
+        self.columns: dict[str, list] = {name: [] for name in names}
 
     def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
         """Add one shape to the table.
@@ -107,7 +106,7 @@ class ShapeReader:
         elif kind == ShapeKind.HEIGHTFIELD:
             size = self.worlds.numbers(lambda s: (*get(s).size[:2], 0.0), (3,))
             heights = self._terrain(get, path)
-        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights)
+        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights, getattr(shape, "convex", True))
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
         return None if solid is None else solid.placed(pose)
@@ -157,6 +156,7 @@ class ShapeReader:
             vertices=tuple(c["vertices"]),
             faces=tuple(c["faces"]),
             heights=tuple(c["heights"]),
+            convex=tuple(c["convex"]),
         )
 
 

@@ -324,6 +324,7 @@ class Shapes(Table):
         vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
         faces: mesh triangles per shape, (m, 3), empty for others.
         heights: [m] of terrain per shape, (rows along y, columns along x), empty for others.
+        convex: (S,) whether the hull of a mesh stands for it.
     """
 
     name: tuple[str, ...]
@@ -335,6 +336,7 @@ class Shapes(Table):
     vertices: tuple[Array, ...]
     faces: tuple[Array, ...]
     heights: tuple[Array, ...] = ()
+    convex: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
