@@ -17,7 +17,7 @@ from simcli.model.quadratic import Quadratic
 
 
 class Polynomials:
-    """Device columns and memory of the rows and of their saddle point.
+    """Device columns and memory of the rows.
 
     Args:
         rows: the expanded rows.
@@ -26,8 +26,7 @@ class Polynomials:
     Attributes:
         n, n_forms, n_rows: numbers of free coordinates, of forms, of rows.
         x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
-        gradient: (entries) of the rows.  residual, rate: (R).  soft: (R) e.
-        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
+        gradient: (entries) of the rows.  residual, rate: (R).
     """
 
     _data_oriented = True
@@ -40,9 +39,27 @@ class Polynomials:
             setattr(self, name, arena.ints(getattr(rows, name)))
         for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
             setattr(self, name, tables.column(getattr(rows, name)))
-        order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
-        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[order]), arena.ints(order)
-        self.mass = tables.column(tables.model.columns.weight[:, order])
+        self.order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
+        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[self.order]), arena.ints(self.order)
+        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
+        self.gradient = arena.slot(self.n_entries)
+        self.residual, self.rate = (arena.slot(self.n_rows) for _ in range(2))
+
+
+class SaddlePoint(Polynomials):
+    """The rows with the factor of their saddle point.
+
+    Args:
+        rows, tables, arena: see `Polynomials`.
+
+    Attributes:
+        soft: (R) e.
+        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
+    """
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena):
+        super().__init__(rows, tables, arena)
+        self.mass = tables.column(tables.model.columns.weight[:, self.order])
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start)) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), np.stack((row_of, rows.entry_at), axis=1)))
@@ -50,9 +67,7 @@ class Polynomials:
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place)
         self.filled, self.n_filled = arena.ints(filled), len(filled)
-        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
-        self.gradient = arena.slot(self.n_entries)
-        self.residual, self.rate, self.soft = (arena.slot(self.n_rows) for _ in range(3))
+        self.soft = arena.slot(self.n_rows)
 
 
 def natural_numbers(tables: Tables) -> np.ndarray:

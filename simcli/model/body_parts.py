@@ -231,7 +231,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     com = np.zeros((1, 3)) if com is None else com
     vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
     yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields)
+    volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields, volume=volume)
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:

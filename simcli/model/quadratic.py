@@ -89,8 +89,16 @@ class Affine:
 Vector = list[Affine]  # three components, world
 
 
-class _Builder:
-    """Expands the rows one by one."""
+class Expansion:
+    """Expands rows one by one.
+
+    Args:
+        model: in natural form.
+        unknown: (NV,) number of each velocity among the unknowns, -1 for those that are none.
+
+    Attributes:
+        n: unknowns.  forms: affine forms that products need.
+    """
 
     def __init__(self, model: Model, unknown: Array):
         self.model, self.unknown = model, unknown
@@ -122,22 +130,26 @@ class _Builder:
         across[ahead], across[behind] = vectors[0][behind].times(-np.ones(1)), vectors[0][ahead]
         return [vectors[0], across, upright[normal]]
 
-    def direction(self, link: int, components: Array) -> Vector | None:
-        """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form."""
+    def direction(self, link: int, components: Array, full: bool = False) -> Vector | None:
+        """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form.
+
+        Args:
+            full: keep the terms of components that are zero, which another phase may change.
+        """
         if link < 0:
             return constant_vector(components)
         total = constant_vector(np.zeros((1, 3)))
         for k, axis in enumerate(self.axes(link)):
-            if not np.any(components[:, k]):
+            if not full and not np.any(components[:, k]):
                 continue
             if axis is None:
                 return None
             total = [one + other.times(components[:, k]) for one, other in zip(total, axis, strict=True)]
         return total
 
-    def point(self, link: int, place: Array) -> Vector | None:
-        """A point of a link, from (W|1, 3) in link axes; None if it is no affine form."""
-        arm = self.direction(link, place)
+    def point(self, link: int, place: Array, full: bool = False) -> Vector | None:
+        """A point of a link, from (W|1, 3) in link axes; None if it is no affine form; `full` as of `direction`."""
+        arm = self.direction(link, place, full)
         if link < 0 or arm is None:
             return arm
         return [self.number(link, 0, k) + arm[k] for k in range(3)]
@@ -153,11 +165,34 @@ class _Builder:
 
 
 @dataclass
-class _Row:
-    """One row: an affine part and products of two forms with a weight (W|1,)."""
+class Polynomial:
+    """One row: an affine part and products of two forms with a weight (W|1,).
+
+    Attributes:
+        affine, products: the parts.
+        touches: coordinates that have an entry in its gradient whether or not it depends on them.
+    """
 
     affine: Affine
     products: list[tuple[Affine, Affine, Array]] = field(default_factory=list)
+    touches: frozenset[int] = frozenset()
+
+    @property
+    def coordinates(self) -> frozenset[int]:
+        """Coordinates that it depends on."""
+        linear = {i for i, b in self.affine.coef.items() if np.any(b)}
+        return frozenset(linear.union(*({*a.coef, *b.coef} for a, b, _ in self.products)))
+
+    def curvature(self) -> dict[tuple[int, int], Array]:
+        """Second derivatives by coordinates i >= j, each (W|1,)."""
+        found: dict[tuple[int, int], Array] = {}
+        for a, b, weight in self.products:
+            for one, other in ((a, b), (b, a)):
+                for i, x in one.coef.items():
+                    for j, y in other.coef.items():
+                        if i >= j:
+                            found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
+        return found
 
 
 def constant_vector(v: Array) -> Vector:
@@ -165,9 +200,9 @@ def constant_vector(v: Array) -> Vector:
     return [Affine(np.asarray(v[:, k], float)) for k in range(3)]
 
 
-def product(a: Vector, b: Vector, weight: Array) -> _Row:
+def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     """Weight a . b, what is constant multiplied out."""
-    row = _Row(Affine(np.zeros(1)))
+    row = Polynomial(Affine(np.zeros(1)))
     for one, other in zip(a, b, strict=True):
         if not one.coef:
             row.affine = row.affine + other.times(one.constant * weight)
@@ -189,16 +224,17 @@ def quadratic_of(model: Model, constraints: Constraints, unknown: Array) -> Quad
     Returns:
         The tables, or None if one of the rows is no polynomial of second degree.
     """
-    builder = _Builder(model, unknown)
+    builder = Expansion(model, unknown)
     if not np.isin(constraints.rows.form, QUADRATIC).all():
         return None
-    rows = _expand(builder, constraints)
-    return None if rows is None else _tables(builder, rows)
+    rows = expand(builder, constraints)
+    return None if rows is None else flat_tables(builder, rows)
 
 
-def _expand(builder: _Builder, constraints: Constraints) -> list[_Row] | None:
+def expand(builder: Expansion, constraints: Constraints) -> list[Polynomial] | None:
+    """The rows of a model one by one; None if one is no polynomial of second degree."""
     couples, table = constraints.couples, constraints.rows
-    rows: list[_Row] = []
+    rows: list[Polynomial] = []
     for p in range(len(couples.joint)):
         ends = couples.link_a[p], couples.link_b[p]
         x_a, x_b = (builder.point(int(link), place[:, p]) for link, place in zip(
@@ -207,26 +243,26 @@ def _expand(builder: _Builder, constraints: Constraints) -> list[_Row] | None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(couples.row_start[p], couples.row_start[p + 1]):
-            row = _couple_row(builder, table, r, gap, [int(link) for link in ends])
+            row = couple_row(builder, table, r, gap, [int(link) for link in ends])
             if row is None:
                 return None
             rows.append(row)
     for r in range(len(rows), table.n):
         link_of = {int(first): k for k, first in enumerate(builder.model.links.qd_start)}
-        one, other = (_vector_at(builder, link_of, int(first[r])) for first in (table.follower, table.leader))
+        one, other = (vector_at(builder, link_of, int(first[r])) for first in (table.follower, table.leader))
         row = product(one, other, np.ones(1))
         row.affine = row.affine + Affine(-table.constant[:, r])
         rows.append(row)
     return rows
 
 
-def _vector_at(builder: _Builder, link_of: dict[int, int], first: int) -> Vector:
+def vector_at(builder: Expansion, link_of: dict[int, int], first: int) -> Vector:
     """The vector of a link whose first velocity is given."""
     start = max(s for s in link_of if s <= first)
     return [builder.number(link_of[start], (first - start) // 3, k) for k in range(3)]
 
 
-def _couple_row(builder: _Builder, table, r: int, gap: Vector, ends: list[int]) -> _Row | None:
+def couple_row(builder: Expansion, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One row between two links."""
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
@@ -242,7 +278,8 @@ def _couple_row(builder: _Builder, table, r: int, gap: Vector, ends: list[int]) 
     return row
 
 
-def _tables(builder: _Builder, rows: list[_Row]) -> Quadratic:
+def flat_tables(builder: Expansion, rows: list[Polynomial]) -> Quadratic:
+    """Rows as flat lists, with the forms that they need."""
     entries = [_gradient(builder, row) for row in rows]
     products = [[(builder.of(a), builder.of(b), w) for a, b, w in row.products] for row in rows]
     flat = [entry for row in entries for entry in row]
@@ -263,7 +300,7 @@ def _tables(builder: _Builder, rows: list[_Row]) -> Quadratic:
     )  # fmt: skip
 
 
-def _gradient(builder: _Builder, row: _Row) -> list[tuple[int, Array, dict[int, Array]]]:
+def _gradient(builder: Expansion, row: Polynomial) -> list[tuple[int, Array, dict[int, Array]]]:
     """Coordinate, constant part and terms of each entry of a row's gradient, by rising coordinate."""
     constant = {i: b for i, b in row.affine.coef.items() if np.any(b)}
     terms: dict[int, dict[int, Array]] = {}
@@ -272,7 +309,7 @@ def _gradient(builder: _Builder, row: _Row) -> list[tuple[int, Array, dict[int, 
             for i, coef in one.coef.items():
                 mine, at = terms.setdefault(i, {}), builder.of(other)
                 mine[at] = mine[at] + coef * weight if at in mine else coef * weight
-    return [(i, constant.get(i, np.zeros(1)), terms.get(i, {})) for i in sorted({*constant, *terms})]
+    return [(i, constant.get(i, np.zeros(1)), terms.get(i, {})) for i in sorted({*constant, *terms, *row.touches})]
 
 
 def _starts(lists: list[list]) -> Array:

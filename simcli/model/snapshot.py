@@ -16,6 +16,7 @@ class Status(IntEnum):
     STOPPED = 4  # run.stop_when was met: an end, not a failure
     UNASSEMBLED = 5  # the loops cannot be closed, or not at the velocities that were written
     TURNS_FAR = 6  # natural coordinates: a body turns too far in one step
+    NOT_CONVERGED = 7  # affine bodies: a step has no minimum within the iterations allowed
 
     @property
     def is_failure(self) -> bool:

@@ -124,7 +124,7 @@ def _diag() -> Iterable[Dataset]:
     yield row("penetration", "m", "deepest overlap of two shapes")
     yield row("contacts", "1", "number of contacts", "i4")
     yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
-              "5 not assembled",
+              "5 not assembled, 6 turns too far, 7 not converged",
               "i4", optional=False)  # fmt: skip
 
 

@@ -5,9 +5,10 @@ no event bus: one dictionary of classes. Never found here: files, scenes, printi
 """
 
 from simcli.solvers.generalized import GeneralizedSolver
-from simcli.solvers.loose import MaximalSolver, NaturalSolver
+from simcli.solvers.loose import AffineSolver, MaximalSolver, NaturalSolver
 from simcli.solvers.plan import RunPlan
 
-SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver}
+SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver,
+           "affine": AffineSolver}  # fmt: skip
 
-__all__ = ["SOLVERS", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]
+__all__ = ["SOLVERS", "AffineSolver", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]

@@ -17,7 +17,7 @@ from simcli.model.constraints import constraints_of
 from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
-from simcli.solvers.constrained import Constrained, Limits, yields
+from simcli.solvers.constrained import DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
@@ -59,6 +59,7 @@ class Core:
         by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
+        self.diagnostics = DIAGNOSTICS
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
@@ -84,6 +85,7 @@ class Core:
             self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
                                      self.assembles, Limits.of(options))
+            self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows

@@ -14,8 +14,8 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.constrained import DIAGNOSTICS
 from simcli.solvers.core import ENERGY, HEALTH, Core
+from simcli.solvers.engine import Engine
 from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
@@ -32,7 +32,8 @@ THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608"}  # fmt: skip
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610"}  # fmt: skip
+TREE = Engine(Core, rollout, leave_phase, enter_phase)
 
 
 class GeneralizedSolver:
@@ -44,6 +45,7 @@ class GeneralizedSolver:
         plan: steps, frames, channels.
         device: from `start_device`.
         phases: what events change during the run, by rising step.
+        engine: the device's side.
 
     Attributes:
         status: (W,), Status of each world.
@@ -51,7 +53,9 @@ class GeneralizedSolver:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
+                 engine: Engine = TREE):
+        self.engine = engine
         self.model, self.plan, self.device, self.options = model, plan, device.for_worlds(model.n_worlds), options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
@@ -72,7 +76,7 @@ class GeneralizedSolver:
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state."""
-        return Core(model, self.options, self.plan, arena, self.models)
+        return self.engine.core(model, self.options, self.plan, arena, self.models)
 
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
@@ -150,10 +154,10 @@ class GeneralizedSolver:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
             core = self.lay_out(phase.model, arena)
-            leave_phase(self.core)
+            self.engine.leave(self.core)
             self.arena.refill(arena)
             core.tables.upload(self.arena)
-            enter_phase(self.core)
+            self.engine.enter(self.core)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
         return events
@@ -188,7 +192,7 @@ class GeneralizedSolver:
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
             compile_thoroughly(work > THOROUGH_WORK)
-        rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
+        self.engine.rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
@@ -209,7 +213,7 @@ class GeneralizedSolver:
             "body_qd": bodies * 6 * model.n_bodies, "points": bodies * 6 * len(model.points.name),
             "joint_wrench": reports["reactions"] * 6 * model.n_joints,
             "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
-            "diag": self.core.constrained * len(DIAGNOSTICS), "health": len(HEALTH),
+            "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
         }  # fmt: skip
 
     def buffers(self, n_frames: int) -> dict:
@@ -249,7 +253,7 @@ class GeneralizedSolver:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
             columns["frames/multiplier"] = arrays["multiplier"]
         if self.core.constrained:
-            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(DIAGNOSTICS)}
+            columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
             columns["diag/iterations"] = np.nan_to_num(columns["diag/iterations"], nan=-1).astype(np.int32)
         if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
@@ -280,6 +284,7 @@ class GeneralizedSolver:
             Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
             Status.STOPPED: f"run.stop_when was met by joint `{label}`",
             Status.TURNS_FAR: f"body `{name}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
+            Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{name}` moves most",
         }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
         return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
                      float(status), text)

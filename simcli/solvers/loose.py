@@ -18,7 +18,10 @@ from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
-from simcli.solvers.generalized import GeneralizedSolver
+from simcli.solvers.affine_core import AffineCore
+from simcli.solvers.affine_rollout import enter_affine, leave_affine, rollout_affine
+from simcli.solvers.engine import Engine
+from simcli.solvers.generalized import TREE, GeneralizedSolver
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.start import start_of
 
@@ -43,11 +46,11 @@ class LooseSolver:
     """
 
     def __init__(self, form: Callable[[Model, Start], Model], model: Model, options, plan: RunPlan, device: Device,
-                 phases: "Sequence[Phase]" = ()):
+                 phases: "Sequence[Phase]" = (), engine: Engine = TREE):
         self.model, assembly = model, start_of(model, device, phases)
         self.events = assembly.events
         later = [replace(phase, model=form(phase.model, assembly.start)) for phase in phases]
-        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later)
+        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later, engine)
         self.stepper.end(assembly.ended)
         self.row_label = self.stepper.row_label
 
@@ -100,3 +103,4 @@ class LooseSolver:
 
 MaximalSolver = partial(LooseSolver, loosen)
 NaturalSolver = partial(LooseSolver, natural_form)
+AffineSolver = partial(LooseSolver, natural_form, engine=Engine(AffineCore, rollout_affine, leave_affine, enter_affine))

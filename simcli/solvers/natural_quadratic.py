@@ -9,7 +9,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import (
-    Polynomials,
+    SaddlePoint,
     bend_gradients,
     bias,
     extend,
@@ -41,7 +41,7 @@ class QuadraticSteps:
         corrections: at most.
 
     Attributes:
-        rows: see `Polynomials`.
+        rows: see `SaddlePoint`.
         acceleration: (n), force: (R) lambda, of the present step.
         load: (n + R) right-hand side.  solution: (n + R).  worst: largest residual where the step ends.
     """
@@ -49,7 +49,7 @@ class QuadraticSteps:
     _data_oriented = True
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, tight: float, corrections: int):
-        self.rows, self.tight, self.corrections = Polynomials(rows, tables, arena), tight, corrections
+        self.rows, self.tight, self.corrections = SaddlePoint(rows, tables, arena), tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
         self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)

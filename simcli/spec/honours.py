@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcli.spec import dofs, joint_fields, structure
+from simcli.spec.check_affine import check_affine
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.nodes import Scalar, Table, find, walk
 from simcli.spec.quantities import is_signal
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL))  # solvers that exist in this version
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))  # solvers that exist in this version
 _TO_BUILD = frozenset((MAXIMAL, NATURAL, AFFINE)) - BUILT
+_EXACT = BUILT - {AFFINE}
 NONE: frozenset[str] = frozenset()
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
@@ -42,12 +44,14 @@ class Row:
 
 ROWS: tuple[Row, ...] = (
     Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
-    Row("joints.*.strength_ratio", NONE, "libuipc's strength ratio"),
-    Row("joints.*.driving", NONE, "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.strength_ratio", frozenset((AFFINE,)), "libuipc's strength ratio"),
+    Row("joints.*.driving", frozenset((AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.limit.*.strength", frozenset((AFFINE,)), "a cubic limit", hint="use `stiffness`"),
+    Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
     Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
     Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
     Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
-    Row("world.plane", BUILT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
     Row("initial.assemble", BUILT, "assembly of loops"),
 )
@@ -70,6 +74,8 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check)
+    if solver == AFFINE:
+        check_affine(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:

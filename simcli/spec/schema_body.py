@@ -325,6 +325,15 @@ class NaturalSpec(Part):
         return {"kind": value} if isinstance(value, str) else value
 
 
+class AffineSpec(Part):
+    """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
+
+    stiffness: quantity("Pa", gt=0) | None = say(None, "Stiffness; default: that of the solver", "Pa", 1e9)
+    volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
+                                               0.001)  # fmt: skip
+    energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
+
+
 class BodySpec(Part):
     """A rigid body."""
 
@@ -340,6 +349,7 @@ class BodySpec(Part):
     velocity: VelocitySpec | None = say(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
     kinematic: Truth = say(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = say(None, "Natural solver: kind of coordinates", "", "1P3V")
+    affine: AffineSpec | None = say(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
     motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
     points: dict[str, Point] = say(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
 

@@ -1,0 +1,20 @@
+"""What the host's side of a solver drives on the device."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The device's side.
+
+    Attributes:
+        core: makes everything of a run on the device, as `core.Core`.
+        rollout: kernel that advances all blocks by whole frames.
+        leave, enter: kernels before and after the tables change.
+    """
+
+    core: Callable
+    rollout: Callable
+    leave: Callable
+    enter: Callable
