@@ -8,7 +8,8 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.memory import Arena, get_lane, put_lane
-from simcli.kernels.sparse import Factor
+from simcli.kernels.skyline import SkylineMatrix, factorize_skyline, substitute_skyline
+from simcli.kernels.sparse import Factor, factorize, substitute
 from simcli.model.elimination import eliminate
 
 SIZE = 12  # unknowns of a body
@@ -87,3 +88,27 @@ def least_pivot(m: ti.template(), w: ti.i32):
     for k in range(m.factor.n):
         least = ti.min(least, m.factor.inverse.load(w, k))
     return least
+
+
+@ti.func
+def factorize_blocks(m: ti.template(), w: ti.i32):
+    """Factor either kind of matrix.
+
+    Writes: m.factor
+    """
+    if ti.static(isinstance(m, SkylineMatrix)):
+        factorize_skyline(m, w)
+    else:
+        factorize(m.factor, w)
+
+
+@ti.func
+def substitute_blocks(m: ti.template(), w: ti.i32):
+    """Solve with either kind of factor in place.
+
+    Writes: m.factor.x
+    """
+    if ti.static(isinstance(m, SkylineMatrix)):
+        substitute_skyline(m, w)
+    else:
+        substitute(m.factor, w)

@@ -16,6 +16,7 @@ from simcli.kernels.elementary import atan2, select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena
 from simcli.kernels.quadratic import Polynomials, bend_gradients, extend, find_residuals
+from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
 from simcli.model.affine_rows import Energies
 from simcli.model.tables import Model
@@ -31,7 +32,7 @@ class Potential:
         model, tables, forces, arena: of the run.
 
     Attributes:
-        rows: see `Polynomials`.  matrix: see `BlockMatrix`.  laws: see `Laws`.
+        rows: see `Polynomials`.  matrix: see `BlockMatrix`, and `SkylineMatrix` where shapes can touch.  laws: see `Laws`.
         stiffness: (R) of squares.
         first, second: (R) derivatives of the energy by the rows.  cross: (C) mixed derivative of a coordinate's two rows.
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
@@ -46,7 +47,8 @@ class Potential:
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
         pairs = {(int(a) // 12, int(b) // 12) for r in range(self.n_rows) for a in entries(rows, r) for b in entries(rows, r)}
-        self.matrix = BlockMatrix(model.n_bodies, pairs, arena)
+        touches = any(phase.contacts is not None for phase in tables.phases)
+        self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
         self.laws, self.forces = Laws(energies, model, tables, forces, arena), forces
         self.stiffness = tables.column(energies.stiffness)
         outer = [[self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]

@@ -53,8 +53,9 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     first, second = np.nonzero(np.triu(_can_touch(worlds, shapes, kinematic, labels), 1))
     if not len(first):
         return None
+    as_it_is = worlds.first.solver.type == "affine"  # takes triangles, of hulls or not
     for s in np.unique([first, second]):
-        if shapes.kind[s] == ShapeKind.MESH:
+        if shapes.kind[s] == ShapeKind.MESH and not (as_it_is and not shapes.convex[s]):
             _check_hull(worlds, shapes, s, labels[s])
     rank = np.argsort(ORDER)[shapes.kind]
     swap = rank[first] > rank[second]

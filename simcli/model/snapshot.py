@@ -17,6 +17,7 @@ class Status(IntEnum):
     UNASSEMBLED = 5  # the loops cannot be closed, or not at the velocities that were written
     TURNS_FAR = 6  # natural coordinates: a body turns too far in one step
     NOT_CONVERGED = 7  # affine bodies: a step has no minimum within the iterations allowed
+    CROWDED = 8  # more contacts than there is room for
 
     @property
     def is_failure(self) -> bool:

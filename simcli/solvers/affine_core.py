@@ -14,11 +14,13 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
 from simcli.model.affine_rows import energies_of
 from simcli.model.tables import Model
+from simcli.solvers.affine_contact import barrier_of
 from simcli.solvers.affine_newton import StepMemory
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
+CONTACT_DIAGNOSTICS = ("penetration", "gap")
 
 
 class AffineCore:
@@ -30,6 +32,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
+        touches: whether shapes may touch, in some phase.  barrier: see `Barrier`, None if they may not.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
@@ -46,6 +49,8 @@ class AffineCore:
         self.potential = Potential(energies, model, self.tables, self.forces, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws))
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.barrier = barrier_of(model, options, plan.dt, self.tables, arena) if self.touches else None
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)
@@ -59,13 +64,13 @@ class AffineCore:
         self.stop_index = stop.index if stop else 0
         bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
-        self.constrained, self.assembles, self.diagnostics = True, False, DIAGNOSTICS
+        self.constrained, self.assembles, self.diagnostics = True, False, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
         self.is_square = arena.ints(~np.isin(np.arange(self.n_rows), [
             *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
-        self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(DIAGNOSTICS))
+        self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
 
     def clear(self):
         """Zero what a run accumulates."""

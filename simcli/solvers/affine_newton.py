@@ -7,12 +7,12 @@ taken without the curvature of the rows, which leaves a sum of squares.
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.blocks import add_entry, clear_matrix, least_pivot
+from simcli.kernels.barrier.contact import add, begin, limit, measure
+from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
 from simcli.kernels.coordinate_laws import raise_pushes
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.potentials import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
-from simcli.kernels.sparse import factorize, substitute
 from simcli.kernels.tables import Tables
 from simcli.model.tables import Model
 
@@ -74,11 +74,15 @@ def minimise(c: ti.template(), w: ti.i32):
     zero = c.tables.arena.zero()
     z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, zero + 1.0, zero))
     z.iterations.store(w, 0, zero)
+    if ti.static(c.touches):
+        begin(c.barrier, w, c.potential.rows.x, z.running)
     going = 1
     for _ in range(c.max_iterations):
         if going != 0:
             find_direction(c, w)
             measure_direction(c, w)
+            if ti.static(c.touches):
+                limit(c.barrier, w, c.potential.rows.x, z.move, z.cap, z.running)
             search(c, w)
             settle(c, w)
             going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
@@ -90,7 +94,7 @@ def minimise(c: ti.template(), w: ti.i32):
 def total_energy(c: ti.template(), w: ti.i32, x: ti.template()):
     """[J], the incremental potential at x.
 
-    Writes: c.potential.{rows.residual, laws.now}
+    Writes: c.potential.{rows.residual, laws.now}, c.barrier
     """
     z = c.step
     alpha = z.alpha.load(w, 0)
@@ -98,7 +102,11 @@ def total_energy(c: ti.template(), w: ti.i32, x: ti.template()):
     for i in range(c.potential.n):
         gap = x.load(w, i) - z.target.load(w, i)
         total = total + gap * gap * z.mass.load(w, i)
-    return total * (alpha * alpha * 0.5) + find_energy(c.potential, w, x, alpha)
+    total = total * (alpha * alpha * 0.5) + find_energy(c.potential, w, x, alpha)
+    if ti.static(c.touches):
+        measure(c.barrier, w, x, z.running)
+        total = total + c.barrier.energy.load(w, 0)
+    return total
 
 
 @ti.func
@@ -121,7 +129,7 @@ def find_direction(c: ti.template(), w: ti.i32):
     x = p.matrix.factor
     for i in range(p.n):
         x.x.store(w, x.position.at(i), -p.gradient.load(w, i))
-    substitute(x, w)
+    substitute_blocks(p.matrix, w)
     for i in range(p.n):
         z.move.store(w, i, x.x.load(w, x.position.at(i)))
 
@@ -146,7 +154,9 @@ def build(c: ti.template(), w: ti.i32):
     find_slopes(p, w, alpha, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)
-    factorize(p.matrix.factor, w)
+    if ti.static(c.touches):
+        add(c.barrier, w, p.rows.x, p.gradient, p.matrix, z.running, False)
+    factorize_blocks(p.matrix, w)
 
 
 @ti.func

@@ -2,6 +2,7 @@
 
 import taichi as ti
 
+from simcli.kernels.barrier.contact import FAR, measure
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
 from simcli.kernels.potentials import find_energy, follow_rows, stored_energy
@@ -139,6 +140,10 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
             position = ti.max(position, select(acts, ti.abs(p.rows.residual.load(w, r)), zero))
             velocity = ti.max(velocity, select(acts, ti.abs(p.rows.rate.load(w, r)), zero))
     put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
+    if ti.static(c.touches):
+        measure(c.barrier, w, p.rows.x, c.barrier.all)
+        gap = c.barrier.least.load(w, 0)
+        put(c.diag, w, 4, ti.max(-gap, 0.0), select(gap < FAR, gap, zero + ti.math.inf))
 
 
 @ti.func
@@ -160,7 +165,11 @@ def energies_of_state(c: ti.template(), w: ti.i32):
             potential = potential - fall * c.step.mass.load(w, at)
     alpha = c.step.alpha.load(w, 0)
     _energy = find_energy(c.potential, w, f.x, alpha)
-    return kinetic, potential, stored_energy(c.potential, w, alpha)
+    elastic = stored_energy(c.potential, w, alpha)
+    if ti.static(c.touches):
+        measure(c.barrier, w, f.x, c.barrier.all)
+        elastic = elastic + c.barrier.barrier.load(w, 0)
+    return kinetic, potential, elastic
 
 
 @ti.func

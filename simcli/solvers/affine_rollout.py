@@ -2,6 +2,7 @@
 
 import taichi as ti
 
+from simcli.kernels.barrier.contact import begin as begin_contact
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_turns
 from simcli.kernels.memory import any_lane
@@ -20,8 +21,8 @@ from simcli.solvers.integrators import H
 from simcli.solvers.ledger import SUPPLIED
 from simcli.solvers.rollout import stop_quantity, unload_frame
 
-NOT_FINITE, TOO_FAST, STOPPED, NOT_CONVERGED = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.NOT_CONVERGED))  # fmt: skip
+NOT_FINITE, TOO_FAST, STOPPED, NOT_CONVERGED, CROWDED = (int(status) for status in (
+    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.NOT_CONVERGED, Status.CROWDED))  # fmt: skip
 
 
 @ti.kernel
@@ -68,6 +69,8 @@ def begin(c: ti.template(), w: ti.i32):
         drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
     c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
     _energy = find_energy(p, w, p.rows.x, c.step.alpha.load(w, 0))
+    if ti.static(c.touches):
+        begin_contact(c.barrier, w, p.rows.x, c.barrier.all)
     for k in range(p.n_lengths):
         length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
         p.length.store(w, k, length)
@@ -95,6 +98,8 @@ def watch_affine(c: ti.template(), w: ti.i32):
     status = c.health.load(w, 0)
     finite = square < c.tables.arena.zero() + ti.math.inf
     code = select(c.step.failed.load(w, 0) > 0.0, status * 0.0 + NOT_CONVERGED, status * 0.0)
+    if ti.static(c.touches):
+        code = select(c.barrier.crowded.load(w, 0) > 0.0, status * 0.0 + CROWDED, code)
     code = select(square >= c.constants.load(w, SPEED_SQUARED), status * 0.0 + TOO_FAST, code)
     code = select(finite, code, status * 0.0 + NOT_FINITE)
     met = status != status

@@ -13,6 +13,7 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
+from simcli.kernels.barrier.contact import taken
 from simcli.kernels.coordinate_laws import begin_laws
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
@@ -150,5 +151,9 @@ def account(c: ti.template(), w: ti.i32, supplied: ti.template()):
     Writes: c.forces.work
     """
     dissipated, driven = work_of_laws(c.potential, w, c.step.alpha.load(w, 0))
+    if ti.static(c.touches):
+        taken(c.barrier, w, c.potential.rows.x, c.barrier.energy)
+        alive = c.health.load(w, 0) == 0.0
+        dissipated = dissipated + select(alive, c.barrier.energy.load(w, 0), dissipated * 0.0)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)

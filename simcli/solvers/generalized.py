@@ -63,6 +63,8 @@ class GeneralizedSolver:
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
+        if getattr(self.core, "barrier", None):
+            self.core.barrier.notes.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])

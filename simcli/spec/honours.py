@@ -58,7 +58,7 @@ ROWS: tuple[Row, ...] = (
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
-CONTACT: frozenset[str] = NONE  # solvers with contact
+CONTACT: frozenset[str] = frozenset((AFFINE,))  # solvers with contact
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:

@@ -19,6 +19,7 @@ from simcli.spec.quantities import (
     spell,
     vector,
 )
+from simcli.spec.schema_barrier import BarrierSpec
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_parts import (
@@ -87,6 +88,7 @@ class AffineSolver(_Solver):
     strength_ratio: quantity("", gt=0) = say(
         100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
     )
+    contact: BarrierSpec = say(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
 
 
 SolverSpec = Annotated[

@@ -6,20 +6,12 @@ import taichi as ti
 from simcli.kernels.barrier.contact import add, begin, limit, measure
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.memory import Arena
+from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
 from simcli.model.surfaces import surfaces
 
 SEGMENTS = 8
 CAPACITY = 4000
-
-
-class Entries:
-    """A matrix that keeps every entry of every block where it is named."""
-
-    _data_oriented = True
-
-    def __init__(self, arena, n_blocks):
-        self.place, self.value = arena.ints(np.arange(144 * n_blocks)), arena.slot(144 * n_blocks)
 
 
 class Bench:
@@ -33,16 +25,10 @@ class Bench:
         pairs = model.contacts
         ones = np.ones((1, pairs.n_pairs))
         numbers = {"near": near * ones, "stiffness": stiffness * ones, "creep": creep}
-        link = self.host.link
-        self.between = {}
-        block = []
-        for a, b in zip(link[pairs.shape_a], link[pairs.shape_b], strict=True):
-            key = (int(max(a, b)), int(min(a, b)))
-            block.append(0 if min(key) < 0 else self.between.setdefault(key, self.n + len(self.between)))
-        self.barrier = Barrier(model, self.host, self.tables, self.arena, numbers, CAPACITY, block)
+        self.barrier = Barrier(model, self.host, self.tables, self.arena, numbers, CAPACITY)
         self.x, self.dx = self.arena.slot(12 * self.n), self.arena.slot(12 * self.n)
         self.gradient, self.most = self.arena.slot(12 * self.n), self.arena.slot(1)
-        self.matrix = Entries(self.arena, self.n + len(self.between))
+        self.matrix = SkylineMatrix(self.n, self.arena)
         self.arena.build()
         self.barrier.notes.build()
         self.tables.upload()
@@ -67,15 +53,10 @@ class Bench:
         for slot in (self.gradient, self.matrix.value):
             slot.write(np.zeros((1, slot.n_items, 1)))
         (_add_exact if exact else _add)(self.barrier, self.x, self.gradient, self.matrix, self.arena.n_blocks)
-        blocks = self.matrix.value.read()[..., 0].reshape(len(x), -1, 12, 12)
-        whole = np.zeros((len(x), self.n, 12, self.n, 12))
-        for b in range(self.n):
-            lower = np.tril(blocks[:, b])
-            whole[:, b, :, b] = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
-        for (i, j), k in self.between.items():
-            whole[:, i, :, j] = blocks[:, k]
-            whole[:, j, :, i] = np.swapaxes(blocks[:, k], 1, 2)
-        return self.gradient.read()[..., 0], whole.reshape(len(x), 12 * self.n, 12 * self.n)
+        n = 12 * self.n
+        whole = np.zeros((len(x), n, n))
+        whole[:, *np.tril_indices(n)] = self.matrix.value.read()[..., 0]
+        return self.gradient.read()[..., 0], whole + np.swapaxes(np.tril(whole, -1), 1, 2)
 
     def free_part(self, x, dx):
         """[1], (W,) part of the ways that is free of contact."""
@@ -97,28 +78,28 @@ class Bench:
 @ti.kernel
 def _begin(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        begin(c, w, x)
+        begin(c, w, x, c.all)
 
 
 @ti.kernel
 def _measure(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        measure(c, w, x)
+        measure(c, w, x, c.all)
 
 
 @ti.kernel
 def _add(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        add(c, w, x, gradient, matrix, False)
+        add(c, w, x, gradient, matrix, c.all, False)
 
 
 @ti.kernel
 def _add_exact(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        add(c, w, x, gradient, matrix, True)
+        add(c, w, x, gradient, matrix, c.all, True)
 
 
 @ti.kernel
 def _limit(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        limit(c, w, x, dx, most)
+        limit(c, w, x, dx, most, c.all)

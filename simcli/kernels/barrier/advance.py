@@ -90,14 +90,14 @@ def crossing(n, least, x, v):
 
 
 @ti.func
-def cap(c: ti.template(), w: ti.i32, most: ti.template()):
-    """Lower the part of the ways that each world may go.
+def cap(c: ti.template(), w: ti.i32, most: ti.template(), who: ti.template()):
+    """Lower the part of the ways that each world may go, if it asks.
 
     Reads:  c.{at, move, candidates}
     Writes: most (1)
     """
     for lane in range(c.lanes):
         least = one(most, w, lane, 0)
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
+        for k in range(ti.cast(one(c.candidates.count, w, lane, 0) * one(who, w, lane, 0), ti.i32)):
             least = ti.min(least, free_part(c, w, lane, k))
         put(most, w, lane, 0, least)

@@ -12,42 +12,58 @@ from simcli.kernels.barrier.stencils import bodies_of, whole_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import PIECE
 from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.memory import local
+from simcli.kernels.skyline import corner
+
+FAR = 1e30  # [m], gap where nothing is near
+
+
+def count_of(items, who, w, lane):
+    """How many candidates or grips of a world there are to look at: none if it does not ask."""
+    return local(ti.cast(one(items.count, w, lane, 0) * one(who, w, lane, 0), ti.i32))
 
 
 @ti.func
-def begin(c: ti.template(), w: ti.i32, x: ti.template()):
+def begin(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Candidates where the bodies are, and friction of the step.
 
     Args:
         x: (12 B) coordinates at the start of the step.
+        who: (1), 0 in worlds that do not ask.
 
-    Writes: c.{at, move, candidates, grips}
+    Writes: c.{at, move, candidates, grips, crowded}
     """
     place_vertices(c, w, x)
     move_vertices(c, w, x, 0.0)
-    search(c, w)
+    for lane in range(c.lanes):
+        put(c.crowded, w, lane, 0, 0.0)
+    search(c, w, who)
     if ti.static(c.has_friction):
-        grip(c, w, x)
+        grip(c, w, x, who)
 
 
 @ti.func
-def measure(c: ti.template(), w: ti.i32, x: ti.template()):
+def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Energy at coordinates that the candidates were searched for.
+
+    Args:
+        who: as of `begin`; the energy of the others is 0.
 
     Writes: c.{at, energy, barrier, least}
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
-        total = one(c.energy, w, lane, 0) * 0.0
-        least = total + 1e30
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
+        total = one(c.near, w, lane, 0) * 0.0
+        least = total + FAR
+        count = count_of(c.candidates, who, w, lane)
+        for k in range(count):
             energy, gap = stencil_energy(c, w, lane, k)
             total += energy
             least = ti.min(least, gap)
         put(c.barrier, w, lane, 0, total)
         put(c.least, w, lane, 0, least)
         if ti.static(c.has_friction):
-            for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
+            for g in range(count_of(c.grips, who, w, lane)):
                 potential, _taken = grip_energy(c, w, lane, g, x)
                 total += potential
         put(c.energy, w, lane, 0, total)
@@ -60,35 +76,38 @@ def taken(c: ti.template(), w: ti.i32, x: ti.template(), into: ti.template()):
     Writes: into (1) [J]
     """
     for lane in range(c.lanes):
-        total = one(c.energy, w, lane, 0) * 0.0
+        total = one(c.near, w, lane, 0) * 0.0
         if ti.static(c.has_friction):
-            for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
+            for g in range(count_of(c.grips, c.all, w, lane)):
                 _potential, work = grip_energy(c, w, lane, g, x)
                 total += work
         put(into, w, lane, 0, total)
 
 
 @ti.func
-def limit(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template()):
+def limit(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template(), who: ti.template()):
     """Candidates of the way dx from x, and how much of it is free of contact.
+
+    Args:
+        who: as of `begin`; the others keep their candidates.
 
     Writes: c.{at, move, candidates}, most (1) [1], lowered
     """
     place_vertices(c, w, x)
     move_vertices(c, w, dx, 1.0)
-    search(c, w)
-    cap(c, w, most)
+    search(c, w, who)
+    cap(c, w, most, who)
 
 
 @ti.func
 def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
-        exact: ti.template()):
+        who: ti.template(), exact: ti.template()):
     """Add gradient and projected curvature of all contacts and grips at x.
 
     Args:
         gradient: (12 B).
-        matrix: entry (r, s) of block k is `matrix.value` at `matrix.place` 144 k + 12 r + s; diagonal blocks by body have
-            their lower triangles alone, c.block of the pairs have the body of the higher number first.
+        matrix: see `SkylineMatrix`.
+        who: as of `begin`.
         exact: True for the curvature as it is.
 
     Reads:  c.{candidates, grips}
@@ -96,19 +115,19 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
+        for k in range(count_of(c.candidates, who, w, lane)):
             if stencil_pieces(c, w, lane, k, exact) == 1:
                 a, b = bodies_of(c, w, lane, k)
-                add_pieces(c, w, lane, a, b, c.block.at(whole_of(c.candidates.pair, w, lane, k)), gradient, matrix)
+                add_pieces(c, w, lane, a, b, gradient, matrix)
         if ti.static(c.has_friction):
-            for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
+            for g in range(count_of(c.grips, who, w, lane)):
                 grip_pieces(c, w, lane, g, x)
                 a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
-                add_pieces(c, w, lane, a, b, c.block.at(whole_of(c.grips.pair, w, lane, g)), gradient, matrix)
+                add_pieces(c, w, lane, a, b, gradient, matrix)
 
 
 @ti.func
-def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, block: ti.i32, gradient: ti.template(),
+def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, gradient: ti.template(),
                matrix: ti.template()):
     """Add what the notes hold to the bodies a and b.
 
@@ -122,21 +141,21 @@ def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, 
                 more = c.notes.load(w, c.gradient + 12 * side + r)
                 put(gradient, w, lane, 12 * body + r, one(gradient, w, lane, 12 * body + r) + more)
                 for s in range(r + 1):
-                    add_entry(c, w, lane, matrix, 144 * body + 12 * r + s, 12 * side + r, 12 * side + s)
+                    add_entry(c, w, lane, matrix, corner(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
     if a < c.n_bodies and b < c.n_bodies:
         first = ti.select(a > b, 0, 12)
         for r in range(12):
+            row = corner(12 * ti.max(a, b) + r, 12 * ti.min(a, b))
             for s in range(12):
-                add_entry(c, w, lane, matrix, 144 * block + 12 * r + s, first + r, 12 - first + s)
+                add_entry(c, w, lane, matrix, row + s, first + r, 12 - first + s)
 
 
 @ti.func
-def add_entry(c: ti.template(), w: ti.i32, lane: ti.i32, matrix: ti.template(), entry: ti.i32, r: ti.i32, s: ti.i32):
+def add_entry(c: ti.template(), w: ti.i32, lane: ti.i32, matrix: ti.template(), place: ti.i32, r: ti.i32, s: ti.i32):
     """Add the squares of the notes to an entry.
 
     Writes: matrix.value
     """
-    place = matrix.place.at(entry)
     total = one(matrix.value, w, lane, place)
     for k in range(ti.cast(c.notes.load(w, c.n_pieces), ti.i32)):
         at = c.pieces + k * PIECE

@@ -44,7 +44,7 @@ def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), bod
 
 
 @ti.func
-def grip(c: ti.template(), w: ti.i32, x: ti.template()):
+def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Keep the contacts with friction for the step that begins.
 
     Reads:  c.{at, candidates}
@@ -52,7 +52,7 @@ def grip(c: ti.template(), w: ti.i32, x: ti.template()):
     """
     for lane in range(c.lanes):
         put(c.grips.count, w, lane, 0, 0.0)
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
+        for k in range(ti.cast(one(c.candidates.count, w, lane, 0) * one(who, w, lane, 0), ti.i32)):
             if one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
                 grip_one(c, w, lane, k, x)
 

@@ -112,25 +112,40 @@ def feature_box(c: ti.template(), w: ti.i32, lane: ti.i32, f: ti.i32):
 
 
 @ti.func
-def search(c: ti.template(), w: ti.i32):
-    """Find the candidates of every world of a block, pair by pair.
+def search(c: ti.template(), w: ti.i32, who: ti.template()):
+    """Find the candidates of the worlds of a block that ask, pair by pair.
+
+    Args:
+        who: (1), 0 in worlds that do not ask.
 
     Reads:  c.{at, move}
-    Writes: c.candidates, c.{low, high}, c.notes
+    Writes: c.candidates, c.{low, high, crowded}, c.notes
     """
     bound_shapes(c, w)
     for lane in range(c.lanes):
-        put(c.candidates.count, w, lane, 0, 0.0)
-        put(c.candidates.needed, w, lane, 0, 0.0)
-        for pair in range(c.n_pairs):
-            a, b = c.shape_a.at(pair), c.shape_b.at(pair)
-            reach = one(c.near, w, lane, pair) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
-            if c.core.at(a) == HALF_SPACE:
-                search_plane(c, w, lane, pair, a, b, reach)
-            else:
-                gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
-                if gap <= reach:
-                    search_pair(c, w, lane, pair, a, b, reach)
+        if one(who, w, lane, 0) != 0.0:
+            put(c.candidates.count, w, lane, 0, 0.0)
+            put(c.candidates.needed, w, lane, 0, 0.0)
+            for pair in range(c.n_pairs):
+                search_shapes(c, w, lane, pair)
+            if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
+                put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))
+
+
+@ti.func
+def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+    """Candidates of a pair of shapes.
+
+    Writes: c.candidates, c.notes
+    """
+    a, b = c.shape_a.at(pair), c.shape_b.at(pair)
+    reach = one(c.near, w, lane, pair) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
+    if c.core.at(a) == HALF_SPACE:
+        search_plane(c, w, lane, pair, a, b, reach)
+    else:
+        gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
+        if gap <= reach:
+            search_pair(c, w, lane, pair, a, b, reach)
 
 
 @ti.func

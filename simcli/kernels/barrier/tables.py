@@ -79,26 +79,25 @@ class Barrier:
         arena: receives the slots; the caller builds it, then `notes`.
         numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `creep` [m], slip per step of full friction.
         capacity: most candidates of a world; of grips, too.
-        block: (P,) number of the off-diagonal block of the bodies of each pair; see contact.add.
 
     Attributes:
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
         candidates, grips: see there.
         energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates.
+        crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
+        all: (1) 1, for functions that ask which worlds want something.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, host: Surfaces, tables: Tables, arena: Arena, numbers: dict, capacity: int,
-                 block):
+    def __init__(self, model: Model, host: Surfaces, tables: Tables, arena: Arena, numbers: dict, capacity: int):
         pairs = model.contacts
         self.arena, self.lanes, self.n_bodies = arena, arena.device.lanes, model.n_bodies
         self.n_shapes, self.n_pairs, self.n_vertices = len(host.core), pairs.n_pairs, len(host.vertex[0])
         self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
         body = np.where(host.link < 0, model.n_bodies, host.link)
         self.body_a, self.body_b = arena.ints(body[pairs.shape_a]), arena.ints(body[pairs.shape_b])
-        self.block = arena.ints(block)
         self.shape_body, self.core = arena.ints(body), arena.ints(host.core)
         size = np.diff(host.vertex_start)
         self.vertex_body = arena.ints(np.repeat(body, size))
@@ -113,6 +112,8 @@ class Barrier:
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, capacity)
         self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
+        self.crowded = arena.slot(1)
+        self.all = arena.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
         self.n_pieces = self.notes.reserve(1)
