@@ -21,7 +21,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies
+from simcli.model.affine_rows import Energies, Kind
 from simcli.model.tables import Model
 
 FULL_TURN = 2.0 * math.pi
@@ -32,12 +32,13 @@ class Laws:
 
     Attributes:
         n: coordinates.  dof, row, is_turn: of each.
+        n_points: where laws are evaluated: once per turn, along both axes of a line.  point_of, point_row: coordinate, row.
+        slope, bend, drive, damper: by point, derivatives of the energy at the last evaluation, and parts of the first one.
         aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
         strength, hard_lower, hard_upper, hard: cubic and hard limits.
         start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
         latch: aim of a locked drive.  was_on: whether it acted in the last step.
         push: (2 C) force that hard limits give, lower and upper.
-        effort: what all of these together gave at the end of the last step.
     """
 
     _data_oriented = True
@@ -46,7 +47,12 @@ class Laws:
         affine, dofs, n = model.affine, model.dofs, len(model.affine.has_driving)
         self.n, self.forces, self.damping = len(energies.coordinate_dof), forces, tables.damping
         self.dof, self.row = arena.ints(energies.coordinate_dof), arena.ints(energies.coordinate_row)
-        self.is_turn = arena.ints(energies.coordinate_kind == 0)
+        self.is_turn = arena.ints(energies.coordinate_kind == Kind.TURN)
+        points = [(k, row + n) for k, row in enumerate(energies.coordinate_row)
+                  for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
+        self.n_points = len(points)
+        self.point_of, self.point_row = (arena.ints([point[i] for point in points]) for i in range(2))
+        self.slope, self.bend, self.drive, self.damper = (arena.slot(self.n_points) for _ in range(4))
         joint = dofs.joint[energies.coordinate_dof]
         self.shown = arena.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
         self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
@@ -63,13 +69,13 @@ class Laws:
         self.hard_upper = tables.column(np.where(cubic | soft, np.inf, upper))
         self.hard = tables.column(affine.limit_stiffness)
         self.start, self.before, self.past, self.now = (arena.slot(self.n) for _ in range(4))
-        self.latch, self.was_on, self.effort, self.push = (arena.slot(n) for n in (self.n, self.n, self.n, 2 * self.n))
+        self.latch, self.was_on, self.push = arena.slot(self.n), arena.slot(self.n), arena.slot(2 * self.n)
 
     def clear(self):
         """Begin at the initial coordinates."""
         for slot in (self.start, self.before, self.past, self.now, self.latch):
             slot.write(self.first[..., None])
-        for slot in (self.was_on, self.effort, self.push):
+        for slot in (self.was_on, self.push):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -196,13 +202,16 @@ def raise_pushes(y: ti.template(), w: ti.i32, x: ti.template(), k: ti.i32, done:
 def begin_laws(y: ti.template(), w: ti.i32, weight: ti.template()):
     """What a step needs of the ones before: x_h = x_n + weight (x_n - x_(n-1)); aims of locked drives that begin to act.
 
-    Reads:  y.{start, before}
-    Writes: y.{past, latch, was_on}
+    Reads:  y.now
+    Writes: y.{start, before, past, latch, was_on}
     """
     for k in range(y.n):
         d = y.dof.at(k)
-        x = y.start.load(w, k)
-        y.past.store(w, k, x + (x - y.before.load(w, k)) * weight)
+        before = y.start.load(w, k)
+        x = y.now.load(w, k)
+        y.before.store(w, k, before)
+        y.start.store(w, k, x)
+        y.past.store(w, k, x + (x - before) * weight)
         on = y.start.arena.zero() + y.acts.load(w, d)
         begins = (on > 0.0) & (y.was_on.load(w, k) == 0.0)
         wraps = y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), y.start.arena.device.real)

@@ -38,6 +38,9 @@ class Potential:
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
         curve_place: likewise for the second derivatives of the rows.
         length, length_past: (S) of springs at the start of the step, and l_h.  length_before: one step earlier.
+            length_now: at the last evaluation.
+        slope, bend: (S) derivatives of springs' energies by their lengths.  damping: (S) part of the slope by dampers.
+        elastic: [J] in squares, springs, torsion springs and soft limits, at the last evaluation.
         gradient: (n).
     """
 
@@ -59,7 +62,9 @@ class Potential:
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
         self.n_lengths, self.length_row = len(energies.length_row), arena.ints(energies.length_row)
-        self.length, self.length_past, self.length_before = (arena.slot(self.n_lengths) for _ in range(3))
+        for name in ("length", "length_past", "length_before", "length_now", "slope", "bend", "damping"):
+            setattr(self, name, arena.slot(self.n_lengths))
+        self.elastic = arena.slot(1)
         self.first, self.second = arena.slot(self.n_rows), arena.slot(self.n_rows)
         self.cross, self.gradient = arena.slot(self.laws.n), arena.slot(self.n)
 
@@ -87,36 +92,77 @@ def spring_law(p: Potential, w, k, length, alpha):
 def find_energy(p: ti.template(), w: ti.i32, x: ti.template(), alpha: ti.template()):
     """[J] of everything at coordinates x; x is extended.
 
-    Writes: p.{rows.residual, laws.now}
+    Writes: p.{rows.residual, elastic, slope, bend, damping, length_now}, p.laws
     """
     extend(p.rows, x, w, 1.0)
     _worst = find_residuals(p.rows, x, w)
-    total = p.gradient.arena.zero()
+    stored = p.gradient.arena.zero()
     for r in range(p.n_rows):
         phi = p.rows.residual.load(w, r)
-        total = total + phi * phi * p.stiffness.load(w, r) * 0.5
-    for k in range(p.laws.n):
-        row = p.laws.row.at(k)
-        if p.laws.is_turn.at(k) != 0:
-            x_k = angle_of(p, w, k)
-            p.laws.now.store(w, k, x_k)
-            total = total + whole(evaluate_law(p.laws, w, k, x_k, alpha)).energy
-        else:
-            one = p.rows.residual.load(w, row)
-            other = p.rows.residual.load(w, row + 1)
-            p.laws.now.store(w, k, (one + other) * 0.5)
-            total = total + whole(evaluate_law(p.laws, w, k, one, alpha)).energy * 0.5
-            total = total + whole(evaluate_law(p.laws, w, k, other, alpha)).energy * 0.5
-    for k in range(p.n_lengths):
-        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        total = total + whole(spring_law(p, w, k, length, alpha)).energy
+        stored = stored + phi * phi * p.stiffness.load(w, r) * 0.5
+    p.elastic.store(w, 0, stored)
+    total = stored
+    if ti.static(p.laws.n > 0):
+        total = total + find_laws(p, w, alpha)
+    if ti.static(p.n_lengths > 0):
+        total = total + find_springs(p, w, alpha)
     return total
 
 
-def angle_of(p: Potential, w, k):
-    """Angle of coordinate k by its rows, over full turns."""
-    row = p.laws.row.at(k)
-    return nearest_turn(atan2(p.rows.residual.load(w, row + 1), p.rows.residual.load(w, row)), p.laws.start.load(w, k))
+@ti.func
+def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
+    """[J] of the laws on coordinates, after the residuals.
+
+    Reads:  p.rows.residual
+    Writes: p.elastic, p.laws.{now, slope, bend, drive, damper}
+    """
+    y = p.laws
+    total = p.gradient.arena.zero()
+    for k in range(y.n):
+        row = y.row.at(k)
+        one = p.rows.residual.load(w, row)
+        other = p.rows.residual.load(w, row + 1)
+        now = (one + other) * 0.5
+        if y.is_turn.at(k) != 0:
+            now = nearest_turn(atan2(other, one), y.start.load(w, k))
+        y.now.store(w, k, now)
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        x = y.now.load(w, k)
+        weight = ti.cast(1.0, p.gradient.arena.device.real)
+        if y.is_turn.at(k) == 0:
+            x = p.rows.residual.load(w, y.point_row.at(m))
+            weight = weight * 0.5
+        stores, drives, dampers, hard = evaluate_law(y, w, k, x, alpha)
+        law = whole((stores, drives, dampers, hard))
+        total = total + law.energy * weight
+        kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
+        y.slope.store(w, m, law.slope * weight)
+        y.bend.store(w, m, law.bend * weight)
+        y.drive.store(w, m, drives.slope * weight)
+        y.damper.store(w, m, dampers.slope * weight)
+    return total
+
+
+@ti.func
+def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
+    """[J] of springs and their dampers, after the residuals.
+
+    Reads:  p.rows.residual
+    Writes: p.{elastic, length_now, slope, bend, damping}
+    """
+    total = p.gradient.arena.zero()
+    for k in range(p.n_lengths):
+        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
+        stores, dampers = spring_law(p, w, k, length, alpha)
+        total = total + stores.energy + dampers.energy
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy)
+        p.length_now.store(w, k, length)
+        p.slope.store(w, k, stores.slope + dampers.slope)
+        p.bend.store(w, k, stores.bend + dampers.bend)
+        p.damping.store(w, k, dampers.slope)
+    return total
 
 
 def whole(shares) -> Share:
@@ -128,49 +174,48 @@ def whole(shares) -> Share:
 
 
 @ti.func
-def find_slopes(p: ti.template(), w: ti.i32, alpha: ti.template(), curve: ti.template()):
+def find_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
     """Derivatives of the energy by the rows, after `find_energy`.
 
     Args:
         curve: 1 in lanes that take second derivatives as they are, 0 where these must not be negative.
 
-    Reads:  p.{rows.residual, laws}
+    Reads:  p.{rows.residual, slope, bend, laws}
     Writes: p.{first, second, cross}
     """
+    zero = p.gradient.arena.zero()
     for r in range(p.n_rows):
-        stiffness = p.stiffness.load(w, r) + p.gradient.arena.zero()
+        stiffness = p.stiffness.load(w, r) + zero
         p.first.store(w, r, p.rows.residual.load(w, r) * stiffness)
         p.second.store(w, r, stiffness)
-    for k in range(p.laws.n):
-        row = p.laws.row.at(k)
-        one = p.rows.residual.load(w, row)
-        other = p.rows.residual.load(w, row + 1)
-        if p.laws.is_turn.at(k) != 0:
-            law = whole(evaluate_law(p.laws, w, k, angle_of(p, w, k), alpha))
-            square = 1.0 / (one * one + other * other)
-            by_c = -other * square
-            by_s = one * square
-            turn = law.slope * curve * square * square
-            p.first.store(w, row, law.slope * by_c)
-            p.first.store(w, row + 1, law.slope * by_s)
-            p.second.store(w, row, law.bend * by_c * by_c + turn * one * other * 2.0)
-            p.second.store(w, row + 1, law.bend * by_s * by_s - turn * one * other * 2.0)
-            p.cross.store(w, k, law.bend * by_c * by_s + turn * (other * other - one * one))
+    y = p.laws
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        row = y.point_row.at(m)
+        slope = y.slope.load(w, m)
+        bend = y.bend.load(w, m)
+        if y.is_turn.at(k) != 0:
+            c = p.rows.residual.load(w, row)
+            s = p.rows.residual.load(w, row + 1)
+            square = 1.0 / (c * c + s * s)
+            by_c = -s * square
+            by_s = c * square
+            turn = slope * curve * square * square
+            p.first.store(w, row, slope * by_c)
+            p.first.store(w, row + 1, slope * by_s)
+            p.second.store(w, row, bend * by_c * by_c + turn * c * s * 2.0)
+            p.second.store(w, row + 1, bend * by_s * by_s - turn * c * s * 2.0)
+            p.cross.store(w, k, bend * by_c * by_s + turn * (s * s - c * c))
         else:
-            law_one = whole(evaluate_law(p.laws, w, k, one, alpha))
-            law_other = whole(evaluate_law(p.laws, w, k, other, alpha))
-            p.first.store(w, row, law_one.slope * 0.5)
-            p.first.store(w, row + 1, law_other.slope * 0.5)
-            p.second.store(w, row, law_one.bend * 0.5)
-            p.second.store(w, row + 1, law_other.bend * 0.5)
-            p.cross.store(w, k, one * 0.0)
+            p.first.store(w, row, slope)
+            p.second.store(w, row, bend)
+            p.cross.store(w, k, zero)
     for k in range(p.n_lengths):
         row = p.length_row.at(k)
-        square = ti.max(p.rows.residual.load(w, row), TINY_SQUARE)
-        length = ti.sqrt(square)
-        law = whole(spring_law(p, w, k, length, alpha))
-        p.first.store(w, row, law.slope * 0.5 / length)
-        p.second.store(w, row, (law.bend - curve * law.slope / length) * 0.25 / square)
+        length = p.length_now.load(w, k)
+        p.first.store(w, row, p.slope.load(w, k) * 0.5 / length)
+        bend = p.bend.load(w, k) - curve * p.slope.load(w, k) / length
+        p.second.store(w, row, bend * 0.25 / (length * length))
 
 
 @ti.func
@@ -231,45 +276,35 @@ def follow_rows(p: ti.template(), w: ti.i32, x: ti.template()):
     bend_gradients(p.rows, x, w)
 
 
+
 @ti.func
-def work_of_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
+def work_of_laws(p: ti.template(), w: ti.i32):
     """[J] over the step: taken by dampers, and given by efforts and drives; forces of its end times displacements.
 
-    Reads:  p.{rows.residual, laws, length}, of the end of the step
-    Writes: p.laws.effort
+    Reads:  p.laws, p.{damping, length, length_now}, of the end of the step
     """
     dissipated = p.gradient.arena.zero()
     driven = p.gradient.arena.zero()
-    for k in range(p.laws.n):
-        x = p.laws.now.load(w, k)
-        moved = x - p.laws.start.load(w, k)
-        stores, drives, dampers, hard = evaluate_law(p.laws, w, k, x, alpha)
-        p.laws.effort.store(w, k, -(stores.slope + drives.slope + dampers.slope + hard.slope))
-        dissipated = dissipated + dampers.slope * moved
-        driven = driven - drives.slope * moved
+    y = p.laws
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        moved = y.now.load(w, k) - y.start.load(w, k)
+        dissipated = dissipated + y.damper.load(w, m) * moved
+        driven = driven - y.drive.load(w, m) * moved
     for k in range(p.n_lengths):
-        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        _stored_by_spring, damping = spring_law(p, w, k, length, alpha)
-        dissipated = dissipated + damping.slope * (length - p.length.load(w, k))
+        dissipated = dissipated + p.damping.load(w, k) * (p.length_now.load(w, k) - p.length.load(w, k))
     return dissipated, driven
 
 
 @ti.func
-def stored_energy(p: ti.template(), w: ti.i32, alpha: ti.template()):
-    """[J] in rigidity, joints, springs and soft limits, after `find_energy`.
+def begin_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """L_h = l_n + weight (l_n - l_(n-1)), l_n being the length at the last evaluation.
 
-    Reads: p.{rows.residual, laws}
+    Writes: p.{length, length_before, length_past}
     """
-    total = p.gradient.arena.zero()
-    for r in range(p.n_rows):
-        phi = p.rows.residual.load(w, r)
-        total = total + phi * phi * p.stiffness.load(w, r) * 0.5
-    for k in range(p.laws.n):
-        d = p.laws.dof.at(k)
-        stores, _drives, _dampers, _hard = evaluate_law(p.laws, w, k, p.laws.now.load(w, k), alpha)
-        total = total + stores.energy + p.forces.torsion_energy.load(w, d)
     for k in range(p.n_lengths):
-        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        spring, _damper = spring_law(p, w, k, length, alpha)
-        total = total + spring.energy
-    return total
+        before = p.length.load(w, k)
+        length = p.length_now.load(w, k)
+        p.length_before.store(w, k, before)
+        p.length.store(w, k, length)
+        p.length_past.store(w, k, length + (length - before) * weight)

@@ -1,5 +1,7 @@
 """Newton's method for a step of affine bodies: direction, cap, line search, all lanes of a block side by side.
 
+Everything is evaluated in one place, once per trial point: a kernel that holds the laws twice compiles twice as long.
+
 A lane that has converged keeps its numbers to the bit while the others go on. Where the Hessian is indefinite in a lane, it is
 taken without the curvature of the rows, which leaves a sum of squares.
 """
@@ -7,7 +9,8 @@ taken without the curvature of the rows, which leaves a sum of squares.
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.barrier.contact import add, begin, limit, measure
+from simcli.kernels.barrier.contact import add, measure, reach
+from simcli.kernels.barrier.friction import grip
 from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
 from simcli.kernels.coordinate_laws import raise_pushes
 from simcli.kernels.elementary import select
@@ -36,7 +39,7 @@ class StepMemory:
         alpha: [1/s].  age: steps made.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
-        running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J].
+        running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] that next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
         mass: weights.  extent: [m], by body, of its points from its centre.
     """
@@ -65,73 +68,175 @@ class StepMemory:
 
 @ti.func
 def minimise(c: ti.template(), w: ti.i32):
-    """Move c.potential.rows.x to the minimum.
+    """Move c.potential.rows.x to the minimum: evaluations at next_x, each of which shortens the direction or finds a new one.
 
     Reads:  c.step.{target, alpha}, c.health
     Writes: c.potential, c.step.{running, iterations, failed, size}
     """
     z = c.step
+    f = c.potential.rows
     zero = c.tables.arena.zero()
     z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, zero + 1.0, zero))
     z.iterations.store(w, 0, zero)
+    z.size.store(w, 0, zero + ti.math.inf)
+    z.length.store(w, 0, zero + 1.0)
+    z.energy.store(w, 0, zero + ti.math.inf)
+    for i in range(c.potential.n):
+        f.next_x.store(w, i, f.x.load(w, i))
+        z.move.store(w, i, zero)
     if ti.static(c.touches):
-        begin(c.barrier, w, c.potential.rows.x, z.running)
+        c.barrier.crowded.store(w, 0, zero)
     going = 1
-    for _ in range(c.max_iterations):
+    turn = 0
+    aims = 1
+    for _ in range(c.max_iterations * (MAX_HALVINGS + 1)):
         if going != 0:
-            find_direction(c, w)
-            measure_direction(c, w)
             if ti.static(c.touches):
-                limit(c.barrier, w, c.potential.rows.x, z.move, z.cap, z.running)
-            search(c, w)
-            settle(c, w)
-            going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
-    z.failed.store(w, 0, z.running.load(w, 0))
-    z.energy.store(w, 0, total_energy(c, w, c.potential.rows.x))  # leaves residuals and coordinates of the end
+                if aims != 0:
+                    avoid(c, w, turn)
+            energy = total_energy(c, w)
+            aims = 1 - ti.cast(any_lane(~fits(c, w, energy)), ti.i32)
+            if aims == 0:
+                shorten(c, w, fits(c, w, energy))
+            else:
+                settle(c, w, energy)
+                going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
+                if going != 0:
+                    find_direction(c, w)
+            turn += 1
+    z.failed.store(w, 0, select(z.iterations.load(w, 0) > float(c.max_iterations), zero + 1.0, zero))
 
 
 @ti.func
-def total_energy(c: ti.template(), w: ti.i32, x: ti.template()):
-    """[J], the incremental potential at x.
+def avoid(c: ti.template(), w: ti.i32, turn: ti.i32):
+    """Shorten the direction to what is free of contact; at the start of a step, where there is none, keep what friction holds.
 
-    Writes: c.potential.{rows.residual, laws.now}, c.barrier
+    A world with more contacts than there is room for does not move.
+
+    Reads:  c.step.{move, running}
+    Writes: c.barrier, c.step.{cap, length}, c.potential.rows.next_x
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    reach(c.barrier, w, c.potential.rows.x, z.move, z.cap, z.running)
+    if ti.static(c.barrier.has_friction):
+        if turn == 0:
+            grip(c.barrier, w, c.potential.rows.x, z.running)
+    crowded = c.barrier.crowded.load(w, 0) > 0.0
+    z.running.store(w, 0, select(crowded, zero, z.running.load(w, 0)))
+    z.length.store(w, 0, z.cap.load(w, 0))
+    go_along(c, w, z.cap.load(w, 0))
+
+
+@ti.func
+def total_energy(c: ti.template(), w: ti.i32):
+    """[J], the incremental potential at next_x.
+
+    Writes: c.potential
     """
     z = c.step
     alpha = z.alpha.load(w, 0)
     total = c.tables.arena.zero()
     for i in range(c.potential.n):
-        gap = x.load(w, i) - z.target.load(w, i)
+        gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
         total = total + gap * gap * z.mass.load(w, i)
-    total = total * (alpha * alpha * 0.5) + find_energy(c.potential, w, x, alpha)
+    total = total * (alpha * alpha * 0.5) + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
     if ti.static(c.touches):
-        measure(c.barrier, w, x, z.running)
+        measure(c.barrier, w, c.potential.rows.next_x, z.running)
         total = total + c.barrier.energy.load(w, 0)
     return total
 
 
+def fits(c, w, energy):
+    """Lanes whose next_x may be taken: the energy there has not grown, or the direction is too short to tell.
+
+    Reads: c.step.{energy, size, length, running}
+    """
+    z = c.step
+    bound = z.energy.load(w, 0)
+    short = (z.size.load(w, 0) <= z.tolerance) | (z.length.load(w, 0) <= 0.5**MAX_HALVINGS)
+    return (energy <= bound) | short | (z.running.load(w, 0) == 0.0)
+
+
+@ti.func
+def shorten(c: ti.template(), w: ti.i32, fit: ti.template()):
+    """Halve the part of the direction that is taken, in lanes where next_x does not fit.
+
+    Writes: c.step.length, c.potential.rows.next_x
+    """
+    length = select(fit, c.step.length.load(w, 0), c.step.length.load(w, 0) * 0.5)
+    c.step.length.store(w, 0, length)
+    go_along(c, w, length)
+
+
+@ti.func
+def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
+    """Next_x = x + length move in lanes that run.
+
+    Writes: c.potential.rows.next_x
+    """
+    f = c.potential.rows
+    running = c.step.running.load(w, 0) > 0.0
+    for i in range(c.potential.n):
+        x = f.x.load(w, i)
+        f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
+
+
+@ti.func
+def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
+    """Take next_x, and end the lanes that have converged; where hard limits still give, raise their forces and go on.
+
+    Reads:  c.step.{size, length}
+    Writes: c.potential.{rows.x, laws.push}, c.step.{running, iterations, energy}
+    """
+    z = c.step
+    y = c.potential.laws
+    f = c.potential.rows
+    for i in range(c.potential.n):
+        f.x.store(w, i, f.next_x.load(w, i))
+    running = z.running.load(w, 0) > 0.0
+    done = running & (z.size.load(w, 0) <= z.tolerance) & (z.length.load(w, 0) == 1.0)
+    bound = energy + ti.abs(energy) * z.rounding
+    if ti.static(y.n > 0):
+        if any_lane(done):
+            gives = c.tables.arena.zero()
+            for k in range(y.n):
+                gives = ti.max(gives, raise_pushes(y, w, y.now.load(w, k), k, done))
+            bound = select(done, bound + ti.math.inf, bound)  # of another energy: nothing to compare with
+            done = done & (gives <= z.tolerance)
+    z.energy.store(w, 0, bound)
+    z.iterations.store(w, 0, z.iterations.load(w, 0) + select(done, z.running.load(w, 0) * 0.0, z.running.load(w, 0)))
+    ends = done | (z.iterations.load(w, 0) > float(c.max_iterations))
+    z.running.store(w, 0, select(ends, c.tables.arena.zero(), z.running.load(w, 0)))
+
+
 @ti.func
 def find_direction(c: ti.template(), w: ti.i32):
-    """Newton's direction at x, and the energy there.
+    """Newton's direction at x, its size, and the next point along it.
 
-    Writes: c.step.{move, energy, curve}, c.potential
+    Writes: c.step.{move, curve, size, cap, length}, c.potential
     """
     z = c.step
     p = c.potential
     zero = c.tables.arena.zero()
-    z.energy.store(w, 0, total_energy(c, w, p.rows.x))
-    follow_rows(p, w, p.rows.x)
+    follow_rows(p, w, p.rows.next_x)  # the same place as x, with its forms
     z.curve.store(w, 0, zero + 1.0)
-    build(c, w)
-    lacks = (least_pivot(p.matrix, w) <= 0.0) & (z.running.load(w, 0) > 0.0)
-    if any_lane(lacks):
-        z.curve.store(w, 0, select(lacks, zero, zero + 1.0))
-        build(c, w)
+    again = 1
+    for n in range(2):
+        if again != 0:
+            build(c, w)
+            lacks = (least_pivot(p.matrix, w) <= 0.0) & (z.running.load(w, 0) > 0.0)
+            z.curve.store(w, 0, select(lacks, zero, z.curve.load(w, 0)))
+            again = ti.cast(any_lane(lacks), ti.i32)
     x = p.matrix.factor
     for i in range(p.n):
         x.x.store(w, x.position.at(i), -p.gradient.load(w, i))
     substitute_blocks(p.matrix, w)
     for i in range(p.n):
         z.move.store(w, i, x.x.load(w, x.position.at(i)))
+    measure_direction(c, w)
+    z.length.store(w, 0, z.cap.load(w, 0))
+    go_along(c, w, z.cap.load(w, 0))
 
 
 @ti.func
@@ -151,7 +256,7 @@ def build(c: ti.template(), w: ti.i32):
         mass = square * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
-    find_slopes(p, w, alpha, curve)
+    find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)
     if ti.static(c.touches):
@@ -180,54 +285,3 @@ def measure_direction(c: ti.template(), w: ti.i32):
         bad = bad + z.move.load(w, i) * 0.0
     z.size.store(w, 0, select(z.running.load(w, 0) > 0.0, size + bad, z.size.load(w, 0)))
     z.cap.store(w, 0, c.tables.arena.zero() + 1.0)
-
-
-@ti.func
-def search(c: ti.template(), w: ti.i32):
-    """Take the largest part of the direction, halving from the cap, with which the energy does not grow.
-
-    A direction below the tolerance is taken whole: what the energy then changes may be rounding.
-
-    Reads:  c.step.{move, cap, size, energy}
-    Writes: c.step.length, c.potential.rows.{x, next_x}
-    """
-    z = c.step
-    f = c.potential.rows
-    running = z.running.load(w, 0) > 0.0
-    energy = z.energy.load(w, 0)
-    bound = energy + ti.abs(energy) * z.rounding
-    z.length.store(w, 0, z.cap.load(w, 0))
-    going = 1
-    for _ in range(MAX_HALVINGS):
-        if going != 0:
-            length = z.length.load(w, 0)
-            for i in range(c.potential.n):
-                f.next_x.store(w, i, f.x.load(w, i) + z.move.load(w, i) * length)
-            fits = (total_energy(c, w, f.next_x) <= bound) | (z.size.load(w, 0) <= z.tolerance) | ~running
-            z.length.store(w, 0, select(fits, length, length * 0.5))
-            going = ti.cast(any_lane(~fits), ti.i32)
-    for i in range(c.potential.n):
-        x = f.x.load(w, i)
-        f.x.store(w, i, select(running, x + z.move.load(w, i) * z.length.load(w, 0), x))
-
-
-@ti.func
-def settle(c: ti.template(), w: ti.i32):
-    """End the lanes that have converged; where hard limits still give, raise their forces and go on.
-
-    Reads:  c.step.{size, length}
-    Writes: c.step.{running, iterations}, c.potential.laws.push
-    """
-    z = c.step
-    y = c.potential.laws
-    running = z.running.load(w, 0) > 0.0
-    z.iterations.store(w, 0, z.iterations.load(w, 0) + z.running.load(w, 0))
-    done = running & (z.size.load(w, 0) <= z.tolerance) & (z.length.load(w, 0) == 1.0)
-    if ti.static(y.n > 0):
-        if any_lane(done):
-            _energy = total_energy(c, w, c.potential.rows.x)
-            gives = c.tables.arena.zero()
-            for k in range(y.n):
-                gives = ti.max(gives, raise_pushes(y, w, y.now.load(w, k), k, done))
-            done = done & (gives <= z.tolerance)
-    z.running.store(w, 0, select(done, c.tables.arena.zero(), z.running.load(w, 0)))

@@ -2,10 +2,10 @@
 
 import taichi as ti
 
-from simcli.kernels.barrier.contact import FAR, measure
+from simcli.kernels.barrier.contact import FAR
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
-from simcli.kernels.potentials import find_energy, follow_rows, stored_energy
+from simcli.kernels.potentials import find_energy, find_slopes, follow_rows
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
@@ -31,7 +31,8 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         unwrap_turns(c.loops, c.state.q, w)
         show_coordinates(c, w)
         report_efforts(c, w)
-    follow_rows(c.potential, w, c.potential.rows.x)
+    follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
+    find_slopes(c.potential, w, c.tables.arena.zero() + 1.0)
     for r in range(c.n_rows):
         c.multipliers.store(w, r, -c.potential.first.load(w, r))
     if ti.static(c.reports["reactions"]):
@@ -49,21 +50,22 @@ def show_coordinates(c: ti.template(), w: ti.i32):
     """
     y = c.potential.laws
     for k in range(y.n):
-        c.state.q.store(w, y.shown.at(k), y.start.load(w, k))
+        c.state.q.store(w, y.shown.at(k), y.now.load(w, k))
 
 
 @ti.func
 def report_efforts(c: ti.template(), w: ti.i32):
     """What acts on the coordinates of joints: applied efforts, drives, dampers, springs, limits.
 
-    Reads:  c.potential.laws.effort
+    Reads:  c.potential.laws.slope
     Writes: c.rows.effort
     """
     for d in range(c.tables.n_qd):
         c.rows.effort.store(w, d, c.tables.arena.zero())
     y = c.potential.laws
-    for k in range(y.n):
-        c.rows.effort.store(w, y.dof.at(k), y.effort.load(w, k))
+    for m in range(y.n_points):
+        d = y.dof.at(y.point_of.at(m))
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m))
 
 
 @ti.func
@@ -141,7 +143,6 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
             velocity = ti.max(velocity, select(acts, ti.abs(p.rows.rate.load(w, r)), zero))
     put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
     if ti.static(c.touches):
-        measure(c.barrier, w, p.rows.x, c.barrier.all)
         gap = c.barrier.least.load(w, 0)
         put(c.diag, w, 4, ti.max(-gap, 0.0), select(gap < FAR, gap, zero + ti.math.inf))
 
@@ -163,21 +164,20 @@ def energies_of_state(c: ti.template(), w: ti.i32):
             at = 12 * b + k
             fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
             potential = potential - fall * c.step.mass.load(w, at)
-    alpha = c.step.alpha.load(w, 0)
-    _energy = find_energy(c.potential, w, f.x, alpha)
-    elastic = stored_energy(c.potential, w, alpha)
+    elastic = c.potential.elastic.load(w, 0)
     if ti.static(c.touches):
-        measure(c.barrier, w, f.x, c.barrier.all)
         elastic = elastic + c.barrier.barrier.load(w, 0)
     return kinetic, potential, elastic
 
 
 @ti.func
 def total_of(c: ti.template(), w: ti.i32):
-    """[J], kinetic, potential and elastic.
+    """[J], kinetic, potential and elastic, by the present tables.
 
     Reads:  c.potential, c.tables
+    Writes: c.potential
     """
+    _energy = find_energy(c.potential, w, c.potential.rows.next_x, c.step.alpha.load(w, 0))
     kinetic, potential, elastic = energies_of_state(c, w)
     return kinetic + potential + elastic
 

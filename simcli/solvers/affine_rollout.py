@@ -2,11 +2,11 @@
 
 import taichi as ti
 
-from simcli.kernels.barrier.contact import begin as begin_contact
+from simcli.kernels.barrier.contact import look
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_turns
 from simcli.kernels.memory import any_lane
-from simcli.kernels.potentials import TINY_SQUARE, find_energy, find_slopes
+from simcli.kernels.potentials import find_energy
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import start_gradients, take_state
 from simcli.kernels.report import report_bodies
@@ -65,18 +65,16 @@ def begin(c: ti.template(), w: ti.i32):
     """
     p = c.potential
     take_state(p.rows, c.state, w)
+    for i in range(p.n):
+        p.rows.next_x.store(w, i, p.rows.x.load(w, i))
     if ti.static(c.signals.n > 0):
         drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
     c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
-    _energy = find_energy(p, w, p.rows.x, c.step.alpha.load(w, 0))
+    _energy = find_energy(p, w, p.rows.next_x, c.step.alpha.load(w, 0))
     if ti.static(c.touches):
-        begin_contact(c.barrier, w, p.rows.x, c.barrier.all)
+        look(c.barrier, w, p.rows.x)
     for k in range(p.n_lengths):
-        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        p.length.store(w, k, length)
-        p.length_before.store(w, k, length)
-        p.length_past.store(w, k, length)
-    find_slopes(p, w, c.step.alpha.load(w, 0), c.tables.arena.zero() + 1.0)
+        p.length.store(w, k, p.length_now.load(w, k))
     for i in range(p.n):
         c.step.x_before.store(w, i, p.rows.x.load(w, i))
         c.step.v_before.store(w, i, p.rows.v.load(w, i))

@@ -13,11 +13,10 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
-from simcli.kernels.barrier.contact import taken
 from simcli.kernels.coordinate_laws import begin_laws
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
-from simcli.kernels.potentials import TINY_SQUARE, find_slopes, work_of_laws
+from simcli.kernels.potentials import begin_springs, work_of_laws
 from simcli.kernels.signals import drive
 from simcli.kernels.tree import vector_at
 from simcli.solvers.affine_newton import minimise
@@ -34,7 +33,6 @@ def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template())
     """
     predict(c, w, h, t)
     minimise(c, w)
-    find_slopes(c.potential, w, c.step.alpha.load(w, 0), c.tables.arena.zero() + 1.0)  # for the report
     commit(c, w)
 
 
@@ -76,9 +74,7 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
             at = 12 * b + k
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
     begin_laws(c.potential.laws, w, weight)
-    for k in range(c.potential.n_lengths):
-        length = c.potential.length.load(w, k)
-        c.potential.length_past.store(w, k, length + (length - c.potential.length_before.load(w, k)) * weight)
+    begin_springs(c.potential, w, weight)
 
 
 @ti.func
@@ -111,10 +107,10 @@ def find_forces(c: ti.template(), w: ti.i32):
 
 @ti.func
 def commit(c: ti.template(), w: ti.i32):
-    """Velocities at the end of the step, the work that was done, and what the next step needs.
+    """Velocities at the end of the step, and the work: forces there times displacements, which is what the formula balances.
 
     Reads:  c.step, c.potential
-    Writes: c.potential.{rows.v, laws, length, length_before}, c.step.{x_before, v_before, rate, age}, c.forces.work
+    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.forces.work
     """
     z = c.step
     f = c.potential.rows
@@ -128,32 +124,9 @@ def commit(c: ti.template(), w: ti.i32):
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)
-    account(c, w, supplied)
-    y = c.potential.laws
-    for k in range(y.n):
-        y.before.store(w, k, y.start.load(w, k))
-        y.start.store(w, k, y.now.load(w, k))
-    p = c.potential
-    for k in range(p.n_lengths):
-        p.length_before.store(w, k, p.length.load(w, k))
-        p.length.store(w, k, ti.sqrt(ti.max(f.residual.load(w, p.length_row.at(k)), TINY_SQUARE)))
-    z.age.store(w, 0, z.age.load(w, 0) + 1.0)
-
-
-@ti.func
-def account(c: ti.template(), w: ti.i32, supplied: ti.template()):
-    """Work over the step: forces at its end times displacements, which is what the formula balances.
-
-    Args:
-        supplied: [J], by wrenches.
-
-    Reads:  c.potential, c.step.alpha
-    Writes: c.forces.work
-    """
-    dissipated, driven = work_of_laws(c.potential, w, c.step.alpha.load(w, 0))
-    if ti.static(c.touches):
-        taken(c.barrier, w, c.potential.rows.x, c.barrier.energy)
-        alive = c.health.load(w, 0) == 0.0
-        dissipated = dissipated + select(alive, c.barrier.energy.load(w, 0), dissipated * 0.0)
+    dissipated, driven = work_of_laws(c.potential, w)
+    if ti.static(c.touches and c.barrier.has_friction):
+        dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
+    z.age.store(w, 0, z.age.load(w, 0) + 1.0)

@@ -3,7 +3,8 @@
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.barrier.contact import add, begin, limit, measure
+from simcli.kernels.barrier.contact import add, measure, reach
+from simcli.kernels.barrier.friction import grip
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.memory import Arena
 from simcli.kernels.skyline import SkylineMatrix
@@ -35,9 +36,8 @@ class Bench:
 
     def begin(self, x):
         """Search at x, and keep its contacts for friction."""
-        self.x.write(x[..., None])
-        self._ready()
-        _begin(self.barrier, self.x, self.arena.n_blocks)
+        self.free_part(x, 0.0 * x)
+        _grip(self.barrier, self.x, self.arena.n_blocks)
         return self.barrier.candidates.needed.read()[:, 0, 0].astype(int)
 
     def energy(self, x):
@@ -62,12 +62,9 @@ class Bench:
         """[1], (W,) part of the ways that is free of contact."""
         self.x.write(x[..., None])
         self.dx.write(dx[..., None])
-        self._ready()
-        _limit(self.barrier, self.x, self.dx, self.most, self.arena.n_blocks)
-        return self.most.read()[:, 0, 0]
-
-    def _ready(self):
         self.most.write(np.ones((1, 1, 1)))
+        _reach(self.barrier, self.x, self.dx, self.most, self.arena.n_blocks)
+        return self.most.read()[:, 0, 0]
 
     def destroy(self):
         """Free the fields."""
@@ -76,9 +73,9 @@ class Bench:
 
 
 @ti.kernel
-def _begin(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
+def _grip(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        begin(c, w, x, c.all)
+        grip(c, w, x, c.all)
 
 
 @ti.kernel
@@ -100,6 +97,6 @@ def _add_exact(c: ti.template(), x: ti.template(), gradient: ti.template(), matr
 
 
 @ti.kernel
-def _limit(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
+def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
-        limit(c, w, x, dx, most, c.all)
+        reach(c, w, x, dx, most, c.all)

@@ -1,12 +1,12 @@
 """The doors of barrier contact to a solver, each for the worlds of a block.
 
-In the order of a step: begin; then per iteration add, cap (before it moves), energy (at every trial); at the end `taken`.
+In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction. `look` is for the first frame.
 """
 
 import taichi as ti
 
 from simcli.kernels.barrier.advance import cap
-from simcli.kernels.barrier.friction import grip, grip_energy, grip_pieces
+from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, whole_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
@@ -18,28 +18,40 @@ from simcli.kernels.skyline import corner
 FAR = 1e30  # [m], gap where nothing is near
 
 
-def count_of(items, who, w, lane):
-    """How many candidates or grips of a world there are to look at: none if it does not ask."""
-    return local(ti.cast(one(items.count, w, lane, 0) * one(who, w, lane, 0), ti.i32))
+def count_of(items, w, lane):
+    """How many candidates or grips a world has."""
+    return local(ti.cast(one(items.count, w, lane, 0), ti.i32))
 
 
 @ti.func
-def begin(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
-    """Candidates where the bodies are, and friction of the step.
+def look(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Energy of the contacts in a state that no step has led to.
 
     Args:
-        x: (12 B) coordinates at the start of the step.
-        who: (1), 0 in worlds that do not ask.
+        x: (12 B) coordinates.
 
-    Writes: c.{at, move, candidates, grips, crowded}
+    Writes: c
     """
     place_vertices(c, w, x)
     move_vertices(c, w, x, 0.0)
-    for lane in range(c.lanes):
-        put(c.crowded, w, lane, 0, 0.0)
+    search(c, w, c.all)
+    measure(c, w, x, c.all)
+
+
+@ti.func
+def reach(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template(), who: ti.template()):
+    """Candidates of the way dx from x, and how much of it is free of contact.
+
+    Args:
+        x, dx: (12 B) coordinates and their change.
+        who: (1), 0 in worlds that do not ask; they keep their candidates.
+
+    Writes: c.{at, move, candidates, crowded}, most (1) [1], lowered
+    """
+    place_vertices(c, w, x)
+    move_vertices(c, w, dx, 1.0)
     search(c, w, who)
-    if ti.static(c.has_friction):
-        grip(c, w, x, who)
+    cap(c, w, most, who)
 
 
 @ti.func
@@ -47,56 +59,29 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Energy at coordinates that the candidates were searched for.
 
     Args:
-        who: as of `begin`; the energy of the others is 0.
+        who: as of `reach`; the others keep theirs.
 
-    Writes: c.{at, energy, barrier, least}
+    Writes: c.{at, energy, barrier, least, taken}
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
-        total = one(c.near, w, lane, 0) * 0.0
-        least = total + FAR
-        count = count_of(c.candidates, who, w, lane)
-        for k in range(count):
-            energy, gap = stencil_energy(c, w, lane, k)
-            total += energy
-            least = ti.min(least, gap)
-        put(c.barrier, w, lane, 0, total)
-        put(c.least, w, lane, 0, least)
-        if ti.static(c.has_friction):
-            for g in range(count_of(c.grips, who, w, lane)):
-                potential, _taken = grip_energy(c, w, lane, g, x)
-                total += potential
-        put(c.energy, w, lane, 0, total)
-
-
-@ti.func
-def taken(c: ti.template(), w: ti.i32, x: ti.template(), into: ti.template()):
-    """Energy that friction has taken in the step that ends at x.
-
-    Writes: into (1) [J]
-    """
-    for lane in range(c.lanes):
-        total = one(c.near, w, lane, 0) * 0.0
-        if ti.static(c.has_friction):
-            for g in range(count_of(c.grips, c.all, w, lane)):
-                _potential, work = grip_energy(c, w, lane, g, x)
-                total += work
-        put(into, w, lane, 0, total)
-
-
-@ti.func
-def limit(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template(), who: ti.template()):
-    """Candidates of the way dx from x, and how much of it is free of contact.
-
-    Args:
-        who: as of `begin`; the others keep their candidates.
-
-    Writes: c.{at, move, candidates}, most (1) [1], lowered
-    """
-    place_vertices(c, w, x)
-    move_vertices(c, w, dx, 1.0)
-    search(c, w, who)
-    cap(c, w, most, who)
+        if one(who, w, lane, 0) != 0.0:
+            total = one(c.near, w, lane, 0) * 0.0
+            least = total + FAR
+            for k in range(count_of(c.candidates, w, lane)):
+                energy, gap = stencil_energy(c, w, lane, k)
+                total += energy
+                least = ti.min(least, gap)
+            put(c.barrier, w, lane, 0, total)
+            put(c.least, w, lane, 0, least)
+            if ti.static(c.has_friction):
+                taken = 0.0 * total
+                for g in range(count_of(c.grips, w, lane)):
+                    potential, work = grip_energy(c, w, lane, g, x)
+                    total += potential
+                    taken += work
+                put(c.taken, w, lane, 0, taken)
+            put(c.energy, w, lane, 0, total)
 
 
 @ti.func
@@ -107,7 +92,7 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
     Args:
         gradient: (12 B).
         matrix: see `SkylineMatrix`.
-        who: as of `begin`.
+        who: as of `reach`.
         exact: True for the curvature as it is.
 
     Reads:  c.{candidates, grips}
@@ -115,15 +100,21 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
-        for k in range(count_of(c.candidates, who, w, lane)):
-            if stencil_pieces(c, w, lane, k, exact) == 1:
-                a, b = bodies_of(c, w, lane, k)
-                add_pieces(c, w, lane, a, b, gradient, matrix)
-        if ti.static(c.has_friction):
-            for g in range(count_of(c.grips, who, w, lane)):
-                grip_pieces(c, w, lane, g, x)
-                a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
-                add_pieces(c, w, lane, a, b, gradient, matrix)
+        if one(who, w, lane, 0) != 0.0:
+            n_candidates = count_of(c.candidates, w, lane)
+            n_grips = count_of(c.grips, w, lane) if ti.static(c.has_friction) else 0
+            for k in range(n_candidates + n_grips):
+                is_near = 1
+                a, b = 0, 0
+                if k < n_candidates:
+                    is_near = stencil_pieces(c, w, lane, k, exact)
+                    a, b = bodies_of(c, w, lane, k)
+                elif ti.static(c.has_friction):
+                    g = k - n_candidates
+                    grip_pieces(c, w, lane, g, x)
+                    a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
+                if is_near == 1:
+                    add_pieces(c, w, lane, a, b, gradient, matrix)
 
 
 @ti.func

@@ -45,16 +45,17 @@ def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), bod
 
 @ti.func
 def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
-    """Keep the contacts with friction for the step that begins.
+    """Keep the contacts with friction for the step that begins, in worlds that ask.
 
     Reads:  c.{at, candidates}
     Writes: c.grips
     """
     for lane in range(c.lanes):
-        put(c.grips.count, w, lane, 0, 0.0)
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0) * one(who, w, lane, 0), ti.i32)):
-            if one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
-                grip_one(c, w, lane, k, x)
+        if one(who, w, lane, 0) != 0.0:
+            put(c.grips.count, w, lane, 0, 0.0)
+            for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
+                if one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
+                    grip_one(c, w, lane, k, x)
 
 
 @ti.func
