@@ -67,8 +67,11 @@ class StepMemory:
 
 
 @ti.func
-def minimise(c: ti.template(), w: ti.i32):
+def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
     """Move c.potential.rows.x to the minimum: evaluations at next_x, each of which shortens the direction or finds a new one.
+
+    Args:
+        moves: 0 to evaluate where the bodies are, and no more.
 
     Reads:  c.step.{target, alpha}, c.health
     Writes: c.potential, c.step.{running, iterations, failed, size}
@@ -96,7 +99,9 @@ def minimise(c: ti.template(), w: ti.i32):
                     avoid(c, w, turn)
             energy = total_energy(c, w)
             aims = 1 - ti.cast(any_lane(~fits(c, w, energy)), ti.i32)
-            if aims == 0:
+            if moves == 0:
+                going = 0
+            elif aims == 0:
                 shorten(c, w, fits(c, w, energy))
             else:
                 settle(c, w, energy)

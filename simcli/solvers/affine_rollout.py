@@ -2,20 +2,16 @@
 
 import taichi as ti
 
-from simcli.kernels.barrier.contact import look
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_turns
 from simcli.kernels.memory import any_lane
-from simcli.kernels.potentials import find_energy
 from simcli.kernels.projection import project_joints
-from simcli.kernels.quadratic import start_gradients, take_state
+from simcli.kernels.quadratic import start_gradients
 from simcli.kernels.report import report_bodies
-from simcli.kernels.signals import drive
 from simcli.model.snapshot import Status
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.affine_report import report_frame, show_coordinates, total_of
 from simcli.solvers.affine_step import step_affine
-from simcli.solvers.clock import LEAN
 from simcli.solvers.core import SPEED_SQUARED, STOP_ABOVE, STOP_BELOW
 from simcli.solvers.integrators import H
 from simcli.solvers.ledger import SUPPLIED
@@ -41,43 +37,18 @@ def rollout_affine(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.
         c.count.store(w, 0, c.tables.arena.zero())
         start_gradients(c.potential.rows, w)
         for f in range(n_frames):
-            if steps == 0:
-                begin(c, w)
-            for i in range(steps):
+            for i in range(ti.max(steps, 1)):
                 h = c.constants.load(w, H)
                 number = first + ti.cast(f, ti.i64) * steps + i + 1
-                step_affine(c, w, h, h * ti.cast(number, c.tables.arena.device.real))
-                if ti.static(c.loops.n_turns > 0 or c.stops):
-                    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
-                    follow_turns(c.loops, c.state, w, h)
-                watch_affine(c, w)
+                step_affine(c, w, h, h * ti.cast(number, c.tables.arena.device.real), steps)
+                if steps > 0:
+                    if ti.static(c.loops.n_turns > 0 or c.stops):
+                        place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+                        follow_turns(c.loops, c.state, w, h)
+                    watch_affine(c, w)
             report_frame(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
             unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health)
-
-
-@ti.func
-def begin(c: ti.template(), w: ti.i32):
-    """Coordinates of the initial state, and what the first step expects of one before.
-
-    Reads:  c.state
-    Writes: c.potential, c.step
-    """
-    p = c.potential
-    take_state(p.rows, c.state, w)
-    for i in range(p.n):
-        p.rows.next_x.store(w, i, p.rows.x.load(w, i))
-    if ti.static(c.signals.n > 0):
-        drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
-    c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
-    _energy = find_energy(p, w, p.rows.next_x, c.step.alpha.load(w, 0))
-    if ti.static(c.touches):
-        look(c.barrier, w, p.rows.x)
-    for k in range(p.n_lengths):
-        p.length.store(w, k, p.length_now.load(w, k))
-    for i in range(p.n):
-        c.step.x_before.store(w, i, p.rows.x.load(w, i))
-        c.step.v_before.store(w, i, p.rows.v.load(w, i))
 
 
 @ti.func

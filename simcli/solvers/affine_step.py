@@ -17,23 +17,49 @@ from simcli.kernels.coordinate_laws import begin_laws
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
 from simcli.kernels.potentials import begin_springs, work_of_laws
+from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
 from simcli.kernels.tree import vector_at
 from simcli.solvers.affine_newton import minimise
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
+from simcli.solvers.integrators import H
 
 
 @ti.func
-def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
-    """One step of length h [s] that ends at t.
+def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template(), steps: ti.i32):
+    """One step of length h [s] that ends at t; of no steps, the energies of the initial state.
 
     Reads:  c
     Writes: c.state.{q, qd}, c.step, c.potential, c.forces.work
     """
-    predict(c, w, h, t)
-    minimise(c, w)
-    commit(c, w)
+    if steps > 0:
+        predict(c, w, h, t)
+    else:
+        begin(c, w)
+    minimise(c, w, steps)
+    if steps > 0:
+        commit(c, w)
+    else:
+        for k in range(c.potential.n_lengths):
+            c.potential.length.store(w, k, c.potential.length_now.load(w, k))
+
+
+@ti.func
+def begin(c: ti.template(), w: ti.i32):
+    """Coordinates of the initial state, and what the first step expects of one before.
+
+    Reads:  c.state
+    Writes: c.potential, c.step
+    """
+    p = c.potential
+    take_state(p.rows, c.state, w)
+    if ti.static(c.signals.n > 0):
+        drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
+    c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
+    for i in range(p.n):
+        c.step.x_before.store(w, i, p.rows.x.load(w, i))
+        c.step.v_before.store(w, i, p.rows.v.load(w, i))
 
 
 @ti.func

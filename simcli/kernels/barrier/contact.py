@@ -1,6 +1,6 @@
 """The doors of barrier contact to a solver, each for the worlds of a block.
 
-In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction. `look` is for the first frame.
+In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction.
 """
 
 import taichi as ti
@@ -21,21 +21,6 @@ FAR = 1e30  # [m], gap where nothing is near
 def count_of(items, w, lane):
     """How many candidates or grips a world has."""
     return local(ti.cast(one(items.count, w, lane, 0), ti.i32))
-
-
-@ti.func
-def look(c: ti.template(), w: ti.i32, x: ti.template()):
-    """Energy of the contacts in a state that no step has led to.
-
-    Args:
-        x: (12 B) coordinates.
-
-    Writes: c
-    """
-    place_vertices(c, w, x)
-    move_vertices(c, w, x, 0.0)
-    search(c, w, c.all)
-    measure(c, w, x, c.all)
 
 
 @ti.func

@@ -130,8 +130,9 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
             if kind != POINT_PLANE:
                 count, s, t, change_s, change_t = slide(kind, weights, n, a, b, d, e)
                 load = -weight * slope / size
-                bend(c, w, lane, k, kind, weights, n, size, s, change_s, count > 0, load, first, second, exact)
-                bend(c, w, lane, k, kind, weights, n, size, t, change_t, count > 1, load, first, second, exact)
+                for way in range(2):
+                    bend(c, w, lane, k, kind, weights, n, size, chosen(way == 0, s, t), chosen(way == 0, change_s, change_t),
+                         count > way, load, first, second, exact)
     return is_near
 
 
@@ -191,6 +192,7 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.
     N = u.cross(v)
     m, m_1, m_2 = mollifier(N.dot(N), edge_scale(c, w, lane, k))
     if m_1 > 0.0:
+        none = vector(0.0, 0.0, 0.0)
         u_rest, v_rest = edges_at_rest(c, w, lane, k)
         g_u, g_v = v.cross(N) * 2.0, N.cross(u) * 2.0
         put_half(c, w, c.gradient, n * (m * slope), first, n * (m * slope), u_rest, g_u * (energy * m_1))
@@ -204,34 +206,30 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.
                 f, g = n * (slope / ratio), sign * m_1 * ratio
                 put_half(c, w, at, f, first, f, u_rest, g_u * g)
                 put_half(c, w, at + 12, f * -1.0, second, f, v_rest, g_v * g)
-        if ti.static(exact):
-            put_turn(c, w, energy * m_2, u_rest, g_u, v_rest, g_v)
-        axes = ti.static((Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)))
-        for axis in ti.static(axes):
-            put_turn(c, w, 2.0 * m_1 * energy, u_rest, v.cross(axis), v_rest, axis.cross(u))
         N_unit = unit_or(N, vector(0.0, 0.0, 1.0))
         s = across(N_unit)
         t = N_unit.cross(s)
-        factor = length(N) * m_1 * energy
-        put_turn(c, w, factor, u_rest, s, v_rest, t)
-        put_turn(c, w, factor, u_rest, t, v_rest, s * -1.0)
-        if ti.static(exact):
-            put_turn(c, w, -factor, u_rest, s, v_rest, t * -1.0)
-            put_turn(c, w, -factor, u_rest, t, v_rest, s)
+        for turn in range(8 if ti.static(exact) else 5):
+            factor = 2.0 * m_1 * energy
+            f, g = g_u * 0.0, g_v * 0.0
+            if turn < 3:
+                axis = Vec3(1.0 * (turn == 0), 1.0 * (turn == 1), 1.0 * (turn == 2))
+                f, g = v.cross(axis), axis.cross(u)
+            elif turn < 7:
+                factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
+                f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * ti.select(turn == 4 or turn == 5, -1.0, 1.0)
+            else:
+                factor = m_2 * energy
+                f, g = g_u, g_v
+            at = new_piece(c, w, factor)
+            put_half(c, w, at, f * 0.0, u_rest, f, none, none)
+            put_half(c, w, at + 12, f * 0.0, v_rest, g, none, none)
     return m
 
 
-@ti.func
-def put_turn(c: ti.template(), w: ti.i32, factor: ti.template(), u_rest: ti.template(), g_u: ti.template(),
-             v_rest: ti.template(), g_v: ti.template()):
-    """A square that the edges alone have: g_u for changes of the first, g_v for changes of the second.
-
-    Writes: c.notes
-    """
-    none = vector(0.0, 0.0, 0.0)
-    at = new_piece(c, w, factor)
-    put_half(c, w, at, none, u_rest, g_u, none, none)
-    put_half(c, w, at + 12, none, v_rest, g_v, none, none)
+def chosen(mask, a, b):
+    """Value a where the mask is set, else b."""
+    return type(a)(*(ti.select(mask, x, y) for x, y in zip(a.parts, b.parts, strict=True)))
 
 
 @ti.func
