@@ -170,32 +170,70 @@ def add_hard(share: Share, y: Laws, w, k, d, x, zero):
     stiff = zero + y.hard.load(w, d)
     for side in range(2):
         force = y.push.load(w, 2 * k + side)
-        gap = x - y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d) - x
-        push = local(ti.max(force + stiff * gap, zero))
+        push = push_of(y, w, d, x, force, side)
         sign = 2.0 * side - 1.0
         share.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
 
 
-@ti.func
-def raise_pushes(y: ti.template(), w: ti.i32, x: ti.template(), k: ti.i32, done: ti.template()):
-    """Forces of the hard limits of coordinate k at x, in lanes where `done`; returns by how much the bounds give [m, rad].
+def way_to_limit(y: Laws, w, k, rate, tolerance):
+    """Part of a move of coordinate k by `rate` until a hard limit that is free pushes, and a little more; else 1 or more."""
+    d, x = y.dof.at(k), y.now.load(w, k)
+    way = local(x * 0.0 + 1.0)
+    for side in range(2):
+        sign = 2.0 * side - 1.0
+        bound = y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d)
+        slack = y.push.load(w, 2 * k + side) / y.hard.load(w, d)
+        left = local((bound - x) * sign - slack)
+        meets = (left > 0.0) & (rate * sign > left + tolerance)
+        way = select(meets, ti.min(way, (left + tolerance) / select(meets, rate * sign, way)), way)
+    return way
 
+
+def push_of(y: Laws, w, d, x, force, side: int):
+    """Force of a hard limit at x that had a force."""
+    gap = x - y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d) - x
+    return local(ti.max(force + gap * y.hard.load(w, d), x * 0.0))
+
+
+@ti.func
+def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
+    """Forces of the hard limits of coordinate k as they are now, in lanes where `raised`; by how much the bounds give [m, rad].
+
+    Reads:  y.now
     Writes: y.push
     """
     d = y.dof.at(k)
-    zero = y.push.arena.zero()
-    worst = zero
+    x = y.now.load(w, k)
+    worst = y.push.arena.zero()
     for side in ti.static(range(2)):
         force = y.push.load(w, 2 * k + side)
-        gap = zero - ti.math.inf
-        if ti.static(side == 1):
-            gap = x - y.hard_upper.load(w, d)
-        else:
-            gap = y.hard_lower.load(w, d) - x
-        push = ti.max(force + gap * y.hard.load(w, d), zero)
+        push = push_of(y, w, d, x, force, side)
         worst = ti.max(worst, ti.abs(push - force) / y.hard.load(w, d))
-        y.push.store(w, 2 * k + side, select(done, push, force))
+        y.push.store(w, 2 * k + side, select(raised, push, force))
     return worst
+
+
+@ti.func
+def steepen(y: ti.template(), w: ti.i32, m: ti.i32, x: ti.template(), weight: ti.template(), raised: ti.template()):
+    """Slope and bend at point m, where the coordinate is x, with the forces that `raise_pushes` is about to take.
+
+    Reads:  y.{now, push}
+    Writes: y.{slope, bend}
+    """
+    k = y.point_of.at(m)
+    d = y.dof.at(k)
+    zero = y.push.arena.zero()
+    slope = y.slope.load(w, m)
+    bend = y.bend.load(w, m)
+    for side in ti.static(range(2)):
+        force = y.push.load(w, 2 * k + side)
+        old = push_of(y, w, d, x, force, side)
+        new = push_of(y, w, d, x, push_of(y, w, d, y.now.load(w, k), force, side), side)
+        stiff = zero + y.hard.load(w, d)
+        slope = slope + (new - old) * weight * (2.0 * side - 1.0)
+        bend = bend + (select(new > 0.0, stiff, zero) - select(old > 0.0, stiff, zero)) * weight
+    y.slope.store(w, m, select(raised, slope, y.slope.load(w, m)))
+    y.bend.store(w, m, select(raised, bend, y.bend.load(w, m)))
 
 
 @ti.func

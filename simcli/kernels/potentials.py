@@ -11,7 +11,16 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.blocks import BlockMatrix, add_entry
-from simcli.kernels.coordinate_laws import Laws, Share, damper, evaluate_law, nearest_turn
+from simcli.kernels.coordinate_laws import (
+    Laws,
+    Share,
+    damper,
+    evaluate_law,
+    nearest_turn,
+    raise_pushes,
+    steepen,
+    way_to_limit,
+)
 from simcli.kernels.elementary import atan2, select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena
@@ -128,11 +137,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         y.now.store(w, k, now)
     for m in range(y.n_points):
         k = y.point_of.at(m)
-        x = y.now.load(w, k)
-        weight = ti.cast(1.0, p.gradient.arena.device.real)
-        if y.is_turn.at(k) == 0:
-            x = p.rows.residual.load(w, y.point_row.at(m))
-            weight = weight * 0.5
+        x, weight = point_of(p, w, m)
         stores, drives, dampers, hard = evaluate_law(y, w, k, x, alpha)
         law = whole((stores, drives, dampers, hard))
         total = total + law.energy * weight
@@ -143,6 +148,38 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         y.drive.store(w, m, drives.slope * weight)
         y.damper.store(w, m, dampers.slope * weight)
     return total
+
+
+@ti.func
+def point_of(p: ti.template(), w: ti.i32, m: ti.i32):
+    """Coordinate at point m, and the weight of the law there.
+
+    Reads: p.rows.residual, p.laws.now
+    """
+    k = p.laws.point_of.at(m)
+    x = p.laws.now.load(w, k)
+    weight = ti.cast(1.0, p.gradient.arena.device.real)
+    if p.laws.is_turn.at(k) == 0:
+        x = p.rows.residual.load(w, p.laws.point_row.at(m))
+        weight = weight * 0.5
+    return x, weight
+
+
+@ti.func
+def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template()):
+    """Take the forces of hard limits as they are now, in lanes where `raised`; returns by how much bounds give [m, rad].
+
+    Reads:  p.{rows.residual, laws.now}
+    Writes: p.laws.{push, slope, bend}
+    """
+    y = p.laws
+    for m in range(y.n_points):
+        x, weight = point_of(p, w, m)
+        steepen(y, w, m, x, weight, raised)
+    gives = p.gradient.arena.zero()
+    for k in range(y.n):
+        gives = ti.max(gives, raise_pushes(y, w, k, raised))
+    return gives
 
 
 @ti.func
@@ -275,6 +312,42 @@ def follow_rows(p: ti.template(), w: ti.i32, x: ti.template()):
     """
     bend_gradients(p.rows, x, w)
 
+
+
+@ti.func
+def cap_at_limits(p: ti.template(), w: ti.i32, move: ti.template(), tolerance: ti.template()):
+    """Part of a direction, 1 at most, that no coordinate takes far beyond where a hard limit begins to push.
+
+    Beyond, the energy bends so sharply that the direction says nothing; one that stops just there sees it.
+
+    Reads:  p.{rows.gradient, rows.residual, laws}
+    """
+    y = p.laws
+    part = p.gradient.arena.zero() + 1.0
+    for k in range(y.n):
+        row = y.row.at(k)
+        one = slope_along(p, w, row, move)
+        other = slope_along(p, w, row + 1, move)
+        rate = (one + other) * 0.5
+        if y.is_turn.at(k) != 0:
+            c = p.rows.residual.load(w, row)
+            s = p.rows.residual.load(w, row + 1)
+            rate = (c * other - s * one) / (c * c + s * s)
+        part = ti.min(part, way_to_limit(y, w, k, rate, tolerance))
+    return part
+
+
+@ti.func
+def slope_along(p: ti.template(), w: ti.i32, row: ti.i32, move: ti.template()):
+    """Rate of a row along a direction.
+
+    Reads: p.rows.gradient
+    """
+    f = p.rows
+    rate = p.gradient.arena.zero()
+    for e in range(f.entry_start.at(row), f.entry_start.at(row + 1)):
+        rate = rate + f.gradient.load(w, e) * move.load(w, f.entry_at.at(e))
+    return rate
 
 
 @ti.func

@@ -109,8 +109,9 @@ def _limit_strength(worlds: Worlds, model: Model, dt: Array) -> Array:
 
 
 def _driving_stiffness(worlds: Worlds, paths: list[str | None], ratio: Array) -> Array:
-    """[N/m, N m], (W|1, NV), of driving joints."""
-    gamma = _driving(worlds, paths, lambda d: d.strength_ratio)
+    """[N/m, N m], (W|1, NV), of driving joints; libuipc's prismatic ones have two rows, along the axes of both bodies."""
+    lines = [path is not None and worlds.first.joints[path].dof_kinds == "L" for path in paths]
+    gamma = _driving(worlds, paths, lambda d: d.strength_ratio) * np.where(lines, 2.0, 1.0)
     written = _driving(worlds, paths, lambda d: _asked(d, "stiffness", 0.0))
     return np.where(written > 0.0, written, gamma * ratio) * np.array([path is not None for path in paths], float)
 

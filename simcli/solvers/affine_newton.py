@@ -12,10 +12,17 @@ import taichi as ti
 from simcli.kernels.barrier.contact import add, measure, reach
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
-from simcli.kernels.coordinate_laws import raise_pushes
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
-from simcli.kernels.potentials import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials import (
+    add_gradient,
+    add_hessian,
+    cap_at_limits,
+    find_energy,
+    find_slopes,
+    follow_rows,
+    raise_limits,
+)
 from simcli.kernels.tables import Tables
 from simcli.model.tables import Model
 
@@ -87,6 +94,7 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
     for i in range(c.potential.n):
         f.next_x.store(w, i, f.x.load(w, i))
         z.move.store(w, i, zero)
+    z.cap.store(w, 0, zero + 1.0)
     if ti.static(c.touches):
         c.barrier.crowded.store(w, 0, zero)
     going = 1
@@ -195,18 +203,15 @@ def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
     Writes: c.potential.{rows.x, laws.push}, c.step.{running, iterations, energy}
     """
     z = c.step
-    y = c.potential.laws
     f = c.potential.rows
     for i in range(c.potential.n):
         f.x.store(w, i, f.next_x.load(w, i))
     running = z.running.load(w, 0) > 0.0
     done = running & (z.size.load(w, 0) <= z.tolerance) & (z.length.load(w, 0) == 1.0)
     bound = energy + ti.abs(energy) * z.rounding
-    if ti.static(y.n > 0):
+    if ti.static(c.potential.laws.n > 0):
         if any_lane(done):
-            gives = c.tables.arena.zero()
-            for k in range(y.n):
-                gives = ti.max(gives, raise_pushes(y, w, y.now.load(w, k), k, done))
+            gives = raise_limits(c.potential, w, done)
             bound = select(done, bound + ti.math.inf, bound)  # of another energy: nothing to compare with
             done = done & (gives <= z.tolerance)
     z.energy.store(w, 0, bound)
@@ -289,4 +294,7 @@ def measure_direction(c: ti.template(), w: ti.i32):
     for i in range(c.potential.n):  # a NaN is lost in a maximum
         bad = bad + z.move.load(w, i) * 0.0
     z.size.store(w, 0, select(z.running.load(w, 0) > 0.0, size + bad, z.size.load(w, 0)))
-    z.cap.store(w, 0, c.tables.arena.zero() + 1.0)
+    cap = c.tables.arena.zero() + 1.0
+    if ti.static(c.potential.laws.n > 0):
+        cap = cap_at_limits(c.potential, w, z.move, z.tolerance)
+    z.cap.store(w, 0, cap)
