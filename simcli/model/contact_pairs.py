@@ -12,7 +12,7 @@ from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
 from simcli.spec.schema_body import MaterialSpec, ShapeSpec
-from simcli.spec.schema_parts import PairSpec
+from simcli.spec.schema_contact import PairSpec
 from simcli.spec.structure import joined
 
 # From the weakest to the strongest, which wins where two materials differ.

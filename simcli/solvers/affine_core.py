@@ -32,7 +32,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
-        touches: whether shapes may touch, in some phase.  barrier: see `Barrier`, None if they may not.
+        touches: whether shapes may touch, in some phase.  Then `barrier` is there, with its `notes`.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
@@ -50,7 +50,9 @@ class AffineCore:
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws))
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
         self.touches = any(m.contacts is not None for m in self.tables.phases)
-        self.barrier = barrier_of(model, options, plan.dt, self.tables, arena) if self.touches else None
+        if self.touches:
+            self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
+            self.notes, self.capacity = self.barrier.notes, self.barrier.candidates.capacity
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)

@@ -83,7 +83,10 @@ def watch_affine(c: ti.template(), w: ti.i32):
     if any_lane(ended):
         c.health.store(w, 0, select(ended, code, status))
         c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
-        c.health.store(w, 2, select(ended, guilty_dof(c, w, met), c.health.load(w, 2)))
+        guilty = guilty_dof(c, w, met)
+        if ti.static(c.touches):
+            guilty = select(code == CROWDED, c.barrier.crowded.load(w, 0), guilty)
+        c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))
 
 
 @ti.func

@@ -21,6 +21,7 @@ from simcli.solvers.corrections import (
     lock_written,
     use_correction,
 )
+from simcli.solvers.impulses import meet
 from simcli.solvers.integrators import correct_efforts
 from simcli.solvers.motions import lead_rows
 from simcli.solvers.natural_steps import (
@@ -99,11 +100,16 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if ti.static(y.n_leads > 0):
         lead_rows(c, w, kind, h, instant)
     n_tries = 1
+    if ti.static(c.touches and not c.is_natural):
+        if kind == CORRECT:
+            n_tries = 0
     first_try = 0
     if kind == PLACE:
         n_tries = 0
     if evaluates:
-        n_tries = y.solutions * c.bound.max_choices
+        n_tries = 0
+        if ti.static(not c.touches):
+            n_tries = y.solutions * c.bound.max_choices
     if ti.static(c.is_natural):
         if kind == START:
             n_tries = 0
@@ -129,7 +135,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                                 given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
                                 y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
-                if ti.static(not c.stands):
+                if ti.static(not (c.stands or c.touches)):
                     running = ask_again(c, w, k, stage, b, h, g, instant)
             else:
                 if ti.static(not c.is_quadratic):
@@ -159,7 +165,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         if k == -1:
                             use_velocities(c, w)
                 elif evaluates:
-                    if ti.static(not c.stands):
+                    if ti.static(not (c.stands or c.touches)):
                         use_answer(c, w, k, stage)
                 elif ti.static(c.is_natural):
                     if ti.static(not c.is_quadratic):
@@ -167,6 +173,9 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                             use_correction(c, w, kind, 0, stage, held, h, g)
                 else:
                     use_correction(c, w, kind, k, stage, held, h, g)
+    if ti.static(c.touches and not c.stands):
+        if evaluates or (kind == CORRECT and not c.is_natural):
+            meet(c, w, kind, b, h, g, instant)
     if ti.static(not c.stands):
         if evaluates:
             account_laws(c, w, stage, h, g)

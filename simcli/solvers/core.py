@@ -17,8 +17,9 @@ from simcli.model.constraints import constraints_of
 from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
-from simcli.solvers.constrained import DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.generalized_alpha import Memory
+from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -59,8 +60,9 @@ class Core:
         by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
-        self.diagnostics = DIAGNOSTICS
-        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
@@ -84,7 +86,7 @@ class Core:
         if self.constrained:
             self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles, Limits.of(options))
+                                     self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
@@ -92,7 +94,7 @@ class Core:
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = any(map(yields, self.tables.phases))
             self.row_joint = rows.joint
-            self.forces.has_work |= constraints.laws.n > 0 or moves
+            self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
         self.steps = self.steps_of(constraints, arena)
         self.is_quadratic = self.steps is not None
         if self.integrator == "generalized_alpha":
@@ -121,9 +123,21 @@ class Core:
         rows, tables = constraints.rows, self.tables
         changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
         rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
-        if not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
+        if self.touches or not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
             return None
         return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
+
+    def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
+        """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
+        if not self.touches:
+            return None
+        phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options)
+
+    @property
+    def notes(self):
+        """Room for the work of contacts that goes lane by lane."""
+        return self.bound.impulses.contacts.collider.notes
 
     def clear(self):
         """Zero what a run accumulates."""

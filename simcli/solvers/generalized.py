@@ -32,7 +32,7 @@ THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610"}  # fmt: skip
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC630"}  # fmt: skip
 TREE = Engine(Core, rollout, leave_phase, enter_phase)
 
 
@@ -63,8 +63,8 @@ class GeneralizedSolver:
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
-        if getattr(self.core, "barrier", None):
-            self.core.barrier.notes.build()
+        if self.core.touches:
+            self.core.notes.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
@@ -256,7 +256,8 @@ class GeneralizedSolver:
             columns["frames/multiplier"] = arrays["multiplier"]
         if self.core.constrained:
             columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
-            columns["diag/iterations"] = np.nan_to_num(columns["diag/iterations"], nan=-1).astype(np.int32)
+            for name in {"iterations", "contacts"} & set(self.core.diagnostics):
+                columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
         if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
@@ -276,7 +277,10 @@ class GeneralizedSolver:
         return events
 
     def ending(self, world: int, status: Status, step_count: int, dof: int) -> Event:
-        """The event of one world that ended."""
+        """The event of one world that ended; `dof` is the number of contacts where that is the reason."""
+        if status == Status.CROWDED:
+            text = f"{dof} pairs of features may touch, and there is room for {self.core.capacity}: raise contact.capacity"
+            return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[status], 2, -1, -1, float(dof), text)
         joint = int(self.model.dofs.joint[dof])
         body = int(self.model.joints.child[joint])
         name, label = self.model.bodies.name[body], self.model.dofs.label[dof]
