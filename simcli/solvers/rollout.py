@@ -26,7 +26,6 @@ from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
     ASSEMBLY_FREE,
     ASSEMBLY_HELD,
-    DIAGNOSTICS,
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
