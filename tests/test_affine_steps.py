@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.affine_oracle import couple, mass_matrix, polar, steps
-from support.forward import CHANNELS
+from support.forward import CHANNELS as FEW
 from support.scenes import scene
 
 from simcli.model import rotations as rot
@@ -11,6 +11,7 @@ from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
+CHANNELS = FEW | {"reactions"}
 EXACT = 1e-9  # issue 6
 G = 9.81
 
@@ -46,7 +47,8 @@ class Run:
 
 FREE = """
 params: {}
-defaults: {body: {mass: 2, com: [0.1, -0.05, 0.2], inertia: {full: [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]]},
+defaults: {body: {mass: 2, com: [0.1, -0.05, 0.2],
+                  inertia: {full: [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]]},
                   velocity: {linear: [1, 0.5, 2], angular: [0.5, 3, 1]}, affine: {volume: 1.0e-3}}}
 bodies:
   fallen: {pose: {xyz: [0, 0, 1], rpy: [0.3, -0.2, 0.5]}}
@@ -88,7 +90,8 @@ def test_free_bodies_take_the_steps_of_the_formula(device, integrator):
     for b, (name, load) in enumerate(LOADS.items()):
         R, spin = rot.quat_to_matrix(pose[0, b, 3:]), twist[0, b, 3:]
         rate = rot.skew(spin) @ R
-        q, v = (np.concatenate(parts) for parts in ((pose[0, b, :3], R.ravel()), (twist[0, b, :3] - rate @ COM, rate.ravel())))
+        q = np.concatenate((pose[0, b, :3], R.ravel()))
+        v = np.concatenate((twist[0, b, :3] - rate @ COM, rate.ravel()))
         stiffness = (1e6 if name == "turned" else 1e8) * 1e-3
         xs, vs = steps(q, v, M, stiffness, 0.01, n, integrator, lambda x, load=load: load(x) + weight(x))
         assert np.abs(vs[-1] - vs[0]).max() > 0.5
@@ -123,7 +126,8 @@ joints:
   creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
   locked: {child: locked, at: [0, 4, 0], driving: {is_locked: true, is_constrained: true}}
   base: {type: fixed, child: base, at: [0, 6, 0]}
-  turning: {child: turning, parent: base, at: [0, 6.5, 0], driving: {aim_angle: $fast, is_constrained: true}, init_angle: 0.5}
+  turning: {child: turning, parent: base, at: [0, 6.5, 0], init_angle: 0.5,
+            driving: {aim_angle: $fast, is_constrained: true}}
   lifted: {type: prismatic, child: lifted, at: [0, 8, 0], driving: {aim_distance: 0.02, is_constrained: true}}
   toggled: {child: toggled, at: [0, 10, 0], driving: {aim_angle: 0.3, is_constrained: true}}
   wrapped: {child: wrapped, at: [0, 12, 0], q: 6.3831853, driving: {aim_angle: 0.2, is_constrained: true, turns: one}}

@@ -17,7 +17,7 @@ from simcli.spec.resolve import warnings
 
 ROUNDING = 1e-14  # of products of a few rotations
 SHIPPED = sorted([*Path("scenes").glob("*.yaml"), *Path("simcli/docs/templates").glob("*.yaml")])
-REFUSED = {"SC501", "SC502"}  # parts of the format that the solvers of this version do not honour
+REFUSED = {"SC501"}  # parts of the format that the solvers of this version do not honour
 
 ALL_KEYS = """\
 simcli: 1
@@ -192,9 +192,9 @@ def test_every_key_of_the_format_is_known(tmp_path):
         "{type: affine, dt: 1e-3, integrator: bdf2, tolerance: 1e-6, max_iterations: 9}",
     ],
 )
-def test_other_solvers_are_refused_by_name(tmp_path, solver):
+def test_options_of_the_affine_solver(tmp_path, solver):
     text = HEAD + f"bodies: {{a: {BODY}}}\nsolver: {solver}\n"
-    assert codes(tmp_path, text) == {"SC502"}
+    assert codes(tmp_path, text) == set()
 
 
 @pytest.mark.parametrize("kind", ["1P3V", "2P2V", "3P1V", "4P", "1P2V", "2P1V", "3P", "1P1V", "2P", "1P"])

@@ -1,7 +1,7 @@
 """A symmetric matrix of 12 x 12 blocks of affine bodies, and its factorisation, on a pattern that all worlds share.
 
-Body b has the unknowns 12 b to 12 b + 11. The pattern is that of all pairs of bodies that may ever share an energy: what does
-not act leaves zeros. Pairs are numbered: the diagonal blocks first, then the others.
+Body b has the unknowns 12 b to 12 b + 11. The pattern is that of all pairs of bodies that may ever share an energy: what
+does not act leaves zeros. Pairs are numbered: the diagonal blocks first, then the others.
 """
 
 import numpy as np

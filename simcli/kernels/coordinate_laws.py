@@ -8,8 +8,8 @@
 
 Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
 
-Source: reference/affine-bodies.md B.5, B.7; hard limits: augmented Lagrangian (Rockafellar). Deviation: dampers are energies of
-the step, as libuipc's passive joints are.
+Source: reference/affine-bodies.md B.5, B.7; hard limits: augmented Lagrangian (Rockafellar). Deviation: dampers are
+energies of the step, as libuipc's passive joints are.
 """
 
 import math
@@ -154,7 +154,7 @@ def x_type(y: Laws):
 
 
 def add_cubic(share: Share, y: Laws, w, d, x, zero):
-    """libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
+    """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
     s = zero + y.strength.load(w, d)
     lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
     acts = s > 0.0
@@ -197,7 +197,7 @@ def push_of(y: Laws, w, d, x, force, side: int):
 
 @ti.func
 def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
-    """Forces of the hard limits of coordinate k as they are now, in lanes where `raised`; by how much the bounds give [m, rad].
+    """Forces of the hard limits of coordinate k as they are now, where `raised`; returns by how much bounds give [m, rad].
 
     Reads:  y.now
     Writes: y.push

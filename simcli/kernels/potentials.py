@@ -10,7 +10,7 @@ The second part of the Hessian may be indefinite; where it makes the whole so, a
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.blocks import BlockMatrix, add_entry
+from simcli.kernels.blocks import SIZE, BlockMatrix, add_entry
 from simcli.kernels.coordinate_laws import (
     Laws,
     Share,
@@ -58,7 +58,8 @@ class Potential:
     def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena):
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
-        pairs = {(int(a) // 12, int(b) // 12) for r in range(self.n_rows) for a in entries(rows, r) for b in entries(rows, r)}
+        bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
+        pairs = {(a, b) for some in bodies for a in some for b in some}
         touches = any(phase.contacts is not None for phase in tables.phases)
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
         self.laws, self.forces = Laws(energies, model, tables, forces, arena), forces

@@ -285,7 +285,8 @@ def _tables(found: _Collection) -> Energies:
     coef = [np.broadcast_to(value, n_worlds) for _, value in flat]
     stiffness = np.broadcast_arrays(*found.stiffness) if found.stiffness else []
     return Energies(
-        rows=flat_tables(found.expansion, found.rows), stiffness=np.stack(stiffness, axis=1) if stiffness else np.zeros((1, 0)),
+        rows=flat_tables(found.expansion, found.rows),
+        stiffness=np.stack(stiffness, axis=1) if stiffness else np.zeros((1, 0)),
         label=tuple(found.label), joint=np.array(found.joint, int),
         curve_start=np.concatenate(([0], np.cumsum([len(curve) for curve in curves]))).astype(int),
         curve_at=np.array([at for at, _ in flat], int).reshape(-1, 2),

@@ -28,8 +28,8 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
-    "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts", "driving_passive",
-               "driving_locked", "driving_aim"},
+    "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
+               "driving_passive", "driving_locked", "driving_aim"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd")  # of the first phase alone

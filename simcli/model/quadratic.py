@@ -134,6 +134,8 @@ class Expansion:
         """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form.
 
         Args:
+            link: index, -1 for the world.
+            components: (W|1, 3).
             full: keep the terms of components that are zero, which another phase may change.
         """
         if link < 0:

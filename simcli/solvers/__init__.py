@@ -4,8 +4,9 @@ Each solver spells its own step as a paragraph of named stages. There is no inhe
 no event bus: one dictionary of classes. Never found here: files, scenes, printing.
 """
 
+from simcli.solvers.affine import AffineSolver
 from simcli.solvers.generalized import GeneralizedSolver
-from simcli.solvers.loose import AffineSolver, MaximalSolver, NaturalSolver
+from simcli.solvers.loose import MaximalSolver, NaturalSolver
 from simcli.solvers.plan import RunPlan
 
 SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver,

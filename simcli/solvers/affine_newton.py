@@ -2,8 +2,8 @@
 
 Everything is evaluated in one place, once per trial point: a kernel that holds the laws twice compiles twice as long.
 
-A lane that has converged keeps its numbers to the bit while the others go on. Where the Hessian is indefinite in a lane, it is
-taken without the curvature of the rows, which leaves a sum of squares.
+A lane that has converged keeps its numbers to the bit while the others go on. Where the Hessian is indefinite in a lane, it
+is taken without the curvature of the rows, which leaves a sum of squares.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ class StepMemory:
         alpha: [1/s].  age: steps made.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
-        running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] that next_x may have.
+        running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
         mass: weights.  extent: [m], by body, of its points from its centre.
     """
@@ -75,7 +75,7 @@ class StepMemory:
 
 @ti.func
 def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
-    """Move c.potential.rows.x to the minimum: evaluations at next_x, each of which shortens the direction or finds a new one.
+    """Move c.potential.rows.x to the minimum, by evaluations at next_x that shorten a direction or find a new one.
 
     Args:
         moves: 0 to evaluate where the bodies are, and no more.
@@ -232,7 +232,7 @@ def find_direction(c: ti.template(), w: ti.i32):
     follow_rows(p, w, p.rows.next_x)  # the same place as x, with its forms
     z.curve.store(w, 0, zero + 1.0)
     again = 1
-    for n in range(2):
+    for _ in range(2):
         if again != 0:
             build(c, w)
             lacks = (least_pivot(p.matrix, w) <= 0.0) & (z.running.load(w, 0) > 0.0)

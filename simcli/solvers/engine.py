@@ -4,6 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
+def no_notes(model, options, plan) -> list:
+    """Nothing to say."""
+    return []
+
+
 @dataclass(frozen=True)
 class Engine:
     """The device's side.
@@ -12,9 +17,11 @@ class Engine:
         core: makes everything of a run on the device, as `core.Core`.
         rollout: kernel that advances all blocks by whole frames.
         leave, enter: kernels before and after the tables change.
+        notes: events of the start, from model, options and plan.
     """
 
     core: Callable
     rollout: Callable
     leave: Callable
     enter: Callable
+    notes: Callable = no_notes

@@ -96,6 +96,7 @@ class GeneralizedSolver:
         block = self.run(1, 0)
         if self.core.assembles:
             self.end_unassembled(block)
+        block.events += self.engine.notes(self.model, self.options, self.plan)
         return block
 
     def end_unassembled(self, block: FrameBlock) -> None:

@@ -18,8 +18,6 @@ from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
-from simcli.solvers.affine_core import AffineCore
-from simcli.solvers.affine_rollout import enter_affine, leave_affine, rollout_affine
 from simcli.solvers.engine import Engine
 from simcli.solvers.generalized import TREE, GeneralizedSolver
 from simcli.solvers.plan import RunPlan
@@ -37,7 +35,7 @@ class LooseSolver:
 
     Args:
         form: makes it from a model and where everything is.
-        others: as of `GeneralizedSolver`.
+        model, options, plan, device, phases, engine: as of `GeneralizedSolver`.
 
     Attributes:
         status: (W,), Status of each world.
@@ -103,4 +101,3 @@ class LooseSolver:
 
 MaximalSolver = partial(LooseSolver, loosen)
 NaturalSolver = partial(LooseSolver, natural_form)
-AffineSolver = partial(LooseSolver, natural_form, engine=Engine(AffineCore, rollout_affine, leave_affine, enter_affine))

@@ -9,7 +9,9 @@ AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to t
 
 
 def check_affine(check: Checker) -> None:
-    """Driving joints stand on a base joint, stiffness is said once, efforts act on a coordinate that there is."""
+    """Driving joints stand on a base joint; stiffness is said once."""
+    if ("solver", "") in check.broken or check.spec.solver.type != "affine":
+        return
     for name, joint in check.spec.joints.items():
         _check_driving(check, name, joint)
         if joint.compliance and joint.strength_ratio is not None:
@@ -20,6 +22,10 @@ def check_affine(check: Checker) -> None:
                 hint = "write lower and upper, and no stiffness"
                 check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
                             _limit_path(check, name, index), hint)  # fmt: skip
+
+
+def check_efforts(check: Checker) -> None:
+    """Refuse efforts on joints whose coordinates the affine solver does not measure."""
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
         if joint is not None and joint.type not in AFFINE_COORDINATES:

@@ -9,15 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcli.spec import dofs, joint_fields, structure
-from simcli.spec.check_affine import check_affine
+from simcli.spec.check_affine import check_efforts
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
-from simcli.spec.nodes import Scalar, Table, find, walk
+from simcli.spec.nodes import Scalar, Table, walk
 from simcli.spec.quantities import is_signal
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
 BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))  # solvers that exist in this version
-_TO_BUILD = frozenset((MAXIMAL, NATURAL, AFFINE)) - BUILT
 _EXACT = BUILT - {AFFINE}
 NONE: frozenset[str] = frozenset()
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
@@ -64,7 +63,7 @@ TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     """Refuse what the chosen solver would ignore."""
-    if not _is_built(check):
+    if ("solver", "") in check.broken:
         return
     solver = check.spec.solver.type
     for row in ROWS:
@@ -76,7 +75,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     check_joint_fields(check, tree)
     check_torsion(check)
     if solver == AFFINE:
-        check_affine(check)
+        check_efforts(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
@@ -123,19 +122,6 @@ def _rows_alone(check: Checker) -> None:
             refuse(check, f"a joint of type `{joint.type}` {who}", f"joints.{name}.type", instead)
         for asked in joint_fields.asked(joint, name, set()):
             refuse(check, f"{joint_fields.WORDS[asked]} {who}", joint_fields.place(check, name, asked), instead, True)
-
-
-def _is_built(check: Checker) -> bool:
-    """Whether the solver is known and exists; a fault if it does not yet."""
-    is_broken = ("solver", "") in check.broken
-    solver = check.spec.solver.type
-    if is_broken:
-        # Its faults may come from the keys of another solver; that this one is not built yet matters more.
-        node = find(check.tree, ("solver", "type"))
-        solver = node.value if isinstance(node, Scalar) else None
-    if isinstance(solver, str) and solver in _TO_BUILD:
-        check.fault("SC502", f"the solver `{solver}` is not built yet in this version", "solver.type", "use generalized")
-    return not is_broken and solver in BUILT
 
 
 def _matches(value: object, pattern: list[str], path: tuple = ()) -> Iterator[tuple[tuple, object]]:

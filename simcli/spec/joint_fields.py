@@ -85,7 +85,7 @@ _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance",
 _ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
 _NATURAL = _OUTSIDE | {"armature": NONE}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
-_AFFINE = {field: NONE for field in FIELDS} | {field: AFFINE_COORDINATES for field in ("limit", "drive", "damping")}
+_AFFINE = dict.fromkeys(FIELDS, NONE) | dict.fromkeys(("limit", "drive", "damping"), AFFINE_COORDINATES)
 _AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
 JOINTS |= {"maximal": JointFields(_ALL, _OUTSIDE, _OUTSIDE), "natural": JointFields(_ALL, _NATURAL, _NATURAL),
            "affine": JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)}  # fmt: skip

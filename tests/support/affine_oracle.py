@@ -1,4 +1,4 @@
-"""Steps of affine bodies in numpy, from the equations of libuipc's papers: rows of A, J(x) = [1 | 1 (x) x^T], no code shared."""
+"""Steps of affine bodies in numpy, from libuipc's equations: rows of A, J(x) = [1 | 1 (x) x^T]; no code shared."""
 
 import numpy as np
 
