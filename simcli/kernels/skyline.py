@@ -1,7 +1,7 @@
 """L D L^T of a symmetric matrix of affine bodies whose pattern changes: a row begins where it does in any lane.
 
-The lower triangle is stored in full, row by row. What lies before the first entry of a row stays zero in the factor and costs
-nothing. There is no pivoting; zeros of the lanes that begin later change no bit of what is not zero.
+The lower triangle is stored in full, row by row. What lies before the first entry of a row stays zero in the factor and
+costs nothing. There is no pivoting; zeros of the lanes that begin later change no bit of what is not zero.
 """
 
 import taichi as ti

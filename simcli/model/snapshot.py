@@ -19,6 +19,7 @@ class Status(IntEnum):
     TURNS_FAR = 6  # natural coordinates: a body turns too far in one step
     CROWDED = 7  # more contacts than there is room for
     NOT_CONVERGED = 8  # affine bodies: a step has no minimum within the iterations allowed
+    OVERLAPPING = 9  # affine bodies: shapes cut each other at the start
 
     @property
     def is_failure(self) -> bool:

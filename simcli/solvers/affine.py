@@ -7,6 +7,7 @@ import numpy as np
 from simcli.model.natural import natural_form
 from simcli.model.snapshot import Event
 from simcli.model.tables import Model
+from simcli.solvers.affine_contact import end_overlapping
 from simcli.solvers.affine_core import AffineCore
 from simcli.solvers.affine_rollout import enter_affine, leave_affine, rollout_affine
 from simcli.solvers.engine import Engine
@@ -43,5 +44,5 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
 
 
 AffineSolver = partial(
-    LooseSolver, natural_form, engine=Engine(AffineCore, rollout_affine, leave_affine, enter_affine, warn_of_decay)
-)
+    LooseSolver, natural_form, engine=Engine(AffineCore, rollout_affine, leave_affine, enter_affine, warn_of_decay, end_overlapping)
+)  # fmt: skip

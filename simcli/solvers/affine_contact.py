@@ -5,6 +5,8 @@ import numpy as np
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
+from simcli.model.crossings import crossings
+from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.surfaces import Surfaces, surfaces
 from simcli.model.tables import Model
 
@@ -20,9 +22,12 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
         dt: [s].
         tables, arena: of the run.
     """
-    host, o = surfaces(model, options.contact.segments), options.contact
-    ones = np.ones((1, model.contacts.n_pairs))
-    numbers = {"near": o.d_hat * ones, "stiffness": o.stiffness * ones, "creep": o.creep_speed * dt}
+    o = options.contact
+    host = surfaces(model, o.segments)
+    pairs = model.contacts
+    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)
+    stiffness = np.where(np.isnan(pairs.barrier_stiffness), o.stiffness, pairs.barrier_stiffness)
+    numbers = {"near": near, "stiffness": stiffness, "creep": o.creep_speed * dt}
     return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
 
 
@@ -30,3 +35,24 @@ def capacity_of(model: Model, host: Surfaces) -> int:
     """Most candidates of a world."""
     features = sum(map(len, (host.vertex[0], host.edge, host.face)))
     return max(SPARE + PER_FEATURE * features, model.contacts.capacity)
+
+
+def end_overlapping(solver, block: FrameBlock) -> None:
+    """End the worlds whose shapes cut each other at the start: NaN in the block, an event each, frozen on the device.
+
+    Args:
+        solver: a stepper of affine bodies.
+        block: of frame 0.
+    """
+    if not solver.core.touches:
+        return
+    model, barrier = solver.model, solver.core.barrier
+    host = surfaces(model, solver.options.contact.segments)
+    pairs = dict(crossings(host, model.contacts, barrier.at.read()))
+    for world in np.flatnonzero(barrier.least.read()[:, 0, 0] <= 0.0).tolist():
+        pairs.setdefault(world, int(barrier.closest.read()[world, 0, 0]))
+    for world, pair in sorted(pairs.items()):
+        a, b = (model.shapes.name[side[pair]] for side in (model.contacts.shape_a, model.contacts.shape_b))
+        text = f"shapes `{a}` and `{b}` cut or touch each other at the start"
+        block.events.append(Event(0, 0.0, world, "SC631", 2, -1, -1, 0.0, text))
+    solver.end_at_start(block, list(pairs), Status.OVERLAPPING)

@@ -122,7 +122,7 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
 
 @ti.func
 def avoid(c: ti.template(), w: ti.i32, turn: ti.i32):
-    """Shorten the direction to what is free of contact; at the start of a step, where there is none, keep what friction holds.
+    """Cut the direction to what is free of contact; at the start of a step, where it is zero, keep what friction holds.
 
     A world with more contacts than there is room for does not move.
 

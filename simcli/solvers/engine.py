@@ -18,6 +18,7 @@ class Engine:
         rollout: kernel that advances all blocks by whole frames.
         leave, enter: kernels before and after the tables change.
         notes: events of the start, from model, options and plan.
+        end: takes the solver and frame 0, and ends the worlds that cannot begin.
     """
 
     core: Callable
@@ -25,3 +26,4 @@ class Engine:
     leave: Callable
     enter: Callable
     notes: Callable = no_notes
+    end: Callable | None = None

@@ -96,6 +96,8 @@ class GeneralizedSolver:
         block = self.run(1, 0)
         if self.core.assembles:
             self.end_unassembled(block)
+        if self.engine.end:
+            self.engine.end(self, block)
         block.events += self.engine.notes(self.model, self.options, self.plan)
         return block
 
@@ -109,9 +111,7 @@ class GeneralizedSolver:
         ends = np.flatnonzero((position.max(axis=1) > bound) | (velocity.max(axis=1) > bound * speed))
         if not len(ends):
             return
-        health = self.core.health.read()
         for world in ends.tolist():
-            health[world, 0, 0] = self.status[world] = Status.UNASSEMBLED
             moves = position[world].max() <= bound
             lack = velocity[world] if moves else position[world]
             joint = int(self.core.row_joint[lack.argmax()])
@@ -119,10 +119,14 @@ class GeneralizedSolver:
             text = f"joint `{names[joint]}` cannot be closed: {how} {lack.max():.3g}"
             body = int(self.model.joints.child[joint])
             block.events.append(Event(0, 0.0, world, "SC605", 2, body, joint, float(lack.max()), text))
-        self.core.health.write(health)
+        self.end_at_start(block, ends.tolist(), Status.UNASSEMBLED)
+
+    def end_at_start(self, block: FrameBlock, ends: list[int], status: Status) -> None:
+        """End worlds in frame 0: NaN in the block, frozen on the device."""
+        self.end(dict.fromkeys(ends, status))
         for name, column in block.columns.items():
             if name == "diag/status":
-                column[:, ends] = Status.UNASSEMBLED
+                column[:, ends] = status
             elif np.issubdtype(column.dtype, np.floating):
                 column[:, ends] = np.nan
 

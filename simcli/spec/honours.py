@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from simcli.spec import dofs, joint_fields, structure
 from simcli.spec.check_affine import check_efforts
+from simcli.spec.check_barrier import check_barrier
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.nodes import Scalar, Table, walk
@@ -47,6 +48,8 @@ ROWS: tuple[Row, ...] = (
     Row("joints.*.driving", frozenset((AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
     Row("joints.*.limit.*.strength", frozenset((AFFINE,)), "a cubic limit", hint="use `stiffness`"),
     Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
+    Row("contact.pairs.*.d_hat", frozenset((AFFINE,)), "where the barrier of a pair begins"),
+    Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
     Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
     Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
     Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
@@ -90,11 +93,22 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 )
     if solver not in SIGNALS:
         _signals(check)
+    _check_contact(check)
+
+
+def _check_contact(check: Checker) -> None:
+    """Refuse contact where solver, integrator or precision do not take it, and what the barrier does not know."""
+    solver, apart = check.spec.solver.type, "write contact: {enabled: false}, or collide: false"
     if solver not in CONTACT:
-        _contact(check, "", "remove it", "write contact: {enabled: false}, or collide: false")
+        _contact(check, "", "remove it", apart)
     elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
         hint = f"use {TOUCHING[solver == NATURAL]}"
-        _contact(check, f" with {integrator}", hint, f"{hint}, write contact: {{enabled: false}}, or collide: false")
+        _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
+    elif solver == AFFINE and check.spec.solver.precision == "float32":
+        hint = "use precision: float64"
+        _contact(check, " in single precision", hint, f"{hint}, {apart}")
+    elif solver == AFFINE:
+        check_barrier(check)
 
 
 def _check_integrator(check: Checker) -> None:

@@ -13,4 +13,4 @@ class BarrierSpec(Part):
     creep_speed: quantity("m/s", gt=0) = say(
         0.01, "Slip at which friction is full; what it holds creeps by less", "m/s", 1e-3
     )
-    segments: count(ge=3) = say(16, "Corners of the polygons that stand for the circles of cylinders, cones, ellipsoids", "", 32)
+    segments: count(ge=3) = say(16, "Corners of the polygons that stand for circles of cylinders, cones, ellipsoids", "", 32)

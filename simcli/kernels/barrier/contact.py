@@ -46,7 +46,7 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     Args:
         who: as of `reach`; the others keep theirs.
 
-    Writes: c.{at, energy, barrier, least, taken}
+    Writes: c.{at, energy, barrier, least, closest, taken}
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
@@ -56,7 +56,9 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
             for k in range(count_of(c.candidates, w, lane)):
                 energy, gap = stencil_energy(c, w, lane, k)
                 total += energy
-                least = ti.min(least, gap)
+                if gap < least:
+                    least = gap
+                    put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
             put(c.barrier, w, lane, 0, total)
             put(c.least, w, lane, 0, least)
             if ti.static(c.has_friction):

@@ -217,7 +217,8 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.
                 f, g = v.cross(axis), axis.cross(u)
             elif turn < 7:
                 factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
-                f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * ti.select(turn == 4 or turn == 5, -1.0, 1.0)
+                side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
+                f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * side
             else:
                 factor = m_2 * energy
                 f, g = g_u, g_v

@@ -84,7 +84,8 @@ class Barrier:
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
         candidates, grips: see there.
-        energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates.
+        energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates, and
+        closest: (1), the pair that has it.
         taken: [J], (1), by friction since the step began.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
         all: (1) 1, for functions that ask which worlds want something.
@@ -113,7 +114,7 @@ class Barrier:
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, capacity)
         self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
-        self.taken, self.crowded = arena.slot(1), arena.slot(1)
+        self.taken, self.crowded, self.closest = arena.slot(1), arena.slot(1), arena.slot(1)
         self.all = arena.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
