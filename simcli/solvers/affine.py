@@ -43,6 +43,5 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     return [Event(0, 0.0, int(world), "SC611", 1, int(body), -1, worst, text)]
 
 
-AffineSolver = partial(
-    LooseSolver, natural_form, engine=Engine(AffineCore, rollout_affine, leave_affine, enter_affine, warn_of_decay, end_overlapping)
-)  # fmt: skip
+ENGINE = Engine(AffineCore, rollout_affine, leave_affine, enter_affine, warn_of_decay, end_overlapping)
+AffineSolver = partial(LooseSolver, natural_form, engine=ENGINE)

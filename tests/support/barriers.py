@@ -9,7 +9,13 @@ from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.memory import Arena
 from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
+from simcli.model import rotations as rot
+from simcli.model.phases import build_phases
 from simcli.model.surfaces import surfaces
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
+from support.intersections import crosses
+from support.scenes import scene as write_scene
 
 SEGMENTS = 8
 CAPACITY = 4000
@@ -100,3 +106,46 @@ def _add_exact(c: ti.template(), x: ti.template(), gradient: ti.template(), matr
 def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         reach(c, w, x, dx, most, c.all)
+
+
+class Drop:
+    """A run of a scene of the affine solver, every step a frame."""
+
+    def __init__(self, text, device, folder, **options):
+        document = write_scene(text, folder)
+        spec = resolve(document)
+        self.model, options = build_phases(document, spec)[0].model, spec.solver.model_copy(update=options)
+        n = round(spec.run.duration / spec.solver.dt)
+        plan = RunPlan(spec.solver.dt, 1, n, frozenset(("state", "energy")))
+        self.solver = SOLVERS["affine"](self.model, options, plan, device)
+        blocks = [self.solver.initial(), *(self.solver.advance(1) for _ in range(n))]
+        columns = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
+        self.columns = {name: np.concatenate(parts) for name, parts in columns.items()}
+        self.events = [event for block in blocks for event in block.events]
+
+    def crossings(self, meshes, step, world=0):
+        """Pairs of bodies whose surfaces cut each other after a step; meshes by body: vertices and faces."""
+        pose = self.columns["frames/body_q"][step, world]
+        R = rot.quat_to_matrix(pose[:, 3:])
+        placed = [(vertices @ R[b].T + pose[b, :3], faces) for b, (vertices, faces) in enumerate(meshes)]
+        return [(i, j) for j in range(len(placed)) for i in range(j) if crosses(*placed[i], *placed[j])]
+
+
+def box_mesh(size):
+    """Corners and triangles of a box."""
+    corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+    squares = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    return corners, np.array([(a, *two) for a, b, c, d in squares for two in ((b, c), (c, d))])
+
+
+def rest_gap(load, d_hat, stiffness):
+    """[m], gap at which the barrier carries a load [N]: lambda = 4 k g y ln(g^2/d^2) + 2 k y^2/g, y = g^2 - d^2."""
+    low, high = 0.0, d_hat
+    for _ in range(200):
+        g = 0.5 * (low + high)
+        y = g * g - d_hat * d_hat
+        if g == 0.0 or stiffness * (4 * g * y * np.log(g * g / d_hat**2) + 2 * y * y / g) > load:
+            low = g
+        else:
+            high = g
+    return high
