@@ -12,6 +12,8 @@ from simcli.model.tables import Model
 
 PER_FEATURE, SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
 
+USUAL_FORCE = 1e3  # [N], stiffness times d_hat^3 where nobody says: libuipc's at its d_hat of 0.01 m
+
 
 def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -> Barrier:
     """The barrier of a model with contacts.
@@ -26,7 +28,8 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
     host = surfaces(model, o.segments)
     pairs = model.contacts
     near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)
-    stiffness = np.where(np.isnan(pairs.barrier_stiffness), o.stiffness, pairs.barrier_stiffness)
+    usual = o.stiffness or USUAL_FORCE / near**3
+    stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
     numbers = {"near": near, "stiffness": stiffness, "creep": o.creep_speed * dt}
     return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
 
