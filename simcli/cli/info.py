@@ -59,6 +59,7 @@ def _text(found: dict) -> str:
         ("coordinates", f"{found['coordinates']['q']} q, {found['coordinates']['qd']} qd"),
         ("natural", _names(found["naturals"])),
         ("channels", f"{', '.join(found['channels'])}  ({found['dtype']})"),
+        ("contacts", found["contacts"] or ""),
         ("events", _events(found["events"])),
         ("scene", ", ".join(source["scene_files"])),
         ("command", " ".join(source["argv"])),

@@ -70,8 +70,8 @@ def code_digest() -> str:
     """Digest of the code that decides what the bytes are."""
     house = Path(__file__).parent.parent
     whole = blake2b(digest_size=16)
-    for path in sorted(path for room in CODE for path in (house / room).glob("*.py")):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sorted(path for room in CODE for path in (house / room).rglob("*.py")):
+        whole.update(path.relative_to(house).as_posix().encode() + b"\0" + path.read_bytes())
     return whole.hexdigest()
 
 

@@ -27,8 +27,9 @@ def _power_of_two(limit: float) -> int:
 
 
 def frame_bytes(rows: Sequence[Dataset], axes: Axes, float_type: str) -> int:
-    """Bytes of one frame of all worlds, all datasets."""
-    return sum(prod(axes.tail(row)) * row.dtype(float_type).itemsize for row in rows if row.by_frame)
+    """Bytes of one frame of all worlds, all datasets but the events; of contacts as many as `axes.capacity` allows."""
+    per_frame = {"F": 1, "offset": axes.n_worlds, "C": axes.n_worlds * axes.capacity, "E": 0}
+    return sum(per_frame[row.axes[0]] * prod(axes.tail(row)) * row.dtype(float_type).itemsize for row in rows)
 
 
 def frames_per_commit(rows: Sequence[Dataset], axes: Axes, float_type: str, n_frames: int) -> int:

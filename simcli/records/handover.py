@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.snapshot import ContactRows, Event, FrameBlock, joined, no_contacts
 
 
 @dataclass
@@ -35,6 +35,12 @@ class Batch:
         if len(parts) == 1:
             return np.ascontiguousarray(parts[0], dtype)
         return np.concatenate(parts, dtype=dtype, casting="same_kind")
+
+    def contacts(self, n_worlds: int) -> ContactRows:
+        """Contacts of all frames; a block without a list of them has none."""
+        parts = [block.contacts.of_frames(first, last) if block.contacts else no_contacts(last - first, n_worlds)
+                 for block, first, last in self.pieces]  # fmt: skip
+        return joined(parts) if parts else no_contacts(0, n_worlds)
 
 
 class HandOver:

@@ -99,8 +99,8 @@ def _order_problems(run: Trajectory) -> Iterator[str]:
             yield f"/frames/{name} does not rise at frame {frame}"
     if "contacts/offset" in run._file and run.digest:
         offset = run._file["contacts/offset"][: run.n_frames * run.n_worlds + 1]
-        n_contacts = len(run._file["contacts/gap"])
-        if len(offset) and (offset[0] != 0 or (np.diff(offset) < 0).any() or offset[-1] > n_contacts):
+        n_contacts = run.counters()["contacts"]
+        if len(offset) and (offset[0] != 0 or (np.diff(offset) < 0).any() or offset[-1] != n_contacts):
             yield "/contacts/offset does not rise from 0 to the number of contacts"
 
 
@@ -131,6 +131,7 @@ def info(path: str | os.PathLike) -> dict:
             "channels": list(run.channels),
             "dtype": _float_type(run),
             "params": list(run.params),
+            "contacts": run.contacts_until(n),
             "events": _event_summary(run),
             "wall_s": float(run._file["run/wall_s"][()]),
             "digest": run.digest,

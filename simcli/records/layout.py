@@ -124,7 +124,8 @@ def _diag() -> Iterable[Dataset]:
     yield row("penetration", "m", "deepest overlap of two shapes")
     yield row("contacts", "1", "number of contacts", "i4")
     yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
-              "5 not assembled, 6 turns too far, 7 not converged",
+              "5 not assembled, 6 turns too far, 7 too many contacts, "
+              "8 not converged",
               "i4", optional=False)  # fmt: skip
 
 
@@ -190,11 +191,13 @@ class Axes:
         n_worlds: W.
         label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, M, L, P and the components).
         index: axis name to the rows of the model that the file keeps, for axes cut by `output.select`.
+        capacity: most contacts of a world at a frame.
     """
 
     n_worlds: int
     label: Mapping[str, tuple[str, ...]]
     index: Mapping[str, np.ndarray] = field(default_factory=dict)
+    capacity: int = 0
 
     def size(self, axis: str) -> int:
         """Length of a fixed axis."""
@@ -223,7 +226,8 @@ def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
         "P": model.param_name,
         **COMPONENTS,
     }
-    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()})
+    capacity = model.contacts.capacity if model.contacts else 0
+    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()}, capacity=capacity)
 
 
 def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:

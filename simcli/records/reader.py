@@ -13,12 +13,14 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.model.snapshot import Event
+from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.guard import open_checked, reading
 from simcli.records.layout import CATALOGUE
 from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.provenance import Provenance, read_provenance
 from simcli.records.series import Column, closed
+
+TABLES = ("contacts/", "events/")  # what does not go by frames
 
 
 class Trajectory:
@@ -109,6 +111,8 @@ class Trajectory:
             UnknownNameError: the file does not hold it.
         """
         path = path.strip("/")
+        if path.startswith(TABLES) and path in self._file:
+            raise UnknownNameError(f"{path} does not go by frame and world: ask `contacts(frame, world)` or `events`")
         if path not in self._file or not isinstance(self._file[path], h5py.Dataset):
             row = next((row for row in CATALOGUE if row.path == path), None)
             if row is None and not path.startswith("frames/point/"):
@@ -180,22 +184,53 @@ class Trajectory:
                              "text": row["text"].decode(errors="replace")}) for row in rows]  # fmt: skip
 
     def contacts(self, frame: int, world: int) -> dict[str, np.ndarray]:
-        """Contacts of one world at one frame: shape_a, shape_b, point, normal, gap, force."""
+        """Contacts of one world at one frame: shape_a, shape_b, point, normal, gap, force.
+
+        Shapes are indices into `model["shape_name"]`, the force acts on shape b.
+
+        Raises:
+            UnknownNameError: the file holds no contacts.
+        """
         at = range(self.n_frames)[frame] * self.n_worlds + range(self.n_worlds)[world]
+        return self._contacts(at, at + 1)[1]
+
+    def contact_table(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
+        """Contacts of all worlds at the frames first to last - 1: as `contacts`, and the `frame` and `world` of each.
+
+        Raises:
+            UnknownNameError: the file holds no contacts.
+        """
+        first, last, _ = slice(first, last).indices(self.n_frames)
+        offset, columns = self._contacts(first * self.n_worlds, max(first, last) * self.n_worlds)
+        owner = first * self.n_worlds + np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+        return {"frame": owner // self.n_worlds, "world": owner % self.n_worlds, **columns}
+
+    def _contacts(self, first: int, last: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Offsets and contacts of pairs of frame and world, numbered by frame W + world."""
         with reading(self.path):
-            first, last = (int(i) for i in self._file["contacts/offset"][at : at + 2])
-            if not 0 <= first <= last <= len(self._file["contacts/gap"]):
-                raise FileError(f"{self.path}: /contacts/offset is damaged at frame {frame}, world {world}")
-            return {name: self._file["contacts"][name][first:last] for name in ("shape_a", "shape_b", "point", "normal",
-                                                                                 "gap", "force")}  # fmt: skip
+            if "contacts/offset" not in self._file:
+                raise UnknownNameError(f"{self.path} holds no contacts: record them with `output: {{channels: [contacts]}}`")
+            offset = self._file["contacts/offset"][first : last + 1] if self.n_frames else np.zeros(1, np.int64)
+            if (np.diff(offset) < 0).any() or not 0 <= offset[0] <= offset[-1] <= len(self._file["contacts/gap"]):
+                frame, world = divmod(first, self.n_worlds)
+                raise FileError(f"{self.path}: /contacts/offset is damaged from frame {frame}, world {world} on")
+            return offset, {name: self._file["contacts"][name][offset[0] : offset[-1]] for name in CONTACT_WIDTHS}
+
+    def contacts_until(self, frame: int) -> int:
+        """Contacts of all worlds in the frames before one, which are the first so many rows; 0 if none are recorded."""
+        if "contacts/offset" not in self._file or not frame:
+            return 0
+        with reading(self.path):
+            return int(self._file["contacts/offset"][frame * self.n_worlds])
 
     def counters(self) -> dict[str, object]:
         """Committed events and contacts, and the digest, that go with `n_frames`; zero and None if none match."""
         with reading(self.path):
             run = self._file["run"]
+            most = len(self._file["contacts/gap"]) if "contacts/gap" in self._file else 0
             for slot in np.flatnonzero(run["digest_frames"][...] == self.n_frames):
                 events, contacts = int(run["digest_events"][slot]), int(run["digest_contacts"][slot])
-                if 0 <= events <= len(self._file["events/step"]) and contacts >= 0:
+                if 0 <= events <= len(self._file["events/step"]) and 0 <= contacts <= most:
                     return {"events": events, "contacts": contacts, "digest": run["digest"][slot].tobytes().hex()}
             return {"events": 0, "contacts": 0, "digest": None}
 

@@ -10,9 +10,10 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError
-from simcli.records.guard import open_checked
-from simcli.records.layout import CATALOGUE
+from simcli.records.create import BARE_SCALES
+from simcli.records.integrity import committed_length, held
 from simcli.records.lock import WriterLock
+from simcli.records.reader import open_trajectory
 from simcli.records.superblock import is_sound, read_superblock, stated_size, unmarked
 
 MAX_MISSING = 2**32  # [B] that a full disk cut off; more is not believed
@@ -28,9 +29,12 @@ def repair(path: str | os.PathLike) -> str:
         FileError: the file is still being written, or is damaged beyond the mark.
     """
     path = Path(path)
-    file, _ = open_checked(path)  # nothing is changed in a file that cannot be read
-    status = file["run/status"][()].decode()
-    file.close()
+    with open_trajectory(path) as run:  # nothing is changed in a file that cannot be read
+        status, counters = run.status, run.counters()
+        known = [row for row in held(run) if row.by_frame or counters["digest"]]
+        length = {row.path: committed_length(row, run.n_frames, run.n_worlds, counters) for row in known}
+        scale = {f"{row.path.split('/')[0]}/{BARE_SCALES[row.axes[0]]}": length[row.path] for row in known
+                 if row.axes[0] in BARE_SCALES}  # fmt: skip
     if status != "running":
         return f"{path}: nothing to repair, the run is {status}"
     try:
@@ -39,14 +43,14 @@ def repair(path: str | os.PathLike) -> str:
         raise FileError(f"{path}: cannot be repaired: {error}") from error
     try:
         clear_mark(path)
-        n = _finish(path)
+        _finish(path, {**length, **scale})
     except FileError:
         raise
     except Exception as error:  # HDF5 raises nearly every type on damaged metadata
         raise FileError(f"{path}: cannot be repaired: {error}") from error
     finally:
         lock.release()
-    return f"{path}: repaired, {n} frames; the run is marked stopped"
+    return f"{path}: repaired, {length['frames/time']} frames; the run is marked stopped"
 
 
 def clear_mark(path: Path) -> None:
@@ -61,19 +65,15 @@ def clear_mark(path: Path) -> None:
         stream.write(unmarked(block, stated_size(block)))
 
 
-def _finish(path: Path) -> int:
-    """Cut the uncommitted tail, so that other programs see the same frames as simcli, and mark the run."""
+def _finish(path: Path, length: dict[str, int]) -> None:
+    """Cut the uncommitted tails, so that other programs see the same rows as simcli, and mark the run.
+
+    Args:
+        path: of the file.
+        length: committed rows by dataset.
+    """
     with h5py.File(path, "r+", libver="latest") as file:
-        n = int(file["run/n_committed"][()])
-        for row in _by_frame(file):
-            if len(row) > n:
-                row.resize(n, axis=0)
+        for name, n in length.items():
+            if len(file[name]) > n:
+                file[name].resize(n, axis=0)
         file["run/status"][()] = np.bytes_(b"stopped")
-        return n
-
-
-def _by_frame(file: h5py.File) -> list[h5py.Dataset]:
-    rows = [file[row.path] for row in CATALOGUE if row.by_frame and row.path in file]
-    if "frames/point" in file:
-        file["frames/point"].visititems(lambda _, item: rows.append(item) if isinstance(item, h5py.Dataset) else None)
-    return rows

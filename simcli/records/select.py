@@ -14,7 +14,7 @@ from simcli.records.layout import Axes, axes_of
 def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -> Axes:
     """Axes of a file that keeps some bodies and joints.
 
-    The coordinates follow the joints, shapes and named points the bodies.
+    The coordinates follow the joints, named points and contacts the bodies.
 
     Args:
         model: the tables.
@@ -44,7 +44,7 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -
         index["G"] = np.flatnonzero(np.isin(np.repeat(model.naturals.body, per_entity), index["B"]))
     label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
              for axis, names in whole.label.items()}  # fmt: skip
-    return Axes(model.n_worlds, label, index)
+    return Axes(model.n_worlds, label, index, whole.capacity)
 
 
 def _members(start: np.ndarray, joints: np.ndarray) -> np.ndarray:

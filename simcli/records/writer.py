@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import Exit, OutputError
-from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.snapshot import ContactRows, FrameBlock, no_contacts
 from simcli.model.tables import Model
 from simcli.records.chunks import fill_rows, frame_bytes, frames_per_commit
 from simcli.records.continuation import Continuation
@@ -27,18 +28,10 @@ from simcli.records.create import BARE_SCALES, DIGEST_SLOTS, create_file
 from simcli.records.digest import Digest
 from simcli.records.handover import Batch, HandOver
 from simcli.records.integrity import committed_length, portions
-from simcli.records.layout import (
-    CATALOGUE,
-    CODE_BYTES,
-    STATUSES,
-    TEXT_BYTES,
-    Axes,
-    Dataset,
-    axes_of,
-    selected,
-)
+from simcli.records.layout import CATALOGUE, STATUSES, Axes, Dataset, axes_of, selected
 from simcli.records.lock import WriterLock
 from simcli.records.provenance import Provenance
+from simcli.records.ragged import contact_rows, event_rows, kept_shapes, misfit
 from simcli.records.reader import open_trajectory
 
 COMMIT_BYTES = 32 * 1024 * 1024  # a kernel holds the interpreter for ~10 ms per call that the writer makes
@@ -138,12 +131,14 @@ class Recorder:
         self._layout = {row.path: row for row in rows}
         self.frames_per_commit = frames_per_commit(rows, self.axes, dtype, n_frames)
         self._frame_bytes = frame_bytes(rows, self.axes, dtype)
+        self._bare_bytes = frame_bytes(rows, replace(self.axes, capacity=0), dtype)
         self._put = continues.n_frames if continues else 0
         self._started = time.monotonic() - (continues.wall if continues else 0.0)
         self._status = "running"
         self._closed = False
         self._digest = Digest(row.path for row in rows)
-        self._n_committed, self._n_events, self._slot = 0, 0, 0
+        self._shapes = kept_shapes(model, self.axes)
+        self._n_committed, self._n_events, self._n_contacts, self._slot = 0, 0, 0, 0
         self._lock = self._locked()
         self.uuid = continues.uuid if continues else str(uuid4())
         self._file = self._created(model, rows, dtype, provenance, title, continues)
@@ -187,7 +182,8 @@ class Recorder:
             raise ValueError(f"{self.path} is closed")
         self._check(block)
         self._put += len(block.step)
-        self._handover.put(block, max(self._frame_bytes * len(block.step), 1))
+        contacts = block.contacts.nbytes if block.contacts else 0
+        self._handover.put(block, max(self._bare_bytes * len(block.step) + contacts, 1))
 
     def close(self, status: str) -> None:
         """Write everything that was put, mark the file `done`, `stopped` or `failed`, and close it.
@@ -241,8 +237,9 @@ class Recorder:
         """Copy the frames that stay, as one commit."""
         if continues.n_frames % self.frames_per_commit:
             raise OSError(f"its {continues.n_frames} frames are no multiple of {self.frames_per_commit}")
-        counters = {"events": len(continues.events), "contacts": 0, "digest": True}
         with open_trajectory(continues.path) as old:
+            self._n_contacts = old.contacts_until(continues.n_frames)
+            counters = {"events": len(continues.events), "contacts": self._n_contacts, "digest": True}
             for growing in self._growing:
                 dataset = old._file[growing.path]
                 n = committed_length(growing.row, continues.n_frames, self.axes.n_worlds, counters)
@@ -264,11 +261,13 @@ class Recorder:
             column = block.columns.get(path)
             if not row.by_frame or path in ("frames/time", "frames/step"):
                 if column is not None:
-                    raise ValueError(f"{path}: ragged columns are not recorded by this version")
+                    raise ValueError(f"{path} is no column by frame and world: it has a field of its own")
             elif column is None and not row.optional:
                 raise ValueError(f"the block lacks {path}")
             elif column is not None and column.shape != (len(block.step), *self._source.tail(row)):
                 raise ValueError(f"{path} has shape {column.shape}, not {(len(block.step), *self._source.tail(row))}")
+        if wrong := misfit(block, self.axes.n_worlds):
+            raise ValueError(wrong)
 
     def _write_all(self) -> None:
         """The thread."""
@@ -291,23 +290,33 @@ class Recorder:
     def _commit(self, batch: Batch) -> None:
         if not batch.n_frames and not batch.events and self._n_committed:
             return
+        contacts = self._contacts(batch)
         for growing in self._growing:
-            rows = self._ragged(growing, batch) if not growing.row.by_frame else growing.gather(batch)
+            rows = growing.gather(batch) if growing.row.by_frame else self._ragged(growing, batch, contacts)
             growing.append(rows)
             self._digest.add(growing.path, rows)
         self._n_events += len(batch.events)
+        self._n_contacts += contacts.n
         self._extend_scales()
         self._file.flush()
         self._count(self._n_committed + batch.n_frames)
 
-    def _ragged(self, growing: _Growing, batch: Batch) -> np.ndarray:
-        """Rows of a table that does not go by frames. No solver reports contacts yet: their offsets stay 0."""
-        if growing.path.startswith("events/"):
-            return event_rows(growing.path.removeprefix("events/"), growing.dtype, batch.events)
-        if growing.path == "contacts/offset":
-            first = 0 if growing.n else 1
-            return np.zeros(batch.n_frames * self.axes.n_worlds + first, growing.dtype)
-        return np.zeros((0, *self.axes.tail(growing.row)), growing.dtype)
+    def _contacts(self, batch: Batch) -> ContactRows:
+        """Contacts of a commit: those of the bodies that the file keeps, none if it holds no contacts."""
+        if "contacts/offset" not in self._layout:
+            return no_contacts(batch.n_frames, self.axes.n_worlds)
+        contacts = batch.contacts(self.axes.n_worlds)
+        if self._shapes is None:
+            return contacts
+        a, b = (contacts.columns[name].astype(np.int64) for name in ("shape_a", "shape_b"))
+        return contacts.where(self._shapes[a] | self._shapes[b])
+
+    def _ragged(self, growing: _Growing, batch: Batch, contacts: ContactRows) -> np.ndarray:
+        """Rows of a table that does not go by frames."""
+        group, _, column = growing.path.partition("/")
+        if group == "events":
+            return event_rows(column, growing.dtype, batch.events)
+        return contact_rows(column, growing.dtype, contacts, self._n_contacts, is_first=growing.n == 0)
 
     def _extend_scales(self) -> None:
         sizes = {growing.row.axes[0]: (growing.path.split("/")[0], growing.n) for growing in self._growing}
@@ -321,7 +330,7 @@ class Recorder:
         slot = self._slot
         run["digest"][slot] = np.frombuffer(self._digest.value(), np.uint8)
         run["digest_events"][slot] = self._n_events
-        run["digest_contacts"][slot] = 0
+        run["digest_contacts"][slot] = self._n_contacts
         run["wall_s"][()] = time.monotonic() - self._started
         self._file.flush()
         run["digest_frames"][slot] = n_committed
@@ -337,15 +346,6 @@ class Recorder:
         run["status"][()] = np.bytes_(self._status.encode())
         self._file.flush()
         self._file.close()
-
-
-def event_rows(column: str, dtype: np.dtype, events: list[Event]) -> np.ndarray:
-    """One column of the event table; texts are cut to their fixed length at a character boundary."""
-    values = [getattr(event, column) for event in events]
-    if dtype.kind == "S":
-        limit = TEXT_BYTES if column == "text" else CODE_BYTES
-        values = [value.encode()[:limit].decode(errors="ignore").encode() for value in values]
-    return np.array(values, dtype)
 
 
 def _reason(error: BaseException) -> str:

@@ -38,6 +38,7 @@ from simcli.solvers.corrections import (
     PROJECT,
     START,
 )
+from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
@@ -53,6 +54,7 @@ from simcli.solvers.natural_steps import (
 from simcli.solvers.repeat import JUMP, go_back, keep_work, use_again
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
+CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
 # Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 ASSEMBLY_HELD, ASSEMBLY_FREE = 30, 30  # iterations with the written coordinates locked, then without
@@ -93,6 +95,7 @@ class Constrained:
         integrator: its name.
         assembles: whether it closes loops of the initial state.
         limits: where corrections end.
+        impulses: makes `Impulses` of the system and the number of prescribed dofs, where shapes can touch.
 
     Attributes:
         start: (rows) coordinate of each row at the start of a step.
@@ -113,7 +116,7 @@ class Constrained:
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 integrator: str, assembles: bool, limits: Limits):
+                 integrator: str, assembles: bool, limits: Limits, impulses=None):
         stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
@@ -138,7 +141,11 @@ class Constrained:
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
         self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
-        self.tries, self.diag = arena.slot(1), arena.slot(len(DIAGNOSTICS))
+        self.impulses = impulses(self.system, self.n_motions) if impulses else None
+        n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
+        self.tries, self.diag = arena.slot(1), arena.slot(n_diagnostics)
+        if impulses and not tables.is_natural:
+            self.max_corrections = self.impulses.passes
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
@@ -152,6 +159,8 @@ class Constrained:
     def clear(self):
         """Forget what earlier steps left."""
         self.system.clear()
+        if self.impulses:
+            self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
         for slot in (*kept, self.opens, self.turn):
             slot.write(np.zeros((1, slot.n_items, 1)))
@@ -270,7 +279,12 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if ti.static(not c.is_quadratic):
+    if ti.static(c.touches and not (c.stands or c.is_natural)):
+        if (kind == EVALUATE or kind == CORRECT) and not last:
+            over = end_touching(c, w, h, kind, p)
+        elif kind == START:
+            over = ti.cast(not any_lane(c.bound.worst.load(w, 0) > c.bound.tight), ti.i32)
+    elif ti.static(not c.is_quadratic):
         over = end_phase(c, w, h, kind, stage, again, p, ti.cast(last, ti.i32))
     return over
 
@@ -328,5 +342,31 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
             if kind == START:
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
+                if ti.static(c.touches):
+                    keep_impulses(c, w)
                 finish_natural(c, w, h)
+    return over
+
+
+@ti.func
+def end_touching(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, p: ti.i32):
+    """Move along the impulses of phase p; 1 when the step is over.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work
+    """
+    over = 0
+    if kind == EVALUATE:
+        if ti.static(c.forces.has_work):
+            effort_power(c.tables, c.forces, c.state, w, h)
+            accumulate_work(c.forces, w, h)
+        over = is_loose(c, w)
+    elif not any_lane(c.bound.worst.load(w, 0) > 0.0):
+        over = 1
+    use_impulses(c, w, kind, h)
+    if over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
+        finish_impulses(c, w, h)
+        settle_speeds(c, w)
+        if ti.static(c.bound.n_motions > 0):
+            follow_motions(c, w)
     return over

@@ -5,10 +5,12 @@ import taichi as ti
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import efforts, load_links
+from simcli.kernels.gyroscope import gyroscopic_change
 from simcli.kernels.laws import FREE
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, hold, keep, leave
+from simcli.kernels.tree import FREE as LINK_FREE
 from simcli.solvers.choices import law_power, set_pieces
 from simcli.solvers.corrections import (
     CORRECT,
@@ -21,6 +23,7 @@ from simcli.solvers.corrections import (
     lock_written,
     use_correction,
 )
+from simcli.solvers.impulses import meet
 from simcli.solvers.integrators import correct_efforts
 from simcli.solvers.motions import lead_rows
 from simcli.solvers.natural_steps import (
@@ -96,14 +99,21 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         for n in range(t.n_tree_dofs):
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+        if ti.static(c.is_loose):
+            turn_ahead(c, w, h)
     if ti.static(y.n_leads > 0):
         lead_rows(c, w, kind, h, instant)
     n_tries = 1
+    if ti.static(c.touches and not c.is_natural):
+        if kind == CORRECT:
+            n_tries = 0
     first_try = 0
     if kind == PLACE:
         n_tries = 0
     if evaluates:
-        n_tries = y.solutions * c.bound.max_choices
+        n_tries = 0
+        if ti.static(not c.touches):
+            n_tries = y.solutions * c.bound.max_choices
     if ti.static(c.is_natural):
         if kind == START:
             n_tries = 0
@@ -129,7 +139,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                                 given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
                                 y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
-                if ti.static(not c.stands):
+                if ti.static(not (c.stands or c.touches)):
                     running = ask_again(c, w, k, stage, b, h, g, instant)
             else:
                 if ti.static(not c.is_quadratic):
@@ -159,7 +169,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         if k == -1:
                             use_velocities(c, w)
                 elif evaluates:
-                    if ti.static(not c.stands):
+                    if ti.static(not (c.stands or c.touches)):
                         use_answer(c, w, k, stage)
                 elif ti.static(c.is_natural):
                     if ti.static(not c.is_quadratic):
@@ -167,9 +177,29 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                             use_correction(c, w, kind, 0, stage, held, h, g)
                 else:
                     use_correction(c, w, kind, k, stage, held, h, g)
+    if ti.static(c.touches and not c.stands):
+        if evaluates or (kind == CORRECT and not c.is_natural):
+            meet(c, w, kind, b, h, g, instant)
     if ti.static(not c.stands):
         if evaluates:
             account_laws(c, w, stage, h, g)
+
+
+@ti.func
+def turn_ahead(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Take the gyroscopic torques of free bodies at the end of the step.
+
+    Writes: c.bound.base
+    """
+    t = c.tables
+    for i in range(t.n_links):
+        if t.kind.at(i) == LINK_FREE:
+            change = gyroscopic_change(t, c.state, w, i, h)
+            for d in range(t.link_qd.at(i) + 3, t.link_qd.at(i) + 6):
+                n = t.unknown.at(d)
+                if n >= 0:
+                    given = c.state.S.load(w, d).angular.dot(change)
+                    c.bound.base.store(w, n, c.bound.base.load(w, n) + given)
 
 
 @ti.func

@@ -3,6 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.cables import report_cables
+from simcli.kernels.contact_chart import push_links
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
@@ -10,6 +11,7 @@ from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows import FULL_TURN, turning
 from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
 from simcli.solvers.choices import acceleration_of_law
+from simcli.solvers.integrators import H
 
 
 @ti.func
@@ -37,6 +39,9 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
                 s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
             if b >= 0:
                 s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
+    if ti.static(c.touches):
+        push_links(c.bound.impulses.contacts.collider, t, s, c.bound.impulses.problem.contacts.impulse, s.f, w,
+                   t.arena.zero() - 1.0 / c.constants.load(w, H))
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     if ti.static(c.forces.cables.n > 0):

@@ -17,8 +17,10 @@ from simcli.model.constraints import constraints_of
 from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
-from simcli.solvers.constrained import DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.generalized_alpha import Memory
+from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -40,6 +42,8 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
+        is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         steps, is_quadratic: see `steps_of`.
@@ -49,7 +53,8 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
+        is_closed = any(name.endswith(SUFFIX) for name in model.joints.name)
+        self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = ALL_STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
@@ -59,8 +64,9 @@ class Core:
         by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
-        self.diagnostics = DIAGNOSTICS
-        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves)
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
@@ -72,6 +78,7 @@ class Core:
         self.stands = plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0
@@ -82,9 +89,11 @@ class Core:
         self.projects = self.assembles = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
+            self.assembles = bool(constraints.rows.is_hard.any()) and not is_closed
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles, Limits.of(options))
+                                     self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
+            if self.touches:
+                self.contacts = ContactReport(arena, self.bound.impulses.contacts.capacity, self.reports["contacts"])
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
@@ -92,7 +101,7 @@ class Core:
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = any(map(yields, self.tables.phases))
             self.row_joint = rows.joint
-            self.forces.has_work |= constraints.laws.n > 0 or moves
+            self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
         self.steps = self.steps_of(constraints, arena)
         self.is_quadratic = self.steps is not None
         if self.integrator == "generalized_alpha":
@@ -121,9 +130,16 @@ class Core:
         rows, tables = constraints.rows, self.tables
         changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
         rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
-        if not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
+        if self.touches or not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
             return None
         return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
+
+    def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
+        """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
+        if not self.touches:
+            return None
+        phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options)
 
     def clear(self):
         """Zero what a run accumulates."""
@@ -132,6 +148,8 @@ class Core:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        if self.touches:
+            self.contacts.clear()
         if self.constrained:
             self.bound.clear()
             self.loops.clear()

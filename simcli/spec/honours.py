@@ -57,7 +57,8 @@ ROWS: tuple[Row, ...] = (
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
-CONTACT: frozenset[str] = NONE  # solvers with contact
+CONTACT: frozenset[str] = _EXACT  # solvers with contact
+TOUCHING = ("semi_implicit", "moreau")  # their integrators that take impacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
@@ -73,8 +74,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check)
-    if solver == AFFINE:
-        check_efforts(check)
+    check_efforts(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
@@ -90,7 +90,10 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     if solver not in SIGNALS:
         _signals(check)
     if solver not in CONTACT:
-        _contact(check)
+        _contact(check, "", "remove it", "write contact: {enabled: false}, or collide: false")
+    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
+        hint = f"use {TOUCHING[solver == NATURAL]}"
+        _contact(check, f" with {integrator}", hint, f"{hint}, write contact: {{enabled: false}}, or collide: false")
 
 
 def _check_integrator(check: Checker) -> None:
@@ -146,26 +149,35 @@ def _signals(check: Checker) -> None:
                 refuse(check, f"the signal `{node.value}`", path, "write a number")
 
 
-def _contact(check: Checker) -> None:
-    """The first pair of shapes that could touch."""
+def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
+    """Refuse the first pair of shapes that could touch, and what is said about contact.
+
+    Args:
+        check: the scene.
+        who: which integrator does not take it, as " with rk4".
+        instead: what to do about what is said.
+        apart: what to do about the pair.
+    """
     spec = check.spec
+    if check.has("solver.contact"):
+        refuse(check, f"how contacts are solved{who}", "solver.contact", instead, True)
     if "contacts" in spec.output.channels:
-        refuse(check, "the channel `contacts`", f"output.channels[{spec.output.channels.index('contacts')}]", "remove it")
+        where = f"output.channels[{spec.output.channels.index('contacts')}]"
+        refuse(check, f"the channel `contacts`{who}", where, instead)
     if not spec.contact.enabled or any(section in ("contact", "world", "bodies") for section, _ in check.broken):
         return
     owners = {name: body.shapes for name, body in spec.bodies.items()}
     owners = {structure.WORLD: spec.world.shapes, **owners}
     touching = [name for name, shapes in owners.items() if any(shape.collide for shape in shapes.values())]
     asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
-    apart = structure.joined(spec) - asked
-    apart |= {frozenset(pair) for pair in spec.contact.exclude}
+    kept = structure.joined(spec) - asked
+    kept |= {frozenset(pair) for pair in spec.contact.exclude}
     for i, first in enumerate(touching):
         for second in touching[i + 1 :]:
-            if frozenset((first, second)) not in apart:
+            if frozenset((first, second)) not in kept:
                 shape = next(key for key, one in spec.bodies[second].shapes.items() if one.collide)
                 path = "contact" if check.has("contact") else f"bodies.{second}.shapes.{shape}"
-                words = f"contact, and `{first}` and `{second}` could touch"
-                refuse(check, words, path, "write contact: {enabled: false}, or collide: false", True)
+                refuse(check, f"contact{who}, and `{first}` and `{second}` could touch", path, apart, True)
                 return
 
 

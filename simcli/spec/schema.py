@@ -20,10 +20,10 @@ from simcli.spec.quantities import (
     vector,
 )
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
+from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_parts import (
     BatchSpec,
-    ContactSpec,
     EventSpec,
     ExpectSpec,
     ForceSpec,
@@ -43,14 +43,18 @@ class _Solver(Part):
     max_velocity: quantity("", gt=0) = say(1e6, "A joint velocity beyond it counts as divergence", "rad/s or m/s", 1e6)
 
 
-class GeneralizedSolver(_Solver):
+class _Impulsive(_Solver):
+    contact: ContactSolvingSpec = say(ContactSolvingSpec, "How contacts are found and solved", "", "{tolerance: 1e-10}")
+
+
+class GeneralizedSolver(_Impulsive):
     """Joint coordinates of a tree."""
 
     type: Literal["generalized"] = say("generalized", "Kind of coordinates", "", "generalized")
     integrator: Literal["semi_implicit", "rk4", "implicit"] = say("semi_implicit", "Time stepping", "", "rk4")
 
 
-class _Correcting(_Solver):
+class _Correcting(_Impulsive):
     tolerance: quantity("m", gt=0) = say(
         1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
     )

@@ -55,6 +55,18 @@ class MaterialSpec(Part):
     restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
     combine: CombineSpec = say(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
 
+    @model_validator(mode="after")
+    def _ordered(self) -> "MaterialSpec":
+        refuse_less_at_rest(self.friction, self.friction_static)
+        return self
+
+
+def refuse_less_at_rest(sliding: float | None, at_rest: float | None) -> None:
+    """Refuse a friction at rest below that of sliding; None: not written."""
+    if sliding is not None and at_rest is not None and at_rest < sliding:
+        message = f"friction at rest of {at_rest:g}, below that of sliding, {sliding:g}"
+        raise refuse("SC664", message, "write friction <= friction_static", "friction_static")
+
 
 class AxisAngleSpec(Part):
     """A rotation by an angle about an axis."""

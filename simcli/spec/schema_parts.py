@@ -220,38 +220,6 @@ class EventSpec(Part):
     set: dict[str, Any] = say(REQUIRED, "Dotted path to new value", "", "{joints.pin.enabled: false}", min_length=1)
 
 
-class PairSpec(Part):
-    """Contact properties of one pair of shapes or bodies, instead of those of the materials."""
-
-    a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
-    b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
-    friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
-    friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
-    rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
-    torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
-    restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
-
-
-def _capacity(value: object) -> object:
-    return None if value == "auto" else value
-
-
-class ContactSpec(Part):
-    """Contact between shapes."""
-
-    enabled: Truth = say(True, "False: shapes only give mass", "", False)
-    exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
-                                                 json_schema_extra={"items": {"type": "array"}})  # fmt: skip
-    pairs: tuple[PairSpec, ...] = say(
-        (), "Overrides for pairs; bodies that a joint connects touch only if they stand here", "",
-        "[{a: ball, b: ground, friction: 0.8}]")
-    capacity: Annotated[
-        count(gt=0) | None,
-        BeforeValidator(_capacity),
-        WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "auto"}]}),
-    ] = say(None, "Contacts per world; auto: grows as needed", "", "auto")
-
-
 StartValue = Annotated[
     tuple[AnyNumber, ...] | Literal["center"],
     BeforeValidator(lambda value: value if value == "center" else _listed(value)),

@@ -100,7 +100,7 @@ class Bench:
         pad = ((0, 0), (0, 1), (0, 0))
         c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
         c.position.write(np.pad(x, pad))
-        c.margin.write(np.full((1, 1, 1), margin))
+        c.margin.write(np.full((1, c.margin.n_items, 1), margin / 2))
         run_detect(c, self.arena.n_blocks)
         return self.contacts()
 

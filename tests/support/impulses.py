@@ -104,6 +104,7 @@ class Bench:
         M = np.stack([padded(one.M, (n, n), np.eye(n)) for one in worlds])
         p.mass.write(M[:, corner[0], corner[1]])
         p.free.write(np.stack([padded(one.free, (n,)) for one in worlds]))
+        p.push.write(np.zeros((1, n, 1)))
         p.kappa.write(np.array([[one.kappa] for one in worlds]))
         nan = np.nan  # rows that are off are never read
         for side, names, tail in ((p.rows, ("rows", "bias", "compliance", "start_rows"), ()),

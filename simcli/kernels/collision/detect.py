@@ -9,7 +9,7 @@ from simcli.kernels.collision.points import choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import any_lane, get_lane
+from simcli.kernels.memory import any_lane, get_lane, local
 from simcli.kernels.values import Vec3
 
 
@@ -62,10 +62,10 @@ def extent_of(c, w, i) -> Vec3:
 
 
 def boxes_touch(c, w, a, b):
-    """Mask of the lanes in which the boxes of two shapes are at most the margin apart."""
+    """Mask of the lanes in which the boxes of two shapes are at most their margins apart."""
     off = (c.position.load(w, b) - c.position.load(w, a)).parts
     reach = (c.extent.load(w, a) + c.extent.load(w, b)).parts
-    margin = c.margin.load(w, 0)
+    margin = local(c.margin.load(w, a) + c.margin.load(w, b))
     near = [ti.abs(x) <= e + margin for x, e in zip(off, reach, strict=True)]
     return select(near[0] & near[1] & near[2], 1, 0)
 
@@ -80,7 +80,7 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
     a = c.shape_a.at(pair)
     b = c.shape_b.at(pair)
     kind = c.routine.at(pair)
-    reach = one(c.margin, w, lane, 0) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
+    reach = one(c.margin, w, lane, a) + one(c.margin, w, lane, b) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
     if ti.static(c.serves[HALF_SPACE]):
         if kind == HALF_SPACE:
             plane_pair(c, w, lane, a, b, reach)

@@ -60,6 +60,8 @@ class ContactTable:
         gap: [m], (C), negative in overlap.
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
+        tangent: [1], (C), unit, first of the two; the second is n x tangent.
+        reach: [m], (C), gap at another pose (contact_chart.py).
     """
 
     _data_oriented = True
@@ -71,6 +73,7 @@ class ContactTable:
         self.point, self.normal = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.core_a, self.core_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.radius_a, self.radius_b = arena.slot(capacity), arena.slot(capacity)
+        self.tangent, self.reach = arena.slot(capacity, Vec3), arena.slot(capacity)
 
 
 class Collider:
@@ -84,7 +87,7 @@ class Collider:
     Attributes:
         rotation, position: [1; m], (S), pose of each shape in the world: `place_shapes` fills them, or anybody else.
         extent: [m], (S), half extents of the shape's box along the axes of the world.
-        margin: [m], (1), contacts with gaps up to it are reported.
+        margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
         contacts: the table.
         notes: work of one lane.
         has: by kind, whether some shape of the pairs is of it.
@@ -107,7 +110,7 @@ class Collider:
         self.most_points = arena.ints(pairs.points)
         for name in ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution"):
             setattr(self, name, tables.column(getattr(pairs, name)))
-        self.margin, self.contacts = arena.slot(1), ContactTable(arena, pairs.capacity)
+        self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
 

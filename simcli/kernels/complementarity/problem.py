@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED
-from simcli.kernels.complementarity.dense import corner, factorize_mass, whole
+from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.values import Mat3, Vec3
@@ -96,7 +96,8 @@ class Problem:
         limits: of the natural map, else of the device's precision.
 
     Attributes, given:
-        mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf.  rows, contacts: see `Side`.
+        mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
+        push: (n) [N s], impulses that are given: `prepare` adds M^-1 push to vf.
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
@@ -104,6 +105,7 @@ class Problem:
 
     Attributes, found:
         rows.impulse, contacts.impulse: [N s].  velocity: (n) v.  residual: (1) [m/s], natural map without the proximal term.
+        lack: (1) [m/s], natural map of the impulses that the search began with.
         proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
         iterations, sweeps: (1) Newton steps, ADMM iterations.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
         UNSOLVED, BROKEN (no number; the free velocity).
@@ -120,13 +122,14 @@ class Problem:
         self.contacts.given += [self.friction, self.centre]
         self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
         self.matrix, self.pivot = arena.slot(n * n), arena.slot(n)
-        self.free, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(4))
+        self.column, self.n_left, self.n_right = arena.slot(n * n), arena.slot(n), arena.slot(n)
+        self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
         self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
         self.live = arena.slot(2)
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.residual, self.proximal, self.iterations, self.sweeps, self.status) = ones(arena, 6)
+        (self.kappa, self.residual, self.lack, self.proximal, self.iterations, self.sweeps, self.status) = ones(arena, 7)
         self.progress = Progress(arena)
 
 
@@ -158,14 +161,17 @@ def prepare(p: ti.template(), w: ti.i32):
 
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
-    Reads:  p.{mass, free}
-    Writes: p.{root, begin, momentum, live}, rows and contacts
+    Reads:  p.{mass, push}
+    Writes: p.{root, begin, free, push, momentum, live}, rows and contacts
     """
+    factorize_mass(p, w)
+    solve_mass(p, w, p.push)
+    for a in range(p.n):
+        p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
     p.progress.rows.store(w, 0, p.arena.zero())
     gather(p, w, p.rows, 0)
     gather(p, w, p.contacts, 1)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
-        factorize_mass(p, w)
         multiply_mass(p, w)
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
@@ -191,13 +197,15 @@ def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
         on = side.on.load(w, r) != 0.0
         if any_lane(on == 0):
             silence(w, side.given, r, on)
-            for a in range(p.n):
-                silence(w, [side.jacobian], r * p.n + a, on)
         length = 0
-        for a in range(p.n):
-            if any_part(side.jacobian, w, r * p.n + a):
-                side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
-                length = length + 1
+        if any_lane(on):
+            if any_lane(on == 0):
+                for a in range(p.n):
+                    silence(w, [side.jacobian], r * p.n + a, on)
+            for a in range(p.n):
+                if any_part(side.jacobian, w, r * p.n + a):
+                    side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                    length = length + 1
         side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
         unless_finite(w, side.impulse, r)
 
@@ -249,13 +257,14 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
     Writes: p.rows.metric
     """
     total = p.arena.zero()
-    for i in range(p.n):
-        y = p.rows.jacobian.load(w, s * p.n + i)
-        for k in range(whole(p.begin, w, i), i):
-            y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
-        y = y * p.root.load(w, corner(i, i))
-        p.force.store(w, i, y)
-        total = total + y * y
+    if whole(p.rows.length, w, s) > 0:
+        for i in range(p.n):
+            y = p.rows.jacobian.load(w, s * p.n + i)
+            for k in range(whole(p.begin, w, i), i):
+                y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
+            y = y * p.root.load(w, corner(i, i))
+            p.force.store(w, i, y)
+            total = total + y * y
     p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
 
 
@@ -268,13 +277,14 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     """
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
-    for i in range(p.n):
-        y = p.contacts.jacobian.load(w, c * p.n + i)
-        for k in range(whole(p.begin, w, i), i):
-            y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
-        y = y * p.root.load(w, corner(i, i))
-        p.product.store(w, i, y)
-        total = total + squares(y)
+    if whole(p.contacts.length, w, c) > 0:
+        for i in range(p.n):
+            y = p.contacts.jacobian.load(w, c * p.n + i)
+            for k in range(whole(p.begin, w, i), i):
+                y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
+            y = y * p.root.load(w, corner(i, i))
+            p.product.store(w, i, y)
+            total = total + squares(y)
     p.contacts.metric.store(w, c, metric_of(total))
 
 

@@ -44,13 +44,25 @@ def solve(p: ti.template(), w: ti.i32, rounds: ti.i32):
     Writes: what is found
     """
     prepare(p, w)
+    search(p, w, rounds, p.limits.tolerance)
+
+
+@ti.func
+def search(p: ti.template(), w: ti.i32, rounds: ti.i32, enough: ti.template()):
+    """`solve` after `prepare`; again, where only impulses, biases, bounds and friction have changed since.
+
+    Args:
+        enough: [m/s], natural map of the impulses that are given at which none others are wanted.
+
+    Writes: what is found
+    """
     begin(p, w)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
         for attempt in range(TRIES * rounds + 1):
             if any_lane(p.progress.open.load(w, 0) != 0.0):
                 walk(p, w, attempt)
                 keep(p, w)
-                turn(p, w, attempt, rounds)
+                turn(p, w, attempt, rounds, enough)
         finish(p, w)
 
 
@@ -70,6 +82,7 @@ def begin(p: ti.template(), w: ti.i32):
     g.turn.store(w, 0, zero)
     p.residual.store(w, 0, select(empty, zero, zero + STARTING))
     p.proximal.store(w, 0, select(empty, zero, zero + STARTING))
+    p.lack.store(w, 0, zero)
     p.iterations.store(w, 0, zero)
     p.sweeps.store(w, 0, zero)
     p.status.store(w, 0, select(empty, zero + SOLVED, zero + UNSOLVED))
@@ -177,10 +190,10 @@ def keep(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
+def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32, enough: ti.template()):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, thorough, turn, open}, p.centre, p.status
+    Writes: p.progress.{kappa, thorough, turn, open}, p.{centre, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -189,7 +202,8 @@ def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
     residual = p.residual.load(w, 0)
     solved = g.proximal.load(w, 0) < p.limits.tolerance
     if attempt == 0:
-        g.open.store(w, 0, select(is_open & (residual >= p.limits.tolerance) & (residual < STARTING), one, zero))
+        p.lack.store(w, 0, select(is_open, residual, p.lack.load(w, 0)))
+        g.open.store(w, 0, select(is_open & (residual >= enough) & (residual < STARTING), one, zero))
     else:
         kappa = g.kappa.load(w, 0)
         firmer = is_open & (solved == 0) & (kappa > 0.0) & (kappa < ALMOST * MOST_KAPPA)

@@ -1,0 +1,161 @@
+"""Contacts against the tree chart: what they see of each velocity, and their gaps at other poses.
+
+Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars.
+"""
+
+import taichi as ti
+
+from simcli.kernels.collision.lanes import across, one, put, vector
+from simcli.kernels.memory import get_lane
+from simcli.kernels.tree import point_velocity
+from simcli.kernels.values import Vec3
+
+
+@ti.func
+def contacts_of(k: ti.template(), w: ti.i32, lane: ti.i32):
+    """Number of contacts in one world."""
+    return ti.cast(get_lane(k.contacts.count.part(w, 0, 0), lane), ti.i32)
+
+
+@ti.func
+def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                   w: ti.i32):
+    """Which contacts are on, their tangents, and what they see of each velocity: normal, and two tangents.
+
+        J v = (n, t_1, t_2) . (v_B - v_A) at the point of contact, which is one and the same for both
+
+    Args:
+        k: Collider, after `detect`.
+        p: Problem.
+        first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
+
+    Reads:  k, s.{S, origin}
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, k.contacts.tangent
+    """
+    zero = t.arena.zero()
+    most = 0
+    for lane in range(k.lanes):
+        most = ti.max(most, contacts_of(k, w, lane))
+    for c in range(k.contacts.capacity):
+        p.contacts.on.store(w, c, zero)
+    for c in range(most):
+        for a in range(p.n):
+            p.contacts.jacobian.store(w, c * p.n + a, Vec3(zero, zero, zero))
+            if ti.static(first_spin >= 0):
+                for m in ti.static(range(3)):
+                    p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            put(p.contacts.on, w, lane, c, 1.0)
+            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
+            n = one(k.contacts.normal, w, lane, c)
+            tangent = across(n)
+            put(k.contacts.tangent, w, lane, c, tangent)
+            axes = (n, tangent, n.cross(tangent))
+            point = one(k.contacts.point, w, lane, c)
+            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_a.at(pair)), point, axes, -1.0)
+            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_b.at(pair)), point, axes, 1.0)
+
+
+@ti.func
+def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
+              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), sign: ti.template()):
+    """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
+
+    Writes: p.contacts.jacobian, p.rows.jacobian of spins
+    """
+    x = point * 1.0
+    if link >= 0:
+        x = point - one(s.origin, w, lane, t.root.at(link))
+    i = link
+    while i >= 0:
+        first = t.link_qd.at(i)
+        for d in range(first, first + t.link_n_qd.at(i)):
+            u = p.n - 1 - t.unknown.at(d)  # tips first
+            if u < p.n:
+                motion = one(s.S, w, lane, d)
+                add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
+                if ti.static(first_spin >= 0):
+                    for m in ti.static(range(3)):
+                        at = (first_spin + 3 * c + m) * p.n + u
+                        seen = axes[m].dot(motion.angular) * sign
+                        put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
+        i = t.parent.at(i)
+
+
+def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):
+    """Add the components of a velocity to an entry."""
+    put(jacobian, w, lane, at, one(jacobian, w, lane, at) + Vec3(*(axis.dot(v) for axis in axes)) * sign)
+
+
+@ti.func
+def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32, core: ti.template()):
+    """[m], where a point of a link, or of the world, is."""
+    x = core * 1.0
+    if link >= 0:
+        x = one(s.origin, w, lane, t.root.at(link)) + one(s.o, w, lane, link) + one(s.R, w, lane, link) * core
+    return x
+
+
+@ti.func
+def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Gaps of the contacts at the present poses, along their normals.
+
+    Reads:  k, s.{R, o, origin}
+    Writes: k.contacts.reach
+    """
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
+            x_a = core_place(t, s, w, lane, k.link.at(k.shape_a.at(pair)), one(k.contacts.core_a, w, lane, c))
+            x_b = core_place(t, s, w, lane, k.link.at(k.shape_b.at(pair)), one(k.contacts.core_b, w, lane, c))
+            round_parts = one(k.contacts.radius_a, w, lane, c) + one(k.contacts.radius_b, w, lane, c)
+            put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(x_b - x_a) - round_parts)
+
+
+@ti.func
+def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti.template(), f: ti.template(), w: ti.i32,
+               scale: ti.template()):
+    """Add the forces of contacts to those on links, about each tree's O.
+
+    Args:
+        impulse: (C, Vec3) [N s], normal and tangents.  f: (links) Force.
+        scale: [1/s], of impulses to forces.
+
+    Reads:  k, s.origin
+    Writes: f
+    """
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
+            force = force_of_contact(k, impulse, w, lane, c) * get_lane(scale, lane)
+            point = one(k.contacts.point, w, lane, c)
+            push_link(t, s, f, w, lane, k.link.at(k.shape_a.at(pair)), point, -force)
+            push_link(t, s, f, w, lane, k.link.at(k.shape_b.at(pair)), point, force)
+
+
+@ti.func
+def push_link(t: ti.template(), s: ti.template(), f: ti.template(), w: ti.i32, lane: ti.i32, link: ti.i32,
+              point: ti.template(), force: ti.template()):
+    """Add a force at a point to that on a link.
+
+    Writes: f
+    """
+    if link >= 0:
+        x = point - one(s.origin, w, lane, t.root.at(link))
+        total = one(f, w, lane, link)
+        put(f, w, lane, link, type_of_force(total, force, x.cross(force)))
+
+
+def type_of_force(total, force: Vec3, moment: Vec3):
+    """A force with more of it."""
+    return total + type(total).of(force, moment)
+
+
+@ti.func
+def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """An impulse, given along the normal and the tangents of contact c, in the world: on B."""
+    n = one(k.contacts.normal, w, lane, c)
+    a = one(k.contacts.tangent, w, lane, c)
+    x = one(impulse, w, lane, c)
+    return n * x.parts[0] + a * x.parts[1] + n.cross(a) * x.parts[2] + vector()

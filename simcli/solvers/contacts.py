@@ -1,0 +1,319 @@
+"""Contacts of a step: found at its start, remembered at its end, with the impulses that they begin with.
+
+A contact is known again by its pair and feature, else by the nearest place of the same pair. What it carried stands where
+the search for impulses begins, and where its proximal term pulls to.
+
+Source: reference/contact-solver.md, sections 1, 4 and 8. Deviations: the margin is that of each shape, not of a world.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.collision.tables import Collider
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.contact_chart import contacts_of, force_of_contact, state_contacts
+from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, get_lane, local
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import point_velocity
+from simcli.kernels.values import Vec3
+from simcli.model.tables import Model
+
+NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
+MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
+SLACK = 1e-3  # [1] of its size: how far a resting shape is watched
+STILL = 1e-6  # [m/s], slower contacts stick
+
+
+class Contacts:
+    """Memory of contacts across steps.
+
+    Args:
+        model: with contacts.
+        tables, arena: of the run.
+        options: `solver.contact` of a scene.
+
+    Attributes:
+        collider: shapes, pairs, the table of contacts.
+        known: (1), how many there were in the step before.
+        pair, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
+        taken: (C) 1 for those that are known again.
+        slid: (C) 1 where a contact of this step slips.
+        bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena, options):
+        self.collider, self.options = Collider(model, tables, arena), options
+        self.is_auto, self.margin = options.margin is None, options.margin or 0.0
+        n = self.capacity = self.collider.contacts.capacity
+        self.known, self.pair, self.feature = arena.slot(1), arena.slot(n), arena.slot(n)
+        self.impulse, self.place, self.slips = arena.slot(n, Vec3), arena.slot(n, Vec3), arena.slot(n)
+        self.taken, self.slid, self.bounces, self.target = (arena.slot(n) for _ in range(4))
+        self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
+        self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
+        self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
+                                         | (m.contacts.torsional_friction > 0)).any())  # fmt: skip
+        self.gravity = tables.column(np.linalg.norm(np.broadcast_to(model.gravity, (len(model.gravity), 3)),
+                                                    axis=-1, keepdims=True))  # fmt: skip
+
+    def clear(self):
+        """Forget all contacts."""
+        self.known.write(np.zeros((1, 1, 1)))
+
+
+@ti.func
+def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
+    """Margin of each shape: what it can close in a step, twice, and a little of its size.
+
+    Reads:  s.{v, origin}, k.collider.position
+    Writes: k.collider.margin
+    """
+    o = k.collider
+    zero = t.arena.zero()
+    for i in range(o.n_shapes):
+        margin = zero
+        link = o.link.at(i)
+        if link >= 0:
+            v = s.v.load(w, link)
+            at = point_velocity(v, o.position.load(w, i) - s.origin.load(w, t.root.at(link)))
+            bound = ti.min(zero + o.bound.load(w, i), MOST_BOUND)
+            speed = ti.sqrt(at.dot(at)) + ti.sqrt(v.angular.dot(v.angular)) * bound
+            margin = (speed * 2.0 + k.gravity.load(w, 0) * h) * h + bound * SLACK
+        if ti.static(not k.is_auto):
+            margin = zero + 0.5 * k.margin
+        o.margin.store(w, i, margin)
+
+
+@ti.func
+def find_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                  w: ti.i32, h: ti.template()):
+    """Contacts at the present poses, with what they carried before as the first impulses.
+
+    Args:
+        first_spin: see `state_contacts`.
+
+    Reads:  s of `place_all`, k
+    Writes: k.{collider, taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
+    """
+    place_shapes(k.collider, t, s, w)
+    watch_shapes(k, t, s, w, h)
+    detect(k.collider, w)
+    state_contacts(k.collider, t, s, p, first_spin, w)
+    for lane in range(k.collider.lanes):
+        for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
+            put(k.taken, w, lane, c, 0.0)
+        for c in range(contacts_of(k.collider, w, lane)):
+            recall(k, p, w, lane, c, match(k, w, lane, c))
+
+
+@ti.func
+def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """The contact of the step before that is contact c; -1 if there is none.
+
+    Writes: k.taken
+    """
+    table = k.collider.contacts
+    pair = one(table.pair, w, lane, c)
+    feature = one(table.feature, w, lane, c)
+    point = one(table.point, w, lane, c)
+    a = k.collider.shape_a.at(ti.cast(pair, ti.i32))
+    b = k.collider.shape_b.at(ti.cast(pair, ti.i32))
+    size = ti.min(one(k.collider.bound, w, lane, a), one(k.collider.bound, w, lane, b)) * NEAR
+    least = size * size
+    found = -1
+    same = -1
+    for j in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
+        if one(k.pair, w, lane, j) == pair and one(k.taken, w, lane, j) == 0.0:
+            away = one(k.place, w, lane, j) - point
+            if one(k.feature, w, lane, j) == feature and same < 0:
+                same = j
+            if away.dot(away) < least:
+                least = away.dot(away)
+                found = j
+    if same >= 0:
+        found = same
+    if found >= 0:
+        put(k.taken, w, lane, found, 1.0)
+    return found
+
+
+@ti.func
+def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
+    """Begin contact c with the impulse of contact j of the step before, or with none.
+
+    Reads:  k.{impulse, slips}, the table
+    Writes: p.contacts.impulse, p.centre, k.slid
+    """
+    x = vector()
+    slips = -1.0 + 0.0 * x.parts[0]
+    if j >= 0:
+        n = one(k.collider.contacts.normal, w, lane, c)
+        a = one(k.collider.contacts.tangent, w, lane, c)
+        before = one(k.impulse, w, lane, j)
+        x = Vec3(ti.max(n.dot(before), 0.0), a.dot(before), n.cross(a).dot(before))
+        slips = one(k.slips, w, lane, j)
+    put(p.contacts.impulse, w, lane, c, x)
+    put(p.centre, w, lane, c, x)
+    put(k.slid, w, lane, c, slips)
+
+
+@ti.func
+def remember(k: ti.template(), p: ti.template(), w: ti.i32):
+    """Keep the contacts of a step that is over.
+
+    Reads:  k.collider.contacts, p.contacts
+    Writes: k.{known, pair, feature, impulse, place, slips}
+    """
+    table = k.collider.contacts
+    k.known.store(w, 0, table.count.load(w, 0))
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            put(k.pair, w, lane, c, one(table.pair, w, lane, c))
+            put(k.feature, w, lane, c, one(table.feature, w, lane, c))
+            put(k.place, w, lane, c, one(table.point, w, lane, c))
+            put(k.impulse, w, lane, c, force_of_contact(k.collider, p.contacts.impulse, w, lane, c))
+            u = one(p.contacts.speed, w, lane, c).parts
+            put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0))
+
+
+@ti.func
+def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
+    """Friction of the contacts: that at rest, unless they slipped before or, if they are new, slip now.
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  k.slid, p.contacts
+    Writes: p.friction
+    """
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            pair = ti.cast(one(k.collider.contacts.pair, w, lane, c), ti.i32)
+            mu = one(k.collider.friction, w, lane, pair)
+            if ti.static(k.has_static):
+                slips = one(k.slid, w, lane, c)
+                if slips < 0.0:
+                    u = seen_speed(p, w, lane, c, v).parts
+                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
+                if slips == 0.0:
+                    mu = one(k.collider.friction_static, w, lane, pair)
+            put(p.friction, w, lane, c, mu)
+
+
+@ti.func
+def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
+    """J v of contact c in one world."""
+    total = vector()
+    for a in range(p.n):
+        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    return total
+
+
+@ti.func
+def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()):
+    """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
+
+        overlap: gap + min(push_out |gap|, push_out_speed h)
+        impact:  e |v-|, or with the approach's own acceleration a, so that heights are e^2 of what they were,
+                 -a h/2 + sqrt(e^2 ((a h/2 - v-)^2 + 2 a g) - 2 a g)
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  p.{contacts.jacobian, free}, k.collider
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.bias
+    """
+    table = k.collider.contacts
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            pair = ti.cast(one(table.pair, w, lane, c), ti.i32)
+            gap = one(table.gap, w, lane, c)
+            out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
+            target = ti.min(gap + out, 0.0)
+            bounces = 0.0 * gap
+            bias = (gap - target) / step
+            if ti.static(k.has_bounce):
+                e = one(k.collider.restitution, w, lane, pair)
+                before = seen_speed(p, w, lane, c, v).parts[0]
+                free = seen_speed(p, w, lane, c, p.free).parts[0]
+                least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,
+                               k.options.restitution_threshold)
+                if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
+                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step)
+                    bias = -target
+                    bounces = 1.0 + 0.0 * gap
+            put(table.reach, w, lane, c, gap)
+            put(k.target, w, lane, c, target)
+            put(k.bounces, w, lane, c, bounces)
+            put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
+
+
+@ti.func
+def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template()):
+    """[m/s], normal velocity after an impact: of the invariant (v - a h/2)^2/2 + a x of the step, e^2 is kept.
+
+    Args:
+        e: restitution.  before: [m/s], normal velocity, negative.
+        a: [m/s^2], acceleration of the approach.  gap: [m], not negative.
+    """
+    found = -e * before
+    if a > 0.0:
+        half = 0.5 * a * h
+        square = e * e * ((half - before) * (half - before) + 2.0 * a * gap) - 2.0 * a * gap
+        if square > half * half:
+            found = ti.sqrt(square) - half
+    return found
+
+
+@ti.func
+def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+    """Biases of contacts for the gaps that the velocities found have reached.
+
+        w_n = (gap - target) / h + J (v - v found)
+
+    Reads:  k.{bounces, target}, k.collider.contacts.reach, p.velocity
+    Writes: p.contacts.bias
+    """
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            if one(k.bounces, w, lane, c) == 0.0:
+                lacks = one(k.collider.contacts.reach, w, lane, c) - one(k.target, w, lane, c)
+                speed = seen_speed(p, w, lane, c, p.velocity).parts[0]
+                put(p.contacts.bias, w, lane, c, vector(lacks / step - speed, 0.0, 0.0))
+
+
+@ti.func
+def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
+    """[J] that the contacts take in a step: -x . J (v + v found) / 2.
+
+    Args:
+        v: (n) velocities at the start of the step.
+    """
+    total = p.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, c) != 0.0
+        x = p.contacts.impulse.load(w, c)
+        for e in range(whole(p.contacts.length, w, c)):
+            a = whole(p.contacts.columns, w, c * p.n + e)
+            mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
+            total = total - select(on, p.contacts.jacobian.load(w, c * p.n + a).dot(x) * mid, mid * 0.0)
+    return total
+
+
+@ti.func
+def deepest(k: ti.template(), p: ti.template(), w: ti.i32):
+    """[m], deepest overlap of the contacts of the last step, where it ended.
+
+    Reads: k.collider.contacts.reach
+    """
+    found = k.collider.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        is_on = k.collider.contacts.count.load(w, 0) > ti.cast(c, k.collider.arena.device.real)
+        found = ti.max(found, select(is_on, -k.collider.contacts.reach.load(w, c), found))
+    return local(found)
