@@ -1,5 +1,6 @@
 """What a run is asked for, what it is made of, how it stands, and what it comes to: data without behaviour."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,6 +177,7 @@ class Outcome:
         first_frame: frames that were there already, of a run that was resumed.
         first_step: steps that were made already.
         n_events: events so far.
+        warnings: events so far that are warnings, by code.
         problem: what went wrong beside the run, "" if nothing did.
     """
 
@@ -195,6 +197,7 @@ class Outcome:
     first_frame: int = 0
     first_step: int = 0
     n_events: int = 0
+    warnings: Counter[str] = field(default_factory=Counter)
     problem: str = ""
 
     @property

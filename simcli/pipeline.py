@@ -5,6 +5,7 @@ Never found here: physics, printing, signals. Who watches a run gives a function
 """
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from simcli.spec import Document, SceneSpec
     from simcli.spec.overrides import Override
 
-ERROR = 2  # severity of an event that is a failure
+WARNING, ERROR = 1, 2  # severities of events; an error is a failure
 LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
 
 
@@ -151,6 +152,7 @@ def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
     outcome.n_frames = outcome.first_frame = continues.n_frames
     outcome.n_steps = outcome.first_step = continues.checkpoint.n_steps
     outcome.n_events, outcome.failures = len(continues.events), _failures(continues.events, job)
+    outcome.warnings += _warnings(continues.events)
     return None
 
 
@@ -162,6 +164,7 @@ def _finished(job: Job) -> Outcome:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
         outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
         outcome.failures = _failures(run.events, job)
+        outcome.warnings += _warnings(run.events)
         outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
         outcome.n_stopped = int((run.diag.status[-1] == Status.STOPPED).sum())
     outcome.n_bytes = job.output.stat().st_size
@@ -199,6 +202,7 @@ def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watc
         outcome.n_steps = int(block.step[-1])
         outcome.failures += _failures(block.events, job)
         outcome.n_events += len(block.events)
+        outcome.warnings += _warnings(block.events)
         keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
         stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
@@ -247,6 +251,11 @@ def _failures(events: list[Event], job: Job) -> list[Failure]:
         for event in sorted(events, key=lambda event: (event.step, event.world))
         if event.severity >= ERROR
     ]
+
+
+def _warnings(events: list[Event]) -> Counter[str]:
+    """Warnings among events, by code."""
+    return Counter(event.code for event in events if event.severity == WARNING)
 
 
 def _judge(job: Job) -> "list[Verdict]":

@@ -46,7 +46,8 @@ JOINTS = {
 }  # fmt: skip
 SCENE = {
     "simcli": 1, "solver": {"type": "affine", "dt": DT, "strength_ratio": 0.02},
-    "bodies": {f"{end}{k}": body(0.5 * (end == "b"), k) for k in range(len(JOINTS)) for end in "ab"},
+    "bodies": {f"{end}{k}": body(0.5 * (end == "b"), k) for k in range(len(JOINTS)) for end in "ab"} | {
+        "arap": body(0, 20, affine={"stiffness": 3e4, "volume": 0.01, "energy": "arap"})},
     "joints": {name: {"parent": f"a{k}", "child": f"b{k}", "loop": True, **(
         {} if "child_frame" in joint else {"at": [0.25, k, 0]}), **joint} for k, (name, joint) in enumerate(JOINTS.items())},
     "forces": {
@@ -74,8 +75,8 @@ def evaluate(c: ti.template()):
         p = c.potential
         start_gradients(p.rows, w)
         alpha = c.tables.arena.zero() + ALPHA
-        c.step.energy.store(w, 0, find_energy(p, w, p.rows.x, alpha))
-        follow_rows(p, w, p.rows.x)
+        c.step.energy.store(w, 0, find_energy(p, w, p.rows.next_x, alpha))
+        follow_rows(p, w, p.rows.next_x)
         find_slopes(p, w, c.step.curve.load(w, 0))
         clear_matrix(p.matrix, w)
         for i in range(p.n):
@@ -100,9 +101,9 @@ class Evaluation:
 
     def __call__(self, x, curve=1.0):
         """Energies (W,), gradients (W, n) at coordinates (W, n) of four worlds."""
-        whole = np.zeros((4, self.core.potential.rows.x.n_items, 1))
+        whole = np.zeros((4, self.core.potential.rows.next_x.n_items, 1))
         whole[:, : self.n, 0] = x
-        self.core.potential.rows.x.write(whole)
+        self.core.potential.rows.next_x.write(whole)
         self.core.step.curve.write(np.full((1, 1, 1), curve))
         evaluate(self.core)
         return self.core.step.energy.read()[:, 0, 0], self.core.potential.gradient.read()[..., 0]

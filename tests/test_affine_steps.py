@@ -121,6 +121,8 @@ bodies:
   cubic: {pose: {xyz: [0, 14, 0]}}
   hard: {pose: {xyz: [0, 16, 0]}}
   held: {pose: {xyz: [0, 18, 0]}}
+  placed: {pose: {xyz: [0, 20, 0]}, affine: {transform: {pose: {xyz: [0.3, 20, 0.5]}}}}
+  motor: {pose: {xyz: [0, 22, 0]}, affine: {energy: arap, transform: {linear: [2, 0, 0], angular: [0, 0, 3]}}}
 joints:
   driven: {child: driven, at: [0, 0, 0], driving: {aim_angle: $aim, is_constrained: true}}
   creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
@@ -224,6 +226,20 @@ def test_stiffness_is_that_of_the_scene(hinges):
     assert sag[10] == pytest.approx(-64.0 * G * 1e-6, rel=1e-5)
     for joint in ("driven", "lifted", "held", "cubic"):
         assert hinges.of_joint("joint_wrench", joint)[-1, :3] == pytest.approx([0, 0, 64.0 * G], rel=1e-4, abs=2.0), joint
+
+
+def test_soft_holds_and_motors_follow_their_recurrences(hinges):
+    """(1 + eta) x_(n+1) = 2 x_n - x_(n-1) + eta aim - g h^2, eta = 100: a hold leaves a tenth per step."""
+    place, eta = hinges.columns["frames/body_q"][:, 0, 11:, :3], 100.0
+    aim, x = np.array([0.3, 20.0, 0.5]), [np.array([0.0, 20.0, 0.0])] * 2
+    for _ in range(STEPS):
+        x.append((2.0 * x[-1] - x[-2] + eta * aim - np.array([0, 0, G * H**2])) / (1.0 + eta))
+    np.testing.assert_allclose(place[:, 0], x[1:], atol=EXACT)
+    speed = [0.0]
+    for _ in range(STEPS):
+        speed.append((speed[-1] + eta * 2.0) / (1.0 + eta))
+    np.testing.assert_allclose(hinges.columns["frames/body_qd"][:, 0, 12, 0], speed, atol=1e-7)
+    assert hinges.columns["frames/body_qd"][-1, 0, 12, 5] == pytest.approx(3.0, rel=2e-3)
 
 
 def test_every_step_converges(hinges):

@@ -40,7 +40,8 @@ def test_cubes_hover_where_the_closed_form_says(tmp_path):
 
 @pytest.mark.slow
 def test_a_thin_barrier_carries_as_much_at_a_smaller_gap(tmp_path):
-    text = block([[0, 0, -G]], [1000.0], "solver: {type: affine, dt: 0.01, contact: {d_hat: 1 mm, stiffness: 1.0e9}}\nrun: {duration: 0.5}")
+    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 1 mm, stiffness: 1.0e9}}\nrun: {duration: 0.5}"
+    text = block([[0, 0, -G]], [1000.0], solver)
     run = Drop(text.replace("0.2095", "0.2005"), live_device(), tmp_path)
     expected = rest_gap(64 * G / 4, 1e-3, KAPPA)
     assert expected == pytest.approx(12.8e-6, abs=5e-8)

@@ -123,7 +123,7 @@ def test_the_rest_of_the_file(run):
     assert np.array_equal(run.model["body_mass"], MODEL.bodies.mass)
     assert set(run.channels) == set(CHANNELS) - set(PARTS)
     assert {key: len(value) for key, value in run.contacts(3, 1).items()} == dict.fromkeys(
-        ("shape_a", "shape_b", "point", "normal", "gap", "force"), 0)  # fmt: skip
+        ("shape_a", "shape_b", "point", "normal", "gap", "force"), BLOCK.contacts.count[3, 1])  # fmt: skip
     for part in ("40 frames", "worlds 3", "done"):
         assert part in repr(run)
     assert "(40, 3, 7)" in repr(run.body("ball").pose)

@@ -38,6 +38,7 @@ QUANTITIES = {
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }
 SCALARS = ("energy", "diag")
+CONTACTS = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {
     "q": ("q_start", "q_unit", ""),
@@ -102,6 +103,9 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
         UsageError: there is no such channel; the message has the nearest one.
     """
     wanted = canonical(name)
+    if wanted == CONTACTS:
+        raise UsageError(f"`{CONTACTS}` is a list in each frame, not a number: `simcli export -c {CONTACTS}` alone writes "
+                         "it; diag.contacts and diag.penetration are channels")  # fmt: skip
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if _fits(known, wanted)]
@@ -159,15 +163,24 @@ def read_channels(
     Raises:
         UsageError: an unknown channel or world.
     """
-    for world in worlds:
-        if not 0 <= world < trajectory.n_worlds:
-            raise UsageError(f"no world {world} in {trajectory.path}: it holds 0 to {trajectory.n_worlds - 1}")
+    check_worlds(trajectory, worlds)
     sources = {source.name: source for name in names for source in locate(trajectory, name)}
     frames = slice(0, trajectory.n_frames, every)
     return [
         Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units)
         for name, source in sources.items()
     ]
+
+
+def check_worlds(trajectory: "Trajectory", worlds: Sequence[int]) -> None:
+    """Refuse worlds that a file does not hold.
+
+    Raises:
+        UsageError: there is no such world.
+    """
+    for world in worlds:
+        if not 0 <= world < trajectory.n_worlds:
+            raise UsageError(f"no world {world} in {trajectory.path}: it holds 0 to {trajectory.n_worlds - 1}")
 
 
 def _split(name: str) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """What a run will take, before it starts: counts, size of the file, memory."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
 
 def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -> dict[str, Any]:
-    """Counts and sizes of a run.
+    """Counts and sizes of a run; of recorded contacts, the file is without, since nobody knows how many there will be.
 
     Args:
         spec: the scene.
@@ -26,8 +27,9 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         channels: channel groups that will be written.
     """
     axes = selection(model, spec.output.select)
-    per_frame = frame_bytes(selected(axes, channels), axes, spec.output.dtype)
-    n_frames = schedule.n_frames + 1
+    rows, n_frames = selected(axes, channels), schedule.n_frames + 1
+    most = frame_bytes(rows, axes, spec.output.dtype)
+    per_frame = frame_bytes(rows, replace(axes, capacity=0), spec.output.dtype)
     return {
         "scene": spec.name,
         "solver": spec.solver.type,
@@ -42,7 +44,8 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "frames": n_frames,
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,
-        "memory_bytes": PROCESS_BYTES + min(per_frame * n_frames, BACKLOG_BYTES) + STATE_COPIES * per_frame,
+        "most_contact_bytes": (most - per_frame) * n_frames,
+        "memory_bytes": PROCESS_BYTES + min(most * n_frames, BACKLOG_BYTES) + STATE_COPIES * most,
     }
 
 

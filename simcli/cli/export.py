@@ -24,25 +24,27 @@ def export(
     """Write channels as CSV, to stdout or to a file.
 
     The header holds names and units; several worlds get a column `world`. Without --channel: all joint coordinates
-    and velocities. Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 > swing.csv
+    and velocities. `-c contacts` writes a row per contact, with time, world and the names of the shapes.
+    Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 > swing.csv
     """
-    from simcli.analysis.channels import default_columns, read_channels
-    from simcli.analysis.export import write_csv
+    from simcli.analysis.channels import CONTACTS, default_columns, read_channels
+    from simcli.analysis.export import write_contacts, write_csv
     from simcli.records.reader import open_trajectory
 
+    output = None if output == Path("-") else output
+    target = output or file.with_suffix(".csv")
+    to_stdout = output is None and not json
     with open_trajectory(file) as trajectory:
         names = split_words(channel) or default_columns(trajectory)
-        channels = read_channels(trajectory, names, parse_worlds(world), every)
-    output = None if output == Path("-") else output
-    if output is None and not json:
-        text = io.StringIO(newline="")
-        write_csv(channels, text)
-        console.data(text.getvalue().rstrip("\n"))
+        worlds = parse_worlds(world)
+        channels = [] if names == [CONTACTS] else read_channels(trajectory, names, worlds, every)
+        with io.StringIO(newline="") if to_stdout else target.open("w", newline="", encoding="utf-8") as stream:
+            count = write_csv(channels, stream) if channels else write_contacts(trajectory, stream, worlds, every)
+            text = stream.getvalue() if to_stdout else ""
+    if to_stdout:
+        console.data(text.rstrip("\n"))
         return Exit.OK
-    target = output or file.with_suffix(".csv")
-    with target.open("w", newline="", encoding="utf-8") as stream:
-        count = write_csv(channels, stream)
     console.say(f"wrote {target} ({count} rows)")
     if json:
-        console.emit("export", {"path": target, "rows": count, "channels": [item.name for item in channels]})
+        console.emit("export", {"path": target, "rows": count, "channels": [item.name for item in channels] or names})
     return Exit.OK

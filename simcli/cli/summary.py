@@ -32,6 +32,8 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
     ]
+    if estimate["most_contact_bytes"]:
+        rows.insert(-1, ("contacts", f"up to {console.size_text(estimate['most_contact_bytes'])} more in the file"))
     if estimate["file_bytes"] > estimate["free_bytes"]:
         rows.append(("does not fit", f"{console.size_text(estimate['free_bytes'])} are free there"))
     return console.table(rows, indent="")
@@ -57,6 +59,9 @@ def outcome_text(outcome, verbose: int = 0) -> str:
         lines.append(console.paint("  warning: ", "warn") + outcome.problem)
     if outcome.n_stopped:
         lines.append(f"  {plural(outcome.n_stopped, 'world')} met run.stop_when and ended early")
+    if outcome.warnings:
+        counts = ", ".join(f"{code} x {count}" for code, count in sorted(outcome.warnings.items()))
+        lines.append(console.paint("  warnings: ", "warn") + f"{counts}; simcli info on the file lists them")
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
@@ -92,6 +97,7 @@ def outcome_json(outcome) -> dict[str, Any]:
         "world_steps_per_s": outcome.rate,
         "device": outcome.device,
         "worlds_stopped_early": outcome.n_stopped,
+        "warnings": outcome.warnings,
         "failures": [vars(failure) for failure in outcome.failures],
         "expectations": [verdict.as_dict() for verdict in outcome.verdicts],
     }

@@ -24,6 +24,7 @@ from simcli.kernels.coordinate_laws import (
 from simcli.kernels.elementary import atan2, select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena
+from simcli.kernels.polar import Arap, add_arap, find_arap
 from simcli.kernels.quadratic import Polynomials, bend_gradients, extend, find_residuals
 from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
@@ -64,6 +65,7 @@ class Potential:
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
         self.laws, self.forces = Laws(energies, model, tables, forces, arena), forces
         self.stiffness = tables.column(energies.stiffness)
+        self.arap = Arap(model, tables, arena)
         outer = [[self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]
                  for at in (entries(rows, r) for r in range(self.n_rows))]  # fmt: skip
         self.outer_start = arena.ints(np.concatenate(([0], np.cumsum([len(one) for one in outer]))))
@@ -110,6 +112,8 @@ def find_energy(p: ti.template(), w: ti.i32, x: ti.template(), alpha: ti.templat
     for r in range(p.n_rows):
         phi = p.rows.residual.load(w, r)
         stored = stored + phi * phi * p.stiffness.load(w, r) * 0.5
+    if ti.static(p.arap.n > 0):
+        stored = stored + find_arap(p.arap, w, x)
     p.elastic.store(w, 0, stored)
     total = stored
     if ti.static(p.laws.n > 0):
@@ -273,12 +277,14 @@ def add_gradient(p: ti.template(), w: ti.i32):
 
 @ti.func
 def add_hessian(p: ti.template(), w: ti.i32, curve: ti.template()):
-    """Add the Hessian of the energies to the matrix.
+    """Add the Hessian of the energies to the matrix, and the gradient of those that are no rows.
 
-    Reads:  p.{first, second, cross, rows.gradient}
-    Writes: p.matrix.factor.value
+    Reads:  p.{first, second, cross, rows.gradient, rows.next_x, arap}
+    Writes: p.{matrix.factor.value, gradient}
     """
     f = p.rows
+    if ti.static(p.arap.n > 0):
+        add_arap(p.arap, p.matrix, w, p.rows.next_x, p.gradient, curve)
     for r in range(p.n_rows):
         at = p.outer_start.at(r)
         bend = p.second.load(w, r)

@@ -9,6 +9,7 @@ with no mass for the world. Source: reference/affine-bodies.md B.2, B.5. Deviati
 
 import numpy as np
 
+from simcli.model import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
 from simcli.model.mechanism import BodyPart
@@ -41,6 +42,7 @@ def read_affine(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Affine:
     return Affine(
         shape_stiffness=_shape_stiffness(worlds, model, bodies),
         is_arap=np.array([body.affine is not None and body.affine.energy == "arap" for body in first.bodies.values()]),
+        **_holds(worlds, model, dt),
         joint_stiffness=_joint_stiffness(worlds, model, ratio),
         limit_stiffness=_joint_stiffness(worlds, model, ratio, soft=False)[:, dof],
         limit_strength=_limit_strength(worlds, model, dt),
@@ -72,6 +74,33 @@ def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Ar
         own = model.bodies.mass[:, b] / DENSITY if part.volume is None else part.volume
         columns.append(kappa * np.where(volume > 0.0, volume, own))
     return _beside(columns)
+
+
+def _holds(worlds: Worlds, model: Model, dt: Array) -> dict[str, Array]:
+    """Soft holds: stiffness strength m / dt^2 of each body, aims and rates of motors."""
+    columns: dict[str, list[Array]] = {"hold": [], "hold_pose": [], "hold_rate": []}
+    motors = []
+    for b, name in enumerate(model.bodies.name):
+        spec = worlds.first.bodies[name].affine
+        hold = spec.transform if spec is not None else None
+        motors.append(hold is not None and hold.pose is None)
+        if hold is None:
+            columns["hold"].append(np.zeros((1, 2)))
+            columns["hold_pose"].append(np.array([rot.IDENTITY_POSE]))
+            columns["hold_rate"].append(np.zeros((1, 6)))
+            continue
+        get = lambda s, n=name: s.bodies[n].affine.transform  # noqa: E731
+        strength = worlds.numbers(lambda s, get=get: get(s).strength, (2,)) * float(hold.is_constrained)
+        columns["hold"].append(strength * model.bodies.mass[:, b, None] / dt**2)
+        still, here = (0.0, 0.0, 0.0), rot.IDENTITY_POSE
+        columns["hold_pose"].append(worlds.numbers(lambda s, get=get, here=here: (
+            (*get(s).pose.xyz, *get(s).pose.quat_xyzw) if get(s).pose else here), (7,)))  # fmt: skip
+        columns["hold_rate"].append(worlds.numbers(lambda s, get=get, still=still: (
+            *(get(s).linear or still), *(get(s).angular or still)), (6,)))  # fmt: skip
+    return {"is_motor": np.array(motors, bool)} | {
+        key: np.stack(np.broadcast_arrays(*values), axis=1) if values else np.zeros((1, 0, 7))
+        for key, values in columns.items()
+    }
 
 
 def _asked(spec: object, key: str, default: float) -> float:

@@ -49,10 +49,13 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     Returns:
         The pairs in the order of the shapes; None if there are none.
     """
-    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled") or not shapes.collide.any():
+    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled"):
         return None
     labels = _labels(worlds, shapes)
-    first, second = np.nonzero(np.triu(_can_touch(worlds, shapes, kinematic, labels), 1))
+    n = len(labels)
+    can_touch = _can_touch(worlds, shapes, kinematic, labels) if shapes.collide.any() else np.zeros((n, n), bool)
+    _check_pairs(worlds, labels, can_touch)
+    first, second = np.nonzero(np.triu(can_touch, 1))
     if not len(first):
         return None
     for s in np.unique([first, second]):
@@ -108,6 +111,15 @@ def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tu
     return ~apart & np.outer(shapes.collide, shapes.collide)
 
 
+def _check_pairs(worlds: Worlds, labels: list[tuple[str, str]], can_touch: Array) -> None:
+    """Refuse numbers of a pair that never touches."""
+    for index, pair in enumerate(worlds.first.contact.pairs):
+        if not (_named(labels, (pair.a, pair.b)) & can_touch).any():
+            message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
+            hint = "look at `exclude` and at `collide: false`; parts of one body, or of what moves as prescribed, are apart"
+            worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)
+
+
 def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array) -> dict[str, Array]:
     """Numbers of all pairs by name, (W|1, P)."""
     of = [_shape(worlds, *label)[0].material for label in labels]
@@ -127,6 +139,9 @@ def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array)
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
                 columns[key] = np.where(hit, value[:, None], columns[key])
+        if (hit & (columns["friction_static"] < columns["friction"])).any():
+            message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
+            worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
     return columns
 
 

@@ -16,11 +16,12 @@ from simcli.model.affine_rows import energies_of
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import barrier_of
 from simcli.solvers.affine_newton import StepMemory
+from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
-CONTACT_DIAGNOSTICS = ("penetration", "gap")
+CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
 
 
 class AffineCore:
@@ -32,7 +33,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
-        touches: whether shapes may touch, in some phase.  Then `barrier` is there, with its `notes`.
+        touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
@@ -49,10 +50,6 @@ class AffineCore:
         self.potential = Potential(energies, model, self.tables, self.forces, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws))
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
-        self.touches = any(m.contacts is not None for m in self.tables.phases)
-        if self.touches:
-            self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
-            self.notes, self.capacity = self.barrier.notes, self.barrier.candidates.capacity
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)
@@ -60,6 +57,12 @@ class AffineCore:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        if self.touches:
+            self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
+            self.notes = self.barrier.notes
+            self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
@@ -81,3 +84,5 @@ class AffineCore:
         self.step.clear()
         self.potential.laws.clear()
         self.loops.clear()
+        if self.touches:
+            self.contacts.clear()

@@ -24,6 +24,7 @@ from simcli.kernels.potentials import (
     raise_limits,
 )
 from simcli.kernels.tables import Tables
+from simcli.model import rotations as rot
 from simcli.model.tables import Model
 
 MAX_HALVINGS = 12
@@ -48,6 +49,7 @@ class StepMemory:
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
+        hold: [N/m, N m] of soft holds.  aim: where they pull to.  fixed_aim, motor, rate: see `Affine`.
         mass: weights.  extent: [m], by body, of its points from its centre.
     """
 
@@ -58,11 +60,16 @@ class StepMemory:
         self.rounding = ROUNDING[arena.device.precision]
         for name in ("alpha", "age", "length", "cap", "running", "curve", "energy", "size", "iterations", "failed"):
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "move"):
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "aim"):
             setattr(self, name, arena.slot(n))
         mass = (model.columns.weight - model.columns.excess)[:, -n:]
         self.mass = tables.column(mass)
         blocks = mass.reshape(len(mass), model.n_bodies, 4, 3)[..., 0]
+        hold, aim = soft_holds(model, blocks)
+        self.has_holds = bool(hold.any())
+        self.hold, self.fixed_aim = tables.column(hold), tables.column(aim)
+        self.motor, self.rate = arena.ints(model.affine.is_motor), tables.column(model.affine.hold_rate.reshape(
+            len(model.affine.hold_rate), -1))  # fmt: skip
         extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / blocks[..., 0])
         self.extent = tables.column(extent)
 
@@ -71,6 +78,27 @@ class StepMemory:
         for slot in (self.age, self.iterations, self.failed, self.size, self.x_before, self.v_before, self.force):
             slot.write(np.zeros((1, slot.n_items, 1)))
         self.alpha.write(np.ones((1, 1, 1)))
+
+
+def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness of the soft holds of each coordinate, and where those with a pose pull to.
+
+    Args:
+        model: in natural form.
+        weight: [kg, kg m^2], (W|1, B, 4), of position and vectors.
+
+    Returns:
+        [N/m, N m], (W|1, 12 B) and [m, 1], (W|1, 12 B).
+
+    Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
+    """
+    hold, links = model.affine.hold, model.links
+    share = np.concatenate((hold[..., :1], hold[..., 1:] * weight[..., 1:] / weight[..., :1]), axis=-1)
+    pose = model.affine.hold_pose
+    R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
+    centre = pose[..., :3] - rot.turn(R, links.body_offset)
+    aim = np.concatenate((centre[..., None, :], np.swapaxes(R, -1, -2)), axis=-2)
+    return np.repeat(share, 3, axis=-1).reshape(len(share), -1), aim.reshape(len(aim), -1)
 
 
 @ti.func
@@ -153,7 +181,12 @@ def total_energy(c: ti.template(), w: ti.i32):
     for i in range(c.potential.n):
         gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
         total = total + gap * gap * z.mass.load(w, i)
-    total = total * (alpha * alpha * 0.5) + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
+    total = total * (alpha * alpha * 0.5)
+    if ti.static(z.has_holds):
+        for i in range(c.potential.n):
+            off = c.potential.rows.next_x.load(w, i) - z.aim.load(w, i)
+            total = total + off * off * z.hold.load(w, i) * 0.5
+    total = total + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
     if ti.static(c.touches):
         measure(c.barrier, w, c.potential.rows.next_x, z.running)
         total = total + c.barrier.energy.load(w, 0)
@@ -266,6 +299,11 @@ def build(c: ti.template(), w: ti.i32):
         mass = square * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
+    if ti.static(z.has_holds):
+        for i in range(p.n):
+            hold = z.hold.load(w, i)
+            p.gradient.store(w, i, p.gradient.load(w, i) + (p.rows.x.load(w, i) - z.aim.load(w, i)) * hold)
+            add_entry(p.matrix, w, c.diagonal.at(i), p.gradient.arena.zero() + hold)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)

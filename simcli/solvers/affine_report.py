@@ -3,15 +3,20 @@
 import taichi as ti
 
 from simcli.kernels.barrier.contact import FAR
+from simcli.kernels.barrier.touch import touch_of
+from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
+from simcli.kernels.memory import put_lane
 from simcli.kernels.potentials import find_energy, find_slopes, follow_rows
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
 from simcli.kernels.tree import vector_at
 from simcli.kernels.values import Vec3
+from simcli.solvers.affine_core import DIAGNOSTICS
 from simcli.solvers.affine_places import place_affine
+from simcli.solvers.contact_report import CONTACTS, put_row
 
 
 @ti.func
@@ -38,6 +43,8 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["reactions"]):
         report_wrenches(c, w)
     report_diagnostics(c, w)
+    if ti.static(c.reports["contacts"]):
+        report_touches(c, w)
     if ti.static(c.reports["energy"]):
         report_energy(c, w, steps)
 
@@ -144,7 +151,27 @@ def report_diagnostics(c: ti.template(), w: ti.i32):
     put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
     if ti.static(c.touches):
         gap = c.barrier.least.load(w, 0)
-        put(c.diag, w, 4, ti.max(-gap, 0.0), select(gap < FAR, gap, zero + ti.math.inf))
+        gap = select(gap < FAR, gap, zero + ti.math.inf)
+        put(c.diag, w, len(DIAGNOSTICS), ti.max(-gap, 0.0), gap, c.barrier.touching.load(w, 0))
+
+
+@ti.func
+def report_touches(c: ti.template(), w: ti.i32):
+    """The contacts of a frame, one by one.
+
+    Reads:  c.barrier
+    Writes: c.contacts
+    """
+    k = c.barrier
+    for lane in range(c.lanes):
+        count = 0
+        for n in range(ti.cast(one(k.candidates.count, w, lane, 0), ti.i32)):
+            has_force, pair, point, normal, gap, force = touch_of(k, w, lane, n, c.potential.rows.x)
+            if has_force == 1:
+                put_row(c.contacts.rows, w, lane, count, 1.0 * k.shape_a.at(pair), 1.0 * k.shape_b.at(pair), point, normal,
+                        gap, force)
+                count += 1
+        put_lane(c.contacts.summary.part(w, CONTACTS, 0), lane, 1.0 * count)
 
 
 @ti.func

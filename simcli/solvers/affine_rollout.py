@@ -26,7 +26,7 @@ def rollout_affine(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.
                    qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(),
                    twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
                    multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
-                   health: ti.types.ndarray()):
+                   health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
     """Advance every block by n_frames frames of `steps` steps; steps = 0 reports the initial state.
 
     Reads:  c
@@ -48,7 +48,8 @@ def rollout_affine(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.
                     watch_affine(c, w)
             report_frame(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
-            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health)
+            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
+                         touch, contacts)
 
 
 @ti.func

@@ -14,12 +14,12 @@ starts by a step of BDF1 rather than by a copy of the state.
 import taichi as ti
 
 from simcli.kernels.coordinate_laws import begin_laws
-from simcli.kernels.elementary import select
+from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.forces import load_links
 from simcli.kernels.potentials import begin_springs, work_of_laws
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
-from simcli.kernels.tree import vector_at
+from simcli.kernels.tree import store_vector, vector_at
 from simcli.solvers.affine_newton import minimise
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
@@ -101,6 +101,27 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
     begin_laws(c.potential.laws, w, weight)
     begin_springs(c.potential, w, weight)
+    if ti.static(z.has_holds):
+        find_aims(c, w, h)
+
+
+@ti.func
+def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Where soft holds pull to: their poses, or for motors where the body began the step, moved along for a time h.
+
+    Reads:  c.step.{start, fixed_aim, motor, rate}
+    Writes: c.step.aim
+    """
+    z = c.step
+    for b in range(c.tables.n_bodies):
+        for k in range(12):
+            z.aim.store(w, 12 * b + k, c.tables.arena.zero() + z.fixed_aim.load(w, 12 * b + k))
+        if z.motor.at(b) != 0:
+            turn = exp_rotation(vector_at(z.rate, w, 6 * b + 3) * (c.tables.arena.zero() + h)).matrix()
+            moved = vector_at(z.start, w, 12 * b) + vector_at(z.rate, w, 6 * b) * h
+            store_vector(z.aim, w, 12 * b, moved)
+            for k in range(1, 4):
+                store_vector(z.aim, w, 12 * b + 3 * k, turn * vector_at(z.start, w, 12 * b + 3 * k))
 
 
 @ti.func
@@ -147,6 +168,8 @@ def commit(c: ti.template(), w: ti.i32):
         x = f.x.load(w, i)
         v = (x - z.past.load(w, i)) * alpha
         supplied = supplied + z.force.load(w, i) * (x - start)
+        if ti.static(z.has_holds):
+            supplied = supplied - (x - z.aim.load(w, i)) * z.hold.load(w, i) * (x - start)
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)

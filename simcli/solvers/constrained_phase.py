@@ -5,10 +5,12 @@ import taichi as ti
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import efforts, load_links
+from simcli.kernels.gyroscope import gyroscopic_change
 from simcli.kernels.laws import FREE
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, hold, keep, leave
+from simcli.kernels.tree import FREE as LINK_FREE
 from simcli.solvers.choices import law_power, set_pieces
 from simcli.solvers.corrections import (
     CORRECT,
@@ -97,6 +99,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         for n in range(t.n_tree_dofs):
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+        if ti.static(c.is_loose):
+            turn_ahead(c, w, h)
     if ti.static(y.n_leads > 0):
         lead_rows(c, w, kind, h, instant)
     n_tries = 1
@@ -179,6 +183,23 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if ti.static(not c.stands):
         if evaluates:
             account_laws(c, w, stage, h, g)
+
+
+@ti.func
+def turn_ahead(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Take the gyroscopic torques of free bodies at the end of the step.
+
+    Writes: c.bound.base
+    """
+    t = c.tables
+    for i in range(t.n_links):
+        if t.kind.at(i) == LINK_FREE:
+            change = gyroscopic_change(t, c.state, w, i, h)
+            for d in range(t.link_qd.at(i) + 3, t.link_qd.at(i) + 6):
+                n = t.unknown.at(d)
+                if n >= 0:
+                    given = c.state.S.load(w, d).angular.dot(change)
+                    c.bound.base.store(w, n, c.bound.base.load(w, n) + given)
 
 
 @ti.func

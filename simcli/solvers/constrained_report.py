@@ -147,10 +147,6 @@ def report_rows(c: ti.template(), w: ti.i32):
     c.bound.diag.store(w, 0, c.bound.tries.load(w, 0))
     c.bound.diag.store(w, 1, position)
     c.bound.diag.store(w, 2, velocity)
-    if ti.static(c.touches):
-        c.bound.diag.store(w, 3, c.bound.impulses.residual.load(w, 0))
-        c.bound.diag.store(w, 4, c.bound.impulses.depth.load(w, 0))
-        c.bound.diag.store(w, 5, c.bound.impulses.contacts.collider.contacts.count.load(w, 0))
 
 
 @ti.func

@@ -12,6 +12,7 @@ import taichi as ti
 from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import Collider
+from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.contact_chart import contacts_of, force_of_contact, state_contacts
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
@@ -224,7 +225,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider
-    Writes: k.{bounces, target}, p.contacts.bias
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.bias
     """
     table = k.collider.contacts
     for lane in range(k.collider.lanes):
@@ -246,6 +247,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
                     target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step)
                     bias = -target
                     bounces = 1.0 + 0.0 * gap
+            put(table.reach, w, lane, c, gap)
             put(k.target, w, lane, c, target)
             put(k.bounces, w, lane, c, bounces)
             put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
@@ -294,23 +296,24 @@ def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
         v: (n) velocities at the start of the step.
     """
     total = p.arena.zero()
-    for c in range(p.contacts.count):
+    for c in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, c) != 0.0
         x = p.contacts.impulse.load(w, c)
-        for a in range(p.n):
+        for e in range(whole(p.contacts.length, w, c)):
+            a = whole(p.contacts.columns, w, c * p.n + e)
             mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
             total = total - select(on, p.contacts.jacobian.load(w, c * p.n + a).dot(x) * mid, mid * 0.0)
     return total
 
 
 @ti.func
-def deepest(k: ti.template(), w: ti.i32):
+def deepest(k: ti.template(), p: ti.template(), w: ti.i32):
     """[m], deepest overlap of the contacts of the last step, where it ended.
 
     Reads: k.collider.contacts.reach
     """
     found = k.collider.arena.zero()
-    for c in range(k.capacity):
+    for c in range(whole(p.live, w, 1)):
         is_on = k.collider.contacts.count.load(w, 0) > ti.cast(c, k.collider.arena.device.real)
         found = ti.max(found, select(is_on, -k.collider.contacts.reach.load(w, c), found))
     return local(found)

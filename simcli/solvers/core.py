@@ -18,6 +18,7 @@ from simcli.model.lawful import drives_by_law
 from simcli.model.loosen import SUFFIX
 from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
@@ -41,6 +42,8 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
+        is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         steps, is_quadratic: see `steps_of`.
@@ -50,7 +53,8 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        is_loose = any(name.endswith(SUFFIX) for name in model.joints.name)  # its loops are closed
+        is_closed = any(name.endswith(SUFFIX) for name in model.joints.name)
+        self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = ALL_STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
@@ -74,6 +78,7 @@ class Core:
         self.stands = plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0
@@ -84,9 +89,11 @@ class Core:
         self.projects = self.assembles = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.assembles = bool(constraints.rows.is_hard.any()) and not is_loose
+            self.assembles = bool(constraints.rows.is_hard.any()) and not is_closed
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
                                      self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
+            if self.touches:
+                self.contacts = ContactReport(arena, self.bound.impulses.contacts.capacity, self.reports["contacts"])
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
@@ -146,6 +153,8 @@ class Core:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        if self.touches:
+            self.contacts.clear()
         if self.constrained:
             self.bound.clear()
             self.loops.clear()

@@ -14,6 +14,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
+from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.engine import Engine
 from simcli.solvers.ledger import enter_phase, leave_phase
@@ -32,7 +33,7 @@ THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC630"}  # fmt: skip
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 TREE = Engine(Core, rollout, leave_phase, enter_phase)
 
 
@@ -124,8 +125,12 @@ class GeneralizedSolver:
     def end_at_start(self, block: FrameBlock, ends: list[int], status: Status) -> None:
         """End worlds in frame 0: NaN in the block, frozen on the device."""
         self.end(dict.fromkeys(ends, status))
+        if block.contacts:
+            block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
         for name, column in block.columns.items():
-            if name == "diag/status":
+            if name == "diag/contacts":
+                column[:, ends] = -1
+            elif name == "diag/status":
                 column[:, ends] = status
             elif np.issubdtype(column.dtype, np.floating):
                 column[:, ends] = np.nan
@@ -190,7 +195,10 @@ class GeneralizedSolver:
         before = self.n_steps
         arrays, events = self.call(n_frames, steps)
         step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
-        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events)
+        contacts = None
+        if self.core.reports["contacts"]:
+            contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts)
 
     def call(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
         """Call the kernel, gather its buffers, and turn new failures into events."""
@@ -208,7 +216,11 @@ class GeneralizedSolver:
             self.frame_seconds = seconds / n_frames
         arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
-        return arrays, self.new_events(arrays["health"][-1], before)
+        events = self.new_events(arrays["health"][-1], before)
+        if self.core.touches:
+            is_last = self.n_steps == self.plan.n_frames * self.plan.steps_per_frame
+            events += unsolved_events(arrays["touch"][-1], before, self.plan.dt, is_last, self.n_steps)
+        return arrays, events
 
     def widths(self) -> dict[str, int]:
         """Columns of each output buffer, none for channels that are off."""
@@ -221,6 +233,8 @@ class GeneralizedSolver:
             "joint_wrench": reports["reactions"] * 6 * model.n_joints,
             "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
             "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
+            "touch": self.core.touches * len(SUMMARY),
+            "contacts": self.core.contacts.width if reports["contacts"] else 0,
         }  # fmt: skip
 
     def buffers(self, n_frames: int) -> dict:
@@ -284,7 +298,7 @@ class GeneralizedSolver:
     def ending(self, world: int, status: Status, step_count: int, dof: int) -> Event:
         """The event of one world that ended; `dof` is the number of contacts where that is the reason."""
         if status == Status.CROWDED:
-            text = f"{dof} pairs of features may touch, and there is room for {self.core.capacity}: raise contact.capacity"
+            text = crowded_text(dof, self.core.contacts.capacity)
             return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[status], 2, -1, -1, float(dof), text)
         joint = int(self.model.dofs.joint[dof])
         body = int(self.model.joints.child[joint])

@@ -50,7 +50,6 @@ from simcli.solvers.contacts import (
     aim_again,
     aim_contacts,
     contact_loss,
-    deepest,
     find_contacts,
     remember,
     rub,
@@ -59,6 +58,7 @@ from simcli.solvers.corrections import EVALUATE
 from simcli.solvers.integrators import copy
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER = range(6)  # kinds of rows
+FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
@@ -80,7 +80,7 @@ class Impulses:
         first_spin: first row of the spins, -1 if there are none.
         start: (n) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
-        kept: (rows) impulses at the end of the last step.
+        kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         enough: [m/s], what a step may lack.
         passes: solutions of a step, at most.
     """
@@ -104,14 +104,14 @@ class Impulses:
         self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = options.contact.passes
-        self.start, self.kept = arena.slot(n), arena.slot(self.n_plain + spins)
+        self.start, self.kept, self.awake = arena.slot(n), arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
-        self.iterations, self.residual, self.depth = arena.slot(1), arena.slot(1), arena.slot(1)
+        self.iterations, self.residual = arena.slot(1), arena.slot(1)
 
     def clear(self):
         """Forget what earlier steps left."""
         self.contacts.clear()
-        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.depth):
+        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -134,6 +134,11 @@ def plan_rows(phases: list[Constraints], system: System, n_motions: int, model: 
     return np.array(rows, int).reshape(-1, 2), limited
 
 
+def mirrored(y: System, i):
+    """Place of unknown i among the velocities of the problem: tips come first, which leaves factors sparse."""
+    return y.n_dofs - 1 - i
+
+
 @ti.func
 def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32):
     """State the problem (EVALUATE) or what it lacks at the poses reached (CORRECT), solve it, and use the answer.
@@ -143,6 +148,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     """
     m = c.bound.impulses
     p = m.problem
+    y = c.bound.system
     enough = c.tables.arena.zero() + p.limits.tolerance
     if kind == EVALUATE:
         state_problem(c, w, b, h, g, instant)
@@ -152,9 +158,22 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         state_rest(c, w, h)
         enough = enough * 0.0 + m.enough
         p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
-    if ti.static(m.first_spin >= 0):
-        bound_spins(c, w)
-    search(p, w, 1, enough)
+    goes_on = 1
+    for attempt in range(2):
+        if goes_on != 0:
+            if kind == EVALUATE:
+                for n in range(m.n_plain):
+                    state_row(c, w, n, h, attempt)
+                prepare(p, w)
+                rub(m.contacts, p, w, m.start)
+                aim_contacts(m.contacts, p, w, m.start, h)
+            if ti.static(m.first_spin >= 0):
+                bound_spins(c, w)
+            search(p, w, 1, enough)
+            goes_on = 0
+            if ti.static(y.laws.n > 0):
+                if kind == EVALUATE and attempt == 0:
+                    goes_on = wake_bounds(c, w, h)
     lacks = p.lack.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
@@ -181,8 +200,8 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         y.load.store(w, n, c.bound.base.load(w, n))
         y.effort.store(w, n, zero)
         v = c.state.qd.load(w, t.tree_dof.at(n))
-        m.start.store(w, n, v)
-        p.free.store(w, n, v)
+        m.start.store(w, mirrored(y, n), v)
+        p.free.store(w, mirrored(y, n), v)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     if ti.static(y.n_springs > 0):
@@ -196,15 +215,10 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     push_rows(y, w)
     state_mass(c, w, h)
     for n in range(y.n_dofs):
-        p.push.store(w, n, y.load.load(w, n) * h)
-    for n in range(m.n_plain):
-        state_row(c, w, n, h)
+        p.push.store(w, mirrored(y, n), y.load.load(w, n) * h)
     find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
-    prepare(p, w)
-    rub(m.contacts, p, w, m.start)
-    aim_contacts(m.contacts, p, w, m.start, h)
 
 
 @ti.func
@@ -221,8 +235,8 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     for k in range(corner(y.n_dofs, 0)):
         p.mass.store(w, k, zero)
     for e in range(y.n_mass):
-        i = y.end_i.at(e)
-        j = y.end_j.at(e)
+        i = mirrored(y, y.end_i.at(e))
+        j = mirrored(y, y.end_j.at(e))
         at = corner(ti.max(i, j), ti.min(i, j))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
     if ti.static(y.laws.n > 0):
@@ -263,9 +277,9 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     gain = m.gain.load(w, k)
     i = y.laws.unknown.at(k)
     if i < y.n_dofs:
-        at = corner(i, i)
+        at = corner(mirrored(y, i), mirrored(y, i))
         p.mass.store(w, at, p.mass.load(w, at) + gain * h)
-        y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, i))
+        y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, mirrored(y, i)))
     else:
         r = i - y.n_dofs
         speed = speed_of_row(c, w, r, m.start) + y.laws.shift.load(w, k) * h
@@ -277,7 +291,7 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
             for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 other = y.end_j.at(y.n_mass + f)
                 if other <= a:
-                    at = corner(a, other)
+                    at = corner(mirrored(y, other), mirrored(y, a))
                     more = value * y.entry.load(w, y.n_mass + f) * gain * h
                     p.mass.store(w, at, p.mass.load(w, at) + more)
 
@@ -288,13 +302,13 @@ def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
     y = c.bound.system
     total = c.tables.arena.zero()
     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        total = total + y.entry.load(w, y.n_mass + e) * v.load(w, y.end_j.at(y.n_mass + e))
+        total = total + y.entry.load(w, y.n_mass + e) * v.load(w, mirrored(y, y.end_j.at(y.n_mass + e)))
     return total
 
 
 @ti.func
-def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
-    """Row n of the problem.
+def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt: ti.i32):
+    """Row n of the problem, in the second attempt with the bounds that the first one has passed.
 
     Reads:  c.bound
     Writes: p.rows.{on, jacobian, bias, compliance, impulse}, p.{lower, upper}
@@ -317,7 +331,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         i = c.tables.unknown.at(c.bound.motion_dof.at(item))
-        p.rows.jacobian.store(w, n * p.n + i, zero + 1.0)
+        p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + 1.0)
         bias = -speed_of_motion(c, w, item, h)
     else:
         if ti.static(y.laws.n > 0):
@@ -326,7 +340,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
             shift = zero
             on = act_of_law(c, w, item)
             if i < y.n_dofs:
-                p.rows.jacobian.store(w, n * p.n + i, zero + sign)
+                p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + sign)
             else:
                 fill_row(c, w, n, i - y.n_dofs, sign)
                 shift = y.laws.shift.load(w, item) * h
@@ -347,15 +361,56 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template()):
                 bound = y.laws.low.load(w, item)
                 if kind == UPPER:
                     bound = y.laws.high.load(w, item)
-                on = on & (ti.abs(bound) < zero + UNBOUNDED)
-                bias = (shift - select(on, bound, zero)) * sign
+                far = -sign * bound > ti.abs(y.laws.rate.load(w, item)) * WATCHED + FAR
+                bound = select(ti.abs(bound) < UNBOUNDED, bound, zero)
+                if attempt > 0:
+                    far = far & (m.awake.load(w, n) == 0.0)
+                on = on & ~far
+                bias = (shift - bound) * sign
                 lower = zero
     p.rows.on.store(w, n, select(on, zero + 1.0, zero))
     p.rows.bias.store(w, n, bias)
     p.rows.compliance.store(w, n, soft)
-    p.rows.impulse.store(w, n, m.kept.load(w, n))
+    if attempt == 0:
+        p.rows.impulse.store(w, n, m.kept.load(w, n))
     p.lower.store(w, n, lower)
     p.upper.store(w, n, upper)
+
+
+@ti.func
+def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Turn on the bounds that were thought to be far, and have been passed: 1 if there are any.
+
+    Reads:  p.{rows.on, velocity}, c.bound.system.laws
+    Writes: c.bound.impulses.awake, p.{push, kappa}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    found = 0
+    for n in range(m.n_plain):
+        kind = m.kind.at(n)
+        if kind == LOWER or kind == UPPER:
+            k = m.item.at(n)
+            i = y.laws.unknown.at(k)
+            speed = zero
+            if i < y.n_dofs:
+                speed = p.velocity.load(w, mirrored(y, i))
+            else:
+                speed = speed_of_row(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
+            passed = speed < y.laws.low.load(w, k)
+            if kind == UPPER:
+                passed = speed > y.laws.high.load(w, k)
+            passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
+            m.awake.store(w, n, select(passed, zero + 1.0, zero))
+            if any_lane(passed):
+                found = 1
+    if found != 0:
+        p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
+        for n in range(y.n_dofs):
+            p.push.store(w, n, zero)
+    return found
 
 
 @ti.func
@@ -367,9 +422,9 @@ def fill_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.templat
     y = c.bound.system
     p = c.bound.impulses.problem
     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        p.rows.jacobian.store(w, n * p.n + y.end_j.at(y.n_mass + e), c.tables.arena.zero())
+        p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
     for e in range(y.j_start.at(r), y.j_start.at(r + 1)):  # a dof may come twice
-        at = n * p.n + y.end_j.at(y.n_mass + e)
+        at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
         p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
 
 
@@ -473,8 +528,8 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
     p = m.problem
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
-        v = p.velocity.load(w, n)
-        a = (v - m.start.load(w, n)) / h
+        v = p.velocity.load(w, mirrored(y, n))
+        a = (v - m.start.load(w, mirrored(y, n))) / h
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
         c.bound.move.store(w, d, v)
@@ -544,7 +599,8 @@ def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     keep_impulses(c, w)
     for n in range(c.bound.system.n_dofs):
-        c.state.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.problem.velocity.load(w, n))
+        v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
+        c.state.qd.store(w, c.tables.tree_dof.at(n), v)
 
 
 @ti.func
@@ -558,7 +614,6 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     remember(m.contacts, m.problem, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
-    m.depth.store(w, 0, deepest(m.contacts, w))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
 

@@ -28,7 +28,7 @@ class RunPlan:
         dt: [s], step.
         steps_per_frame: steps between frames.
         n_frames: frames after frame 0.
-        channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions".
+        channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
         stop_when: end condition of a world, or None.
         stands: True to assemble the initial state, and no more.
     """

@@ -29,6 +29,15 @@ from simcli.solvers.constrained import (
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
+from simcli.solvers.contact_report import (
+    SUMMARY,
+    begin_call,
+    is_crowded,
+    needed_contacts,
+    note_step,
+    report_contacts,
+    unload_contacts,
+)
 from simcli.solvers.core import ENERGY, HEALTH, SPEED_SQUARED, STOP_ABOVE, STOP_BELOW, Core
 from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
 from simcli.solvers.integrators import (
@@ -44,8 +53,8 @@ from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.repeat import open_again
 
-NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR))  # fmt: skip
+NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, CROWDED = (int(status) for status in (
+    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.CROWDED))  # fmt: skip
 
 
 @ti.kernel
@@ -53,7 +62,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
             qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(),
             twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
-            health: ti.types.ndarray()):
+            health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
     """Advance every block by n_frames frames of `steps` steps, the first of which is step number `first` (from 0 on);
     steps = 0 reports the initial state.
 
@@ -63,6 +72,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.tables.arena.zero())
+        if ti.static(c.touches):
+            begin_call(c, w)
         for f in range(n_frames):
             if ti.static(c.constrained):
                 advance_constrained(c, w, first + ti.cast(f, ti.i64) * steps, steps)
@@ -70,14 +81,15 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
                 advance_frame(c, w, first + ti.cast(f, ti.i64) * steps, steps)
             report(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
-            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health)
+            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
+                         touch, contacts)
 
 
 @ti.func
 def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: ti.template(), qdd: ti.template(),
                  effort: ti.template(), pose: ti.template(), twist: ti.template(), points: ti.template(),
                  wrench: ti.template(), multiplier: ti.template(), energy: ti.template(), diag: ti.template(),
-                 health: ti.template()):
+                 health: ti.template(), touch: ti.template(), contacts: ti.template()):
     """A frame of a block to the buffers; `at` counts frames, blocks and lanes before it.
 
     Reads:  c
@@ -101,6 +113,10 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
         if ti.static(c.reports["reactions"]):
             unload(multiplier, c.multipliers, at * c.n_rows, w, c.n_rows, poison)
         unload(diag, c.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
+    if ti.static(c.touches):
+        if ti.static(c.reports["contacts"]):
+            unload_contacts(contacts, c, at * c.contacts.width, w)
+        unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
     unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
@@ -179,6 +195,9 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
                 else:
                     follow_turns(c.loops, c.state, w, c.constants.load(w, H))
             watch(c, w)
+        if ti.static(c.touches):
+            if i == ti.select(steps > 0, steps, 1):
+                report_contacts(c, w)
 
 
 @ti.func
@@ -237,7 +256,7 @@ def poison_of(c: Core, w):
 
 @ti.func
 def watch(c: ti.template(), w: ti.i32):
-    """Note the first step at which a world's rates are not finite or too large, or its end condition holds.
+    """Note the first step at which a world's rates are not finite or too large, its contacts are too many, or it shall end.
 
     A world that has ended keeps stepping in its lanes, where it disturbs nobody; its frames are poisoned instead.
 
@@ -259,15 +278,18 @@ def watch(c: ti.template(), w: ti.i32):
         ended = ended | (alive & ((x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))))
     if ti.static(c.is_natural and c.constrained):
         ended = ended | (alive & (c.bound.turn.load(w, 0) > FARTHEST_TURN**2))
+    if ti.static(c.touches):
+        note_step(c, w, count, alive)
+        ended = ended | (alive & is_crowded(c, w))
     if any_lane(ended):
         write_ending(c, w, count, square, ended)
 
 
 @ti.func
 def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.template(), ended: ti.template()):
-    """Status, step and guilty dof of the lanes that just ended.
+    """Status, step and guilty dof of the lanes that just ended; of those with too many contacts, how many.
 
-    Reads:  c.state.qd, c.constants
+    Reads:  c.state.qd, c.constants, c.bound.impulses
     Writes: c.health
     """
     bound = c.constants.load(w, SPEED_SQUARED)
@@ -291,6 +313,9 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
         met = met & ~far
     if ti.static(c.stops):
         guilty = select(met, zero + float(c.stop_index), guilty)
+    if ti.static(c.touches):
+        code = select(is_crowded(c, w), zero + CROWDED, code)
+        guilty = select(is_crowded(c, w), needed_contacts(c, w), guilty)
     c.health.store(w, 0, select(ended, code, c.health.load(w, 0)))
     c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
     c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))

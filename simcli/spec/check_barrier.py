@@ -16,15 +16,12 @@ WORDS = {
 
 
 def check_barrier(check: Checker) -> None:
-    """Refuse what materials and pairs ask for beyond friction, and contacts one by one."""
+    """Refuse what materials and pairs ask for beyond friction."""
     for path, numbers in _asked(check):
         for key, (words, hint) in WORDS.items():
             value = getattr(numbers, key)
             if value and not (key == "friction_static" and value == numbers.friction):
                 refuse(check, words, f"{path}.{key}", hint, True)
-    channels = check.spec.output.channels
-    if "contacts" in channels:
-        refuse(check, "the channel `contacts`", f"output.channels[{channels.index('contacts')}]", "remove it")
 
 
 def _asked(check: Checker) -> Iterator[tuple[str, MaterialSpec | PairSpec]]:

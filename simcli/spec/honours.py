@@ -77,8 +77,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check)
-    if solver == AFFINE:
-        check_efforts(check)
+    check_efforts(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:

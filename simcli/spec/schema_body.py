@@ -55,6 +55,18 @@ class MaterialSpec(Part):
     restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
     combine: CombineSpec = say(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
 
+    @model_validator(mode="after")
+    def _ordered(self) -> "MaterialSpec":
+        refuse_less_at_rest(self.friction, self.friction_static)
+        return self
+
+
+def refuse_less_at_rest(sliding: float | None, at_rest: float | None) -> None:
+    """Refuse a friction at rest below that of sliding; None: not written."""
+    if sliding is not None and at_rest is not None and at_rest < sliding:
+        message = f"friction at rest of {at_rest:g}, below that of sliding, {sliding:g}"
+        raise refuse("SC664", message, "write friction <= friction_static", "friction_static")
+
 
 class AxisAngleSpec(Part):
     """A rotation by an angle about an axis."""
@@ -325,6 +337,26 @@ class NaturalSpec(Part):
         return {"kind": value} if isinstance(value, str) else value
 
 
+class TransformSpec(Part):
+    """A soft hold on a body: at a pose, or moved along from where it was at the last step, as a motor does."""
+
+    strength: vector("", count=2) = say((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
+                                        [100, 100])  # fmt: skip
+    pose: PoseSpec | None = say(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
+    linear: vector("m/s") | None = say(None, "Motor: velocity of the centre of mass, instead of `pose`", "m/s", [1, 0, 0])
+    angular: vector("rad/s") | None = say(None, "Motor: angular velocity, world, instead of `pose`", "rad/s", [0, 0, 3])
+    is_constrained: Truth = say(True, "Whether it acts", "", True)
+
+    @model_validator(mode="after")
+    def _one(self) -> "TransformSpec":
+        motor = self.linear is not None or self.angular is not None
+        if motor == (self.pose is not None):
+            raise refuse("SC207", "a hold has a `pose`, or `linear` and `angular`", "write one of them")
+        if min(self.strength) < 0:
+            raise refuse("SC231", f"`strength` is negative: {min(self.strength):g}", "it must be at least 0", "strength")
+        return self
+
+
 class AffineSpec(Part):
     """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
 
@@ -332,6 +364,7 @@ class AffineSpec(Part):
     volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
                                                0.001)  # fmt: skip
     energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
+    transform: TransformSpec | None = say(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
 
 
 class BodySpec(Part):

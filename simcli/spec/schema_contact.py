@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import REQUIRED, Part, Text, Truth, count, quantity, say
+from simcli.spec.schema_body import refuse_less_at_rest
 
 
 class PairSpec(Part):
@@ -20,6 +21,11 @@ class PairSpec(Part):
     d_hat: quantity("m", gt=0) | None = say(None, "Affine solver: gap at which the barrier begins", "m", 1e-3)
     barrier_stiffness: quantity("N/m^3", gt=0) | None = say(None, "Affine solver: stiffness of the barrier", "N/m^3", 1e8)
 
+    @model_validator(mode="after")
+    def _ordered(self) -> "PairSpec":
+        refuse_less_at_rest(self.friction, self.friction_static)
+        return self
+
 
 def _auto(value: object) -> object:
     return None if value == "auto" else value
@@ -32,7 +38,7 @@ class ContactSpec(Part):
     exclude: tuple[tuple[Text, Text], ...] = say((), "Pairs of bodies or shapes that never touch", "", "[[crank, slider]]",
                                                  json_schema_extra={"items": {"type": "array"}})  # fmt: skip
     pairs: tuple[PairSpec, ...] = say(
-        (), "Overrides for pairs; bodies that a joint connects touch only if they stand here", "",
+        (), "Overrides for pairs, later ones win; bodies that a joint connects touch only if they stand here", "",
         "[{a: ball, b: ground, friction: 0.8}]")
     capacity: Annotated[
         count(gt=0) | None,
@@ -48,7 +54,7 @@ class ContactSolvingSpec(Part):
         quantity("m", ge=0) | None,
         BeforeValidator(_auto),
         WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
-    ] = say(None, "Gap below which two shapes are watched; auto: what the fastest can close in a step", "m", 0.01)
+    ] = say(None, "Gap below which two shapes are watched; auto: what their speeds can close in two steps", "m", 0.01)
     restitution_threshold: quantity("m/s", ge=0) = say(
         0.0, "Slower impacts do not rebound; nor do those below 2 dt times gravity", "m/s", 0.01
     )

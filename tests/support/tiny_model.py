@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from simcli.model.actuation import no_inputs, no_motions, no_signals
-from simcli.model.snapshot import FrameBlock
+from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.model.tables import (
     Bodies,
     Cables,
@@ -82,6 +82,20 @@ def value(path, frame, shape):
     return pattern(path, shape) * (1.0 + 0.1 * frame) + frame
 
 
+def contacts(n_worlds, first, n):
+    """Contacts of frames first .. first + n - 1: up to four per world, in some frames none; numbers name their place."""
+    frame, world = np.mgrid[first : first + n, :n_worlds]
+    count = np.where(frame % 6 == 2, 0, (7 * frame + 3 * world) % 5)
+    owner = np.repeat(np.arange(count.size), count.reshape(-1))
+    slot = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count.reshape(-1), count.reshape(-1))
+    frame, world = frame.reshape(-1)[owner], world.reshape(-1)[owner]
+    base = frame + 0.01 * world + 0.001 * slot
+    triple = base[:, None] + np.array([0.1, 0.2, 0.3])
+    columns = {"shape_a": world % 2, "shape_b": slot % 2, "point": triple, "normal": np.cos(triple), "gap": -base,
+               "force": 10 * triple}  # fmt: skip
+    return ContactRows(count, columns)
+
+
 def frames(rows, axes, first, n, events=()):
     """Frames first .. first + n - 1 for the given datasets."""
     columns = {}
@@ -92,4 +106,5 @@ def frames(rows, axes, first, n, events=()):
     step = np.arange(first, first + n) * 10
     if "diag/status" in columns:
         columns["diag/status"] = np.zeros_like(columns["diag/status"])
-    return FrameBlock(step, step * 1e-3, columns, list(events))
+    touching = contacts(axes.n_worlds, first, n) if any(row.channel == "contacts" for row in rows) else None
+    return FrameBlock(step, step * 1e-3, columns, list(events), touching)

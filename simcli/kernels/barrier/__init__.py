@@ -7,6 +7,7 @@
     advance     how far a step may go before anything touches
     pieces      energy, gradient and curvature of one contact, as sums of squares on two bodies
     friction    what is kept of the contacts at the start of a step, and its pieces
+    touch       a contact as it is told
     contact     the solver's doors: reach, measure, add
 
 In: positions of affine bodies, x = p + y_1 a_1 + y_2 a_2 + y_3 a_3. Out: energies [J], gradients and curvature per body, and

@@ -46,21 +46,24 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     Args:
         who: as of `reach`; the others keep theirs.
 
-    Writes: c.{at, energy, barrier, least, closest, taken}
+    Writes: c.{at, energy, barrier, least, closest, touching, taken}
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
         if one(who, w, lane, 0) != 0.0:
             total = one(c.near, w, lane, 0) * 0.0
             least = total + FAR
+            touching = total
             for k in range(count_of(c.candidates, w, lane)):
                 energy, gap = stencil_energy(c, w, lane, k)
                 total += energy
+                touching += ti.select(energy > 0.0, 1.0, 0.0)
                 if gap < least:
                     least = gap
                     put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
             put(c.barrier, w, lane, 0, total)
             put(c.least, w, lane, 0, least)
+            put(c.touching, w, lane, 0, touching)
             if ti.static(c.has_friction):
                 taken = 0.0 * total
                 for g in range(count_of(c.grips, w, lane)):

@@ -13,7 +13,7 @@ import taichi as ti
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
-from simcli.kernels.barrier.stencils import bodies_of, corners, places, thickness, whole_of
+from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness, whole_of
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.memory import get_lane, local
 from simcli.kernels.values import Vec3
@@ -82,7 +82,9 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
             r_b = one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
             at = ti.cast(one(c.grips.count, w, lane, 0), ti.i32)
             put(c.grips.count, w, lane, 0, at + 1.0)
-            put(c.grips.pair, w, lane, at, 1.0 * pair)
+            put(c.grips.kind, w, lane, at, 1.0 * kind)
+            for m in range(4):
+                put(c.grips.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
             put(c.grips.first, w, lane, at, 1.0 * one_body)
             put(c.grips.second, w, lane, at, 1.0 * other)
             put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, pair))
@@ -93,12 +95,6 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
             delta = grip_difference(c, w, lane, at, x)
             put(c.grips.slip, w, lane, 2 * at, s.dot(delta))
             put(c.grips.slip, w, lane, 2 * at + 1, t.dot(delta))
-
-
-@ti.func
-def shape_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, corner: ti.i32):
-    """Shape of a corner of a candidate."""
-    return c.vertex_shape.at(whole_of(c.candidates.corner, w, lane, 4 * k + corner))
 
 
 @ti.func

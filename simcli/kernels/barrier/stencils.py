@@ -79,3 +79,9 @@ def places(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, w
 def thickness(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
     """[m], radii of the shapes of a pair about their cores."""
     return one(c.radius, w, lane, c.shape_a.at(pair)) + one(c.radius, w, lane, c.shape_b.at(pair))
+
+
+@ti.func
+def shape_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, corner: ti.i32):
+    """Shape of a corner of a candidate."""
+    return c.vertex_shape.at(whole_of(c.candidates.corner, w, lane, 4 * k + corner))

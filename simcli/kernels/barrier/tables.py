@@ -51,7 +51,7 @@ class Grips:
     """Friction of each world, lagged: contacts as they were at the start of the step.
 
     Attributes:
-        count: (1).  pair, first, second: (G), the latter the bodies; n_bodies is the world.
+        count: (1).  kind: (G).  corner: (4 G), of the candidate.  first, second: (G), bodies; n_bodies is the world.
         load: [N], (G), coefficient times normal force.
         place_a, place_b: [m], (G), points in the links; of the second one the negative, as weights are.
         along, across: [1], (G), tangents, world.
@@ -62,7 +62,8 @@ class Grips:
 
     def __init__(self, arena: Arena, capacity: int):
         self.capacity = capacity
-        self.count, self.pair, self.load = arena.slot(1), arena.slot(capacity), arena.slot(capacity)
+        self.count, self.load = arena.slot(1), arena.slot(capacity)
+        self.kind, self.corner = arena.slot(capacity), arena.slot(4 * capacity)
         self.first, self.second = arena.slot(capacity), arena.slot(capacity)
         self.place_a, self.place_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
@@ -87,6 +88,7 @@ class Barrier:
         energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates, and
         closest: (1), the pair that has it.
         taken: [J], (1), by friction since the step began.
+        touching: (1), candidates with a force.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
         all: (1) 1, for functions that ask which worlds want something.
     """
@@ -114,7 +116,7 @@ class Barrier:
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, capacity)
         self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
-        self.taken, self.crowded, self.closest = arena.slot(1), arena.slot(1), arena.slot(1)
+        self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
         self.all = arena.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)

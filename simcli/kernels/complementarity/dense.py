@@ -70,18 +70,33 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
 def factorize(p: ti.template(), w: ti.i32):
     """A = L U in place, L with a unit diagonal, the inverses of the diagonal of U apart.
 
+    A row is told which columns it has on either side of the diagonal: bodies that do not touch leave most of it empty.
     A pivot that is zero makes the solution no number, and the step of that world is not taken.
 
-    Writes: p.matrix, p.pivot
+    Writes: p.matrix, p.pivot, p.{column, n_left, n_right}
     """
+    real = p.arena.device.real
+    zero = p.arena.zero()
     for i in range(p.n):
+        left = 0
         for k in range(i):
-            scaled = p.matrix.load(w, i * p.n + k) * p.pivot.load(w, k)
-            p.matrix.store(w, i * p.n + k, scaled)
-            if any_lane(scaled != 0.0):
-                for j in range(k + 1, p.n):
+            value = p.matrix.load(w, i * p.n + k)
+            if any_lane(value != 0.0):
+                p.column.store(w, i * p.n + left, zero + ti.cast(k, real))
+                left = left + 1
+                scaled = value * p.pivot.load(w, k)
+                p.matrix.store(w, i * p.n + k, scaled)
+                for e in range(whole(p.n_right, w, k)):
+                    j = whole(p.column, w, k * p.n + p.n - 1 - e)
                     value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
                     p.matrix.store(w, i * p.n + j, value)
+        right = 0
+        for j in range(i + 1, p.n):
+            if any_lane(p.matrix.load(w, i * p.n + j) != 0.0):
+                p.column.store(w, i * p.n + p.n - 1 - right, zero + ti.cast(j, real))
+                right = right + 1
+        p.n_left.store(w, i, zero + ti.cast(left, real))
+        p.n_right.store(w, i, zero + ti.cast(right, real))
         p.pivot.store(w, i, 1.0 / p.matrix.load(w, i * p.n + i))
 
 
@@ -89,17 +104,19 @@ def factorize(p: ti.template(), w: ti.i32):
 def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
     """A^-1 x in place.
 
-    Reads:  p.matrix, p.pivot
+    Reads:  p.matrix, p.pivot, p.{column, n_left, n_right}
     Writes: x (n)
     """
     for i in range(p.n):
         total = x.load(w, i)
-        for k in range(i):
+        for e in range(whole(p.n_left, w, i)):
+            k = whole(p.column, w, i * p.n + e)
             total = total - p.matrix.load(w, i * p.n + k) * x.load(w, k)
         x.store(w, i, total)
     for m in range(p.n):
         i = p.n - 1 - m
-        value = x.load(w, i) * p.pivot.load(w, i)
-        x.store(w, i, value)
-        for k in range(i):
-            x.store(w, k, x.load(w, k) - p.matrix.load(w, k * p.n + i) * value)
+        total = x.load(w, i)
+        for e in range(whole(p.n_right, w, i)):
+            j = whole(p.column, w, i * p.n + p.n - 1 - e)
+            total = total - p.matrix.load(w, i * p.n + j) * x.load(w, j)
+        x.store(w, i, total * p.pivot.load(w, i))

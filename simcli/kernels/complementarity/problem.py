@@ -122,6 +122,7 @@ class Problem:
         self.contacts.given += [self.friction, self.centre]
         self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
         self.matrix, self.pivot = arena.slot(n * n), arena.slot(n)
+        self.column, self.n_left, self.n_right = arena.slot(n * n), arena.slot(n), arena.slot(n)
         self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
         self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
         self.live = arena.slot(2)

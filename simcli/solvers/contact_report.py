@@ -1,0 +1,196 @@
+"""Contacts of a frame on their way out: rows that are written on the device, and the rows and events that the host makes."""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.contact_chart import contacts_of, force_of_contact
+from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, Slot, get_lane, put_lane
+from simcli.kernels.report import emit, put
+from simcli.kernels.values import Value
+from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
+from simcli.solvers.constrained import DIAGNOSTICS
+from simcli.solvers.contacts import deepest
+from simcli.solvers.integrators import H
+
+ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
+# Columns of a world: contacts of the frame; steps so far that were not solved, and the largest of their residuals [m/s];
+# the first of them, counted into the call, and its residual.
+SUMMARY = ("contacts", "unsolved", "worst", "first", "first_residual")
+CONTACTS, UNSOLVED, WORST, FIRST, FIRST_RESIDUAL = range(len(SUMMARY))
+
+
+class ContactReport:
+    """What a run says about contacts.
+
+    Args:
+        arena: receives the slots.
+        capacity: most contacts of a world.
+        records: whether the contacts are wanted one by one.
+
+    Attributes:
+        rows: (capacity * ROW) of a frame, as CONTACT_WIDTHS says; those behind the last contact are left over.
+        summary: see SUMMARY.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int, records: bool):
+        self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
+        self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
+
+    def clear(self):
+        """No step was taken yet."""
+        self.summary.write(np.zeros((1, len(SUMMARY), 1)))
+
+
+@ti.func
+def begin_call(c: ti.template(), w: ti.i32):
+    """No step of this call was left unsolved yet.
+
+    Writes: c.contacts.summary
+    """
+    c.contacts.summary.store(w, FIRST, c.tables.arena.zero())
+
+
+def needed_contacts(c, w):
+    """Contacts that the last step has found."""
+    return c.bound.impulses.contacts.collider.contacts.needed.load(w, 0)
+
+
+def is_crowded(c, w):
+    """Mask of the worlds of which the last step has found more contacts than there is room for."""
+    return needed_contacts(c, w) > float(c.contacts.capacity)
+
+
+@ti.func
+def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.template()):
+    """Note what a step has left of its contact equations.
+
+    Args:
+        step: number of the step in this call, from 1 on.
+        alive: mask of the worlds that have not ended.
+
+    Reads:  c.bound.impulses.residual
+    Writes: c.contacts.summary
+    """
+    r = c.contacts
+    residual = c.bound.impulses.residual.load(w, 0)
+    lacks = alive & ~(residual <= c.bound.impulses.problem.limits.exact)
+    before = r.summary.load(w, UNSOLVED)
+    is_first = lacks & (before == 0.0)
+    worst = r.summary.load(w, WORST)
+    r.summary.store(w, UNSOLVED, select(lacks, before + 1.0, before))
+    r.summary.store(w, WORST, select(lacks & ~(residual <= worst), residual, worst))
+    r.summary.store(w, FIRST, select(is_first, step, r.summary.load(w, FIRST)))
+    r.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, r.summary.load(w, FIRST_RESIDUAL)))
+
+
+@ti.func
+def report_contacts(c: ti.template(), w: ti.i32):
+    """Contacts of the step that ends at a frame: where their forces acted, and the gaps that they reached.
+
+    Called where the step ends: what a frame evaluates afterwards has contacts of its own.
+
+    Reads:  c.bound.impulses
+    Writes: c.contacts.{rows, summary}, c.bound.diag
+    """
+    m = c.bound.impulses
+    k = m.contacts.collider
+    count = k.contacts.count.load(w, 0)
+    put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, m.problem, w), count)
+    if ti.static(c.reports["contacts"]):
+        c.contacts.summary.store(w, CONTACTS, count)
+        write_contacts(c, w)
+
+
+@ti.func
+def write_contacts(c: ti.template(), w: ti.i32):
+    """The contacts of a step, one by one.
+
+    Reads:  c.bound.impulses
+    Writes: c.contacts.rows
+    """
+    m = c.bound.impulses
+    k = m.contacts.collider
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
+            a = ti.cast(k.shape_a.at(pair), k.arena.device.real)
+            b = ti.cast(k.shape_b.at(pair), k.arena.device.real)
+            force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
+            put_row(c.contacts.rows, w, lane, n, a, b, one(k.contacts.point, w, lane, n),
+                    one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
+
+
+def put_row(rows: Slot, w, lane, n, *values):
+    """Write the numbers of a contact one after the other (inside kernels)."""
+    at = 0
+    for value in values:
+        for part in value.parts if isinstance(value, Value) else [value]:
+            put_lane(rows.part(w, n * ROW + at, 0), lane, part)
+            at += 1
+
+
+@ti.func
+def unload_contacts(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32):
+    """Copy the contacts of a block to a flat buffer, world by world; what lies behind them there is left as it is.
+
+    Args:
+        first: where the first world of the block begins; the next one begins `c.contacts.width` further.
+
+    Reads:  c.contacts.{rows, summary}
+    Writes: out
+    """
+    r = c.contacts
+    most = 0
+    for lane in ti.static(range(c.lanes)):
+        most = ti.max(most, ti.cast(get_lane(r.summary.part(w, CONTACTS, 0), lane), ti.i32))
+    for i in range(most * ROW):
+        emit(out, c.lanes, first + i, r.width, r.rows.load(w, i))
+
+
+def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> ContactRows:
+    """Contacts of some frames, without the room that is left over; worlds that have ended have none.
+
+    Args:
+        summary: (F, W, len(SUMMARY)).
+        rows: (F, W, capacity * ROW).
+        status: (F, W).
+    """
+    count = np.where(status == 0, summary[..., CONTACTS], 0).astype(np.int64)
+    table = rows.reshape(*count.shape, -1, ROW)
+    found = table[np.arange(table.shape[2]) < count[..., None]]
+    columns, at = {}, 0
+    for name, width in CONTACT_WIDTHS.items():
+        columns[name] = found[:, at] if width == 1 else found[:, at : at + width]
+        at += width
+    return ContactRows(count, columns)
+
+
+def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, n_steps: int) -> list[Event]:
+    """What is said about steps whose contacts were not solved: at the first of each world, and how many at the end.
+
+    Args:
+        summary: (W, len(SUMMARY)), at the last frame of a call.
+        before: steps before the call.
+        dt: [s], step.
+        is_last: True if the run ends with the call.
+        n_steps: steps when the call has ended.
+    """
+    events = []
+    for world in np.flatnonzero(summary[:, FIRST] > 0).tolist():
+        step, residual = before + int(summary[world, FIRST]), float(summary[world, FIRST_RESIDUAL])
+        text = f"the contacts of a step are not solved: {residual:.3g} m/s are left"
+        events.append(Event(step, step * dt, world, "SC661", 1, -1, -1, residual, text))
+    for world in np.flatnonzero(summary[:, UNSOLVED] > 0).tolist() if is_last else ():
+        count = int(summary[world, UNSOLVED])
+        text = f"{count} step(s) left contacts unsolved, by {summary[world, WORST]:.3g} m/s at most"
+        events.append(Event(n_steps, n_steps * dt, world, "SC662", 1, -1, -1, float(count), text))
+    return events
+
+
+def crowded_text(needed: int, capacity: int) -> str:
+    """Why a world with too many contacts has ended."""
+    return f"{needed} contacts, but there is room for {capacity}: write contact: {{capacity: {2 * needed}}}"

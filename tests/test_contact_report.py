@@ -1,0 +1,216 @@
+"""From the solver to the file: contacts that carry the bodies' momentum, and what is said when some are lost or unsolved."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.touching import SCENE, VARIED
+
+import simcli as package
+from simcli import pipeline
+from simcli.cli.summary import outcome_json, outcome_text
+from simcli.job import Outcome
+from simcli.records.integrity import verify
+from simcli.solvers.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
+from simcli.spec.overrides import Override
+
+WORLDS = 6  # more than a pack of lanes, no multiple of it
+G, DT, RADIUS, FRICTION = 9.81, 1e-3, 0.1, 0.4  # of the scene
+ROUNDING = 1e-9  # [1] of the largest force: impulses and velocities of a step, each rounded, over the step
+LENGTHS = 1e-9  # [m] that the proximal solution may leave of a gap
+
+# The rows of a frame, and the events of a call, from made-up buffers
+
+
+def test_what_is_left_over_is_never_read():
+    """Room behind the contacts holds anything; worlds that have ended have none."""
+    rng = np.random.default_rng(0)
+    summary = np.full((3, 2, len(SUMMARY)), np.nan)
+    summary[..., 0] = [[0, 4], [2, 1], [3, np.nan]]
+    rows = rng.normal(size=(3, 2, 4 * ROW))
+    found = gather(summary, rows, np.array([[0, 0], [0, 0], [0, 5]]))
+    assert found.count.tolist() == [[0, 4], [2, 1], [3, 0]]
+    wanted = [rows[f, w].reshape(4, ROW)[:n] for (f, w), n in np.ndenumerate(found.count)]
+    assert np.array_equal(np.column_stack([*found.columns.values()]), np.concatenate(wanted))
+
+
+def test_a_call_tells_of_its_first_unsolved_step_and_the_last_one_of_all():
+    column = {name: k for k, name in enumerate(SUMMARY)}
+    summary = np.zeros((3, len(SUMMARY)))
+    assert unsolved_events(summary, 100, DT, True, 200) == []
+    summary[1, [column["unsolved"], column["worst"]]] = 7, 2e-3  # all of them in calls before
+    assert unsolved_events(summary, 100, DT, False, 200) == []
+    (counted,) = unsolved_events(summary, 100, DT, True, 200)
+    assert (counted.code, counted.world, counted.step, counted.value) == ("SC662", 1, 200, 7.0)
+    assert counted.text == "7 step(s) left contacts unsolved, by 0.002 m/s at most"
+    summary[2, [column["unsolved"], column["first"], column["first_residual"]]] = 3, 5, 1e-4
+    (first,) = unsolved_events(summary, 100, DT, False, 200)
+    assert (first.code, first.world, first.step, first.severity, first.value) == ("SC661", 2, 105, 1, 1e-4)
+
+
+def test_the_text_of_an_overflow_says_what_to_write():
+    assert crowded_text(9, 6) == "9 contacts, but there is room for 6: write contact: {capacity: 18}"
+
+
+def test_warnings_are_said_and_counted(tmp_path):
+    outcome = Outcome(tmp_path / "a.h5")
+    assert "warnings: " not in outcome_text(outcome)
+    outcome.warnings.update({"SC662": 1, "SC661": 2})
+    assert "warnings: SC661 x 2, SC662 x 1; simcli info" in outcome_text(outcome)
+    assert outcome_json(outcome)["warnings"] == {"SC661": 2, "SC662": 1}
+
+
+# Whole runs: slow, because kernels with contact take long to compile
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("touching")
+    (folder / "s.yaml").write_text(SCENE)
+    sets = (Override("--vary", VARIED), f"batch.worlds={WORLDS}")
+    return pipeline.Request(folder / "s.yaml", folder / "whole.h5", sets, device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def _commits_often(monkeypatch):
+    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+
+
+def run(asked, name="", sets=(), watch=pipeline.keep_going, **more):
+    output = asked.output.with_name(f"{name}.h5") if name else asked.output
+    asked = replace(asked, output=output, sets=(*asked.sets, *sets), **more)
+    return pipeline.execute(pipeline.prepare(asked), watch)
+
+
+@pytest.fixture(scope="module")
+def whole(asked):
+    """The file of the uninterrupted run, a frame for every step."""
+    assert not run(asked).failures
+    with package.open(asked.output) as file:
+        yield file
+
+
+def pulls(file, body):
+    """Force on a body [N] and its moment [N m] about where its centre was at the start of the step, (F, W, 3) each."""
+    owner = dict(enumerate(file.model["shape_body"]))
+    table, index = file.contact_table(), file.bodies.index(body)
+    at = (table["frame"], table["world"])
+    before = np.asarray(file.body(body).position)[np.maximum(at[0] - 1, 0), at[1]]
+    force, moment = np.zeros((2, file.n_frames, file.n_worlds, 3))
+    for column, sign in (("shape_a", -1.0), ("shape_b", 1.0)):
+        mine = np.array([owner[shape] == index for shape in table[column]], float) * sign
+        np.add.at(force, at, mine[:, None] * table["force"])
+        np.add.at(moment, at, mine[:, None] * np.cross(table["point"] - before, table["force"]))
+    return force, moment
+
+
+KINDS = {
+    "generalized": (),
+    "maximal": ("solver.type=maximal",),
+    "natural": ("solver.type=natural", "solver.integrator=moreau"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_contacts_carry_the_momentum(asked, kind):
+    """m dv/dt = m g + sum f, and for the ball I dw/dt = sum (x - c) x f: forces, shapes, signs and places at once."""
+    run(asked, kind, KINDS[kind])
+    path = asked.output.with_name(f"{kind}.h5")
+    with package.open(path) as file:
+        mass = dict(zip(file.bodies, file.model["body_mass"][0], strict=True))
+        largest = np.abs(file.contact_table()["force"]).max()
+        for body in ("crate", "ball"):
+            force, moment = pulls(file, body)
+            rate = np.diff(np.asarray(file.body(body).velocity), axis=0) / DT
+            np.testing.assert_allclose(mass[body] * (rate + np.array([0, 0, G])), force[1:], rtol=0, atol=ROUNDING * largest)
+        spin = np.diff(np.asarray(file.body("ball").angular_velocity), axis=0) / DT
+        np.testing.assert_allclose(0.4 * mass["ball"] * RADIUS**2 * spin, moment[1:], rtol=0, atol=ROUNDING * largest)
+    assert verify(path) == []
+
+
+@pytest.mark.slow
+def test_contacts_are_what_the_scene_says(whole):
+    """Unit normals, friction cones, gaps of the ball above the ground, and the counts and depths of /diag."""
+    table, names = whole.contact_table(), list(whole.model["shape_name"])
+    normal = np.einsum("ci,ci->c", table["force"], table["normal"])
+    tangent = np.linalg.norm(table["force"] - normal[:, None] * table["normal"], axis=1)
+    largest = normal.max()
+    np.testing.assert_allclose(np.linalg.norm(table["normal"], axis=1), 1.0, atol=1e-12)
+    assert (normal >= -ROUNDING * largest).all()
+    assert (tangent <= FRICTION * normal + 1e-6 * largest).all()
+    pairs = {frozenset((names[a], names[b])) for a, b in zip(table["shape_a"], table["shape_b"], strict=True)}
+    assert pairs == {frozenset(p) for p in (("ground", "crate/hull"), ("ground", "ball/skin"), ("crate/hull", "ball/skin"))}
+    ground = (table["shape_a"] == names.index("ground")) & (table["shape_b"] == names.index("ball/skin"))
+    height = np.asarray(whole.body("ball").position)[table["frame"], table["world"], 2]
+    np.testing.assert_allclose(table["gap"][ground], height[ground] - RADIUS, rtol=0, atol=LENGTHS)
+    count, deepest = np.zeros((2, whole.n_frames, WORLDS))
+    np.add.at(count, (table["frame"], table["world"]), 1)
+    np.maximum.at(deepest, (table["frame"], table["world"]), -table["gap"])
+    assert np.array_equal(whole.diag.contacts[...], count)
+    assert np.array_equal(whole.diag.penetration[...], deepest)
+    assert len({*count.reshape(-1).tolist()}) > 3
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_ends_with_the_same_bytes(asked, whole):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.solvers.generalized.CALL_SECONDS", 0.0)  # one frame a call
+        assert run(asked, "cut", watch=lambda tick: tick.frames < 90).status == "stopped"
+    outcome = run(asked, "cut", resume=True)
+    assert 0 < outcome.first_frame < outcome.n_frames
+    with package.open(asked.output.with_name("cut.h5")) as cut:
+        assert cut.digest == whole.digest
+        assert cut.counters() == whole.counters()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [0, 4])
+def test_a_world_alone_has_the_same_contacts(asked, whole, world):
+    run(asked, f"world{world}", world=world)
+    with package.open(asked.output.with_name(f"world{world}.h5")) as alone:
+        for f in range(whole.n_frames):
+            one, other = alone.contacts(f, 0), whole.contacts(f, world)
+            assert all(one[name].tobytes() == other[name].tobytes() for name in one)
+
+
+@pytest.mark.slow
+def test_a_world_with_too_many_contacts_ends_and_the_others_go_on(asked, whole):
+    """Judged by the run with room for all: what counts is the first step that finds more than there is room for."""
+    room = 5
+    outcome = run(asked, "crowded", (f"contact.capacity={room}", "output.select=[crate]"))
+    too_many = whole.diag.contacts[...] > room
+    ends = np.where(too_many.any(axis=0), too_many.argmax(axis=0), whole.n_frames)
+    assert len(set(ends)) > 2
+    assert {f.world: f.step for f in outcome.failures} == {w: s for w, s in enumerate(ends) if s < whole.n_frames}
+    assert {f.code for f in outcome.failures} == {"SC660"}
+    names = list(whole.model["shape_name"])
+    with package.open(asked.output.with_name("crowded.h5")) as file:
+        assert (file.diag.contacts[...][np.arange(whole.n_frames)[:, None] >= ends] == -1).all()
+        for f, w in np.ndindex(whole.n_frames, WORLDS):
+            found, other = file.contacts(f, w), whole.contacts(f, w)
+            of_crate = (other["shape_a"] == names.index("crate/hull")) | (other["shape_b"] == names.index("crate/hull"))
+            keep = of_crate & (f < ends[w])
+            assert all(found[name].tobytes() == other[name][keep].tobytes() for name in found), (f, w)
+    assert verify(asked.output.with_name("crowded.h5")) == []
+
+
+@pytest.mark.slow
+def test_unsolved_steps_are_warned_of_and_counted(asked):
+    """Of a run that is asked for more than rounding allows: its own residuals say which steps these are."""
+    tolerance = 1e-17
+    outcome = run(asked, "strict", (f"solver.contact.tolerance={tolerance}", "output.channels=[state]", "run.duration=0.05"))
+    with package.open(asked.output.with_name("strict.h5")) as file:
+        lacks = file.diag.residual[...] > 100 * tolerance
+        lacks[0] = False  # no step
+        events = {code: {e.world: e for e in file.events if e.code == code} for code in ("SC661", "SC662")}
+        assert "contacts/gap" not in file._file
+        worlds = set(np.flatnonzero(lacks.any(axis=0)))
+        assert worlds
+        assert events["SC661"].keys() == events["SC662"].keys() == worlds
+        for world in worlds:
+            first, counted = events["SC661"][world], events["SC662"][world]
+            step = int(lacks[:, world].argmax())
+            assert (first.step, first.value) == (step, file.diag.residual[step, world])
+            assert (counted.step, counted.value) == (file.n_frames - 1, lacks[:, world].sum())
+    assert outcome.warnings == {"SC661": len(worlds), "SC662": len(worlds)}
