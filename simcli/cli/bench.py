@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import bench_scenes, console
+from simcli.cli import bench_cubes, bench_scenes, console
 from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
@@ -23,6 +23,7 @@ class Task(StrEnum):
     RUN = "run"
     RNEA = "rnea"
     FOURBAR = "fourbar"
+    CUBES = "cubes"
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,13 @@ def bench(
         ),
     ] = None,
     task: Annotated[
-        Task, typer.Option("--task", help="Whole runs with writing, inverse dynamics, or four-bars in natural coordinates.")
+        Task, typer.Option("--task", help="Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or "
+                           "piles of 8, 27 and 64 cubes with barrier contact.")
     ] = Task.RUN,
-    worlds: Annotated[int, typer.Option("--worlds", metavar="N", min=1, help="Worlds (states for rnea).")] = 1024,
+    worlds: Annotated[
+        int | None,
+        typer.Option("--worlds", metavar="N", min=1, show_default="1024, of cubes 1", help="Worlds (states for rnea)."),
+    ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
@@ -80,7 +85,9 @@ def bench(
 
     Example: simcli bench --precision float32
     """
-    rows = []
+    if task is Task.CUBES:
+        return _cubes(worlds or 1, device, threads, tuple(sets), json)
+    rows, worlds = [], worlds or 1024
     with tempfile.TemporaryDirectory() as folder:
         built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
         for path, share in [(scene, 1.0)] if scene else built_in(Path(folder)):
@@ -97,6 +104,19 @@ def bench(
         console.data(_table(rows))
         if growth is not None:
             console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
+    return Exit.OK
+
+
+def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: bool) -> int:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for row in bench_cubes.time_cubes(Path(folder), worlds, device, threads, sets):
+            rows.append(row)
+            console.say(f"  {row['cubes']} cubes: {row['per_second']:.3g} steps/s, {row['iterations']:.2f} iterations")
+    if json:
+        console.emit("bench", {"rows": rows})
+    else:
+        console.data(bench_cubes.table(rows))
     return Exit.OK
 
 
