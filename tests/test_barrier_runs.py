@@ -28,14 +28,22 @@ batch:
 def test_cubes_hover_where_the_closed_form_says(tmp_path):
     masses = np.array([64.0, 27.0, 1000.0])
     solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}\nrun: {duration: 0.6}"
-    run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path)
+    run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path, ["contacts"])
     expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
     assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # reference/affine-bodies.md B.8
     assert run.columns["diag/gap"][-1] == pytest.approx(expected, abs=TOLERANCE)
-    assert run.columns["frames/body_q"][-1, :, 0, 2] - 0.2 == pytest.approx(expected, abs=TOLERANCE)
+    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z, reference B.3
+    assert run.columns["frames/body_q"][-1, :, 0, 2] - 0.2 == pytest.approx(expected - sag, abs=1e-7)
     total = run.columns["energy/total"]
     assert (np.diff(total, axis=0) <= 1e-9 * np.abs(total[0])).all()
     assert run.columns["diag/status"].max() == 0
+    last = run.contacts[-1]
+    assert last.count.tolist() == [[4, 4, 4]]
+    force = last.columns["force"].reshape(3, 4, 3)
+    side = np.where(run.model.shapes.name[int(last.columns["shape_b"][0])] == "cube/it", 1.0, -1.0)
+    assert side * force[:, :, 2] == pytest.approx(np.repeat(masses[:, None] * G / 4, 4, axis=1), rel=1e-4)
+    assert np.abs(force[:, :, :2]).max() < 1e-6 * G
+    assert last.columns["gap"].reshape(3, 4) == pytest.approx(np.outer(expected, np.ones(4)), abs=TOLERANCE)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.natural import natural_form
 from simcli.model.snapshot import Event
 from simcli.model.tables import Model
-from simcli.solvers.affine_contact import end_overlapping
+from simcli.solvers.affine_contact import end_overlapping, tell_deviation
 from simcli.solvers.affine_core import AffineCore
 from simcli.solvers.affine_rollout import enter_affine, leave_affine, rollout_affine
 from simcli.solvers.engine import Engine
@@ -43,5 +43,10 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     return [Event(0, 0.0, int(world), "SC611", 1, int(body), -1, worst, text)]
 
 
-ENGINE = Engine(AffineCore, rollout_affine, leave_affine, enter_affine, warn_of_decay, end_overlapping)
+def notes(model: Model, options, plan: RunPlan) -> list[Event]:
+    """What is said at the start."""
+    return warn_of_decay(model, options, plan) + tell_deviation(model, options, plan)
+
+
+ENGINE = Engine(AffineCore, rollout_affine, leave_affine, enter_affine, notes, end_overlapping)
 AffineSolver = partial(LooseSolver, natural_form, engine=ENGINE)

@@ -9,6 +9,7 @@ from simcli.model.crossings import crossings
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.surfaces import Surfaces, surfaces
 from simcli.model.tables import Model
+from simcli.solvers.plan import RunPlan
 
 PER_FEATURE, SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
 
@@ -38,6 +39,25 @@ def capacity_of(model: Model, host: Surfaces) -> int:
     """Most candidates of a world."""
     features = sum(map(len, (host.vertex[0], host.edge, host.face)))
     return max(SPARE + PER_FEATURE * features, model.contacts.capacity)
+
+
+def tell_deviation(model: Model, options, plan: RunPlan) -> list[Event]:
+    """The event of the shape whose polyhedron lies farthest inside it, if there is one.
+
+    Args:
+        model: the tables.
+        options: of the solver.
+        plan: of the run.
+    """
+    if model.contacts is None:
+        return []
+    deviation = surfaces(model, options.contact.segments).deviation
+    worst = int(deviation.argmax())
+    if not deviation[worst]:
+        return []
+    name, far = model.shapes.name[worst], float(deviation[worst])
+    text = f"the surface of shape `{name}` lies up to {far:.3g} m inside it, with {options.contact.segments} segments"
+    return [Event(0, 0.0, -1, "SC633", 0, -1, -1, far, text)]
 
 
 def end_overlapping(solver, block: FrameBlock) -> None:

@@ -93,11 +93,13 @@ def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
     """
     hold, links = model.affine.hold, model.links
-    share = np.concatenate((hold[..., :1], hold[..., 1:] * weight[..., 1:] / weight[..., :1]), axis=-1)
+    share = hold[..., [0, 1, 1, 1]] * (weight / weight[..., :1])
     pose = model.affine.hold_pose
     R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
     centre = pose[..., :3] - rot.turn(R, links.body_offset)
-    aim = np.concatenate((centre[..., None, :], np.swapaxes(R, -1, -2)), axis=-2)
+    vectors = np.swapaxes(R, -1, -2)
+    both = max(len(centre), len(vectors)), model.n_bodies
+    aim = np.concatenate([np.broadcast_to(x, (*both, *x.shape[2:])) for x in (centre[..., None, :], vectors)], axis=-2)
     return np.repeat(share, 3, axis=-1).reshape(len(share), -1), aim.reshape(len(aim), -1)
 
 

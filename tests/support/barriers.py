@@ -111,17 +111,18 @@ def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.templ
 class Drop:
     """A run of a scene of the affine solver, every step a frame."""
 
-    def __init__(self, text, device, folder, **options):
+    def __init__(self, text, device, folder, channels=()):
         document = write_scene(text, folder)
         spec = resolve(document)
-        self.model, options = build_phases(document, spec)[0].model, spec.solver.model_copy(update=options)
+        self.model = build_phases(document, spec)[0].model
         n = round(spec.run.duration / spec.solver.dt)
-        plan = RunPlan(spec.solver.dt, 1, n, frozenset(("state", "energy")))
-        self.solver = SOLVERS["affine"](self.model, options, plan, device)
+        plan = RunPlan(spec.solver.dt, 1, n, frozenset(("state", "energy", *channels)))
+        self.solver = SOLVERS["affine"](self.model, spec.solver, plan, device)
         blocks = [self.solver.initial(), *(self.solver.advance(1) for _ in range(n))]
         columns = {name: [block.columns[name] for block in blocks] for name in blocks[0].columns}
         self.columns = {name: np.concatenate(parts) for name, parts in columns.items()}
         self.events = [event for block in blocks for event in block.events]
+        self.contacts = [block.contacts for block in blocks]
 
     def crossings(self, meshes, step, world=0):
         """Pairs of bodies whose surfaces cut each other after a step; meshes by body: vertices and faces."""
