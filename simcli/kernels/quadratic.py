@@ -4,36 +4,54 @@
     [ G   -e  ] [ mu ] = [ rho ]
 
 There is no pose, no twist and no branch here: flat lists of terms that all worlds share, and numbers of each world.
+Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural_forces.py).
 """
+
+import math
 
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.memory import Arena
+from simcli.kernels.elementary import atan2
+from simcli.kernels.memory import Arena, Slot
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
 from simcli.model.elimination import eliminate
-from simcli.model.quadratic import Quadratic
+from simcli.model.quadratic import Quadratic, Shape
+
+FULL_TURN = 2.0 * math.pi
+TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision
 
 
 class Polynomials:
-    """Device columns and memory of the rows.
+    """Device columns and memory of rows.
 
     Args:
         rows: the expanded rows.
         tables, arena: see `Tables`.
+        angle: (R) of all rows, over full turns; only turns need it.
 
     Attributes:
-        n, n_forms, n_rows: numbers of free coordinates, of forms, of rows.
+        n, n_forms, n_rows, n_polynomials: numbers of free coordinates, of forms, of rows, and of these with partners.
+        n_bent: rows that are no polynomials: lengths and turns.  own, other: (n_bent) what their gradients have of the
+            polynomial and of the partner.  has_soft: whether some rows are coordinates.
         x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
-        gradient: (entries) of the rows.  residual, rate: (R).
+        gradient: (entries) of the rows.  residual: (polynomials).  rate: (R).
     """
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena):
-        self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, rows.constant.shape[1]
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot | None = None):
+        self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, len(rows.is_hard)
+        self.n_polynomials, self.angle = rows.constant.shape[1], angle
         self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
+        self.n_own_entries = int(rows.entry_start[self.n_rows])
+        bent = np.flatnonzero(rows.shape != Shape.ITSELF)
+        self.n_bent, self.bent, self.partner = len(bent), arena.ints(bent), arena.ints(rows.partner[bent])
+        self.own, self.other = arena.slot(self.n_bent), arena.slot(self.n_bent)
+        self.is_hard = arena.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
+        self.has_soft = not rows.is_hard.all()
         for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
                      "entry_start", "entry_at", "curved", "term_start", "term_at"):
             setattr(self, name, arena.ints(getattr(rows, name)))
@@ -43,31 +61,32 @@ class Polynomials:
         self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[self.order]), arena.ints(self.order)
         self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
         self.gradient = arena.slot(self.n_entries)
-        self.residual, self.rate = (arena.slot(self.n_rows) for _ in range(2))
+        self.residual, self.rate = arena.slot(self.n_polynomials), arena.slot(self.n_rows)
 
 
 class SaddlePoint(Polynomials):
     """The rows with the factor of their saddle point.
 
     Args:
-        rows, tables, arena: see `Polynomials`.
+        rows, tables, arena, angle: see `Polynomials`.
 
     Attributes:
-        soft: (R) e.
+        soft: (R) e.  lent: (R) what of it `solve` takes away again.
         mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
     """
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena):
-        super().__init__(rows, tables, arena)
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot):
+        super().__init__(rows, tables, arena, angle)
         self.mass = tables.column(tables.model.columns.weight[:, self.order])
-        row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start)) + self.n
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
-        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), np.stack((row_of, rows.entry_at), axis=1)))
+        entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries))
         pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place)
         self.filled, self.n_filled = arena.ints(filled), len(filled)
-        self.soft = arena.slot(self.n_rows)
+        self.soft, self.lent = arena.slot(self.n_rows), arena.slot(self.n_rows)
 
 
 def natural_numbers(tables: Tables) -> np.ndarray:
@@ -117,20 +136,54 @@ def extend(f: ti.template(), x: ti.template(), w: ti.i32, constant: ti.template(
 
 @ti.func
 def find_residuals(f: ti.template(), x: ti.template(), w: ti.i32):
-    """Phi of all rows at extended coordinates x; returns the largest.
+    """Phi of all rows at extended coordinates x; returns the largest of hard ones.
 
     Writes: f.residual
     """
     worst = f.gradient.arena.zero()
-    for r in range(f.n_rows):
+    for r in range(f.n_polynomials):
         phi = f.gradient.arena.zero() + f.constant.load(w, r)
         for m in range(f.linear_start.at(r), f.linear_start.at(r + 1)):
             phi = phi + f.linear_coef.load(w, m) * x.load(w, f.linear_at.at(m))
         for m in range(f.product_start.at(r), f.product_start.at(r + 1)):
             phi = phi + f.product_weight.load(w, m) * x.load(w, f.product_i.at(m)) * x.load(w, f.product_j.at(m))
         f.residual.store(w, r, phi)
-        worst = ti.max(worst, ti.abs(phi))
+        if ti.static(f.has_soft):
+            if f.is_hard.at(r) != 0:
+                worst = ti.max(worst, ti.abs(phi))
+        else:
+            worst = ti.max(worst, ti.abs(phi))
+    if ti.static(f.n_bent > 0):
+        find_coordinates(f, w)
     return worst
+
+
+@ti.func
+def find_coordinates(f: ti.template(), w: ti.i32):
+    """Lengths and turns in place of their polynomials, and how they change with these.
+
+        L = sqrt(2 phi), dL = d phi / L;   t = angle(c, s), dt = (c ds - s dc) / (c^2 + s^2)
+
+    Writes: f.{residual, own, other, angle}
+    """
+    for k in range(f.n_bent):
+        r = f.bent.at(k)
+        partner = f.partner.at(k)
+        phi = f.residual.load(w, r)
+        if partner >= 0:
+            cosine = f.residual.load(w, partner)
+            square = phi * phi + cosine * cosine
+            angle = atan2(phi, cosine)
+            angle = angle + FULL_TURN * ti.round((f.angle.load(w, r) - angle) * (1.0 / FULL_TURN))
+            f.angle.store(w, r, angle)
+            f.residual.store(w, r, angle)
+            f.own.store(w, k, cosine / square)
+            f.other.store(w, k, -phi / square)
+        else:
+            length = ti.sqrt(ti.max(phi * 2.0, phi * 0.0))
+            f.residual.store(w, r, length)
+            f.own.store(w, k, 1.0 / ti.max(length, TINY_LENGTH))
+            f.other.store(w, k, f.gradient.arena.zero())
 
 
 @ti.func
@@ -145,8 +198,9 @@ def start_gradients(f: ti.template(), w: ti.i32):
 
 @ti.func
 def bend_gradients(f: ti.template(), x: ti.template(), w: ti.i32):
-    """Gradients at extended coordinates x.
+    """Gradients at extended coordinates x, of which `find_residuals` knows already.
 
+    Reads:  f.{own, other}
     Writes: f.gradient, where it is not constant
     """
     for k in range(f.n_curved):
@@ -155,6 +209,16 @@ def bend_gradients(f: ti.template(), x: ti.template(), w: ti.i32):
         for m in range(f.term_start.at(k), f.term_start.at(k + 1)):
             value = value + f.term_coef.load(w, m) * x.load(w, f.term_at.at(m))
         f.gradient.store(w, e, value)
+    for k in range(f.n_bent):
+        r = f.bent.at(k)
+        own = f.own.load(w, k)
+        first = f.entry_start.at(r)
+        beside = f.entry_start.at(ti.max(f.partner.at(k), 0)) - first
+        for e in range(first, f.entry_start.at(r + 1)):
+            value = f.gradient.load(w, e) * own
+            if f.partner.at(k) >= 0:
+                value = value + f.gradient.load(w, e + beside) * f.other.load(w, k)
+            f.gradient.store(w, e, value)
 
 
 @ti.func
@@ -184,6 +248,25 @@ def bias(f: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
+def bend_bias(f: ti.template(), w: ti.i32, k: ti.i32):
+    """Acceleration of length or turn k where those of x are none, from extended velocities.
+
+        L'' = (2 phi)'' / 2L - L'^2 / L;   t'' = (c s'' - s c'') / (c^2 + s^2), of a sine and a cosine that stay so
+
+    Reads: f.{v, rate, own, other}
+    """
+    r = f.bent.at(k)
+    own = f.own.load(w, k)
+    rate = f.rate.load(w, r)
+    total = bias(f, w, r) * own
+    if f.partner.at(k) >= 0:
+        total = total + bias(f, w, f.partner.at(k)) * f.other.load(w, k)
+    else:
+        total = total - rate * rate * own
+    return total
+
+
+@ti.func
 def factorize_saddle(f: ti.template(), w: ti.i32):
     """The factor of the saddle point at the present gradients.
 
@@ -198,6 +281,6 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
     for r in range(f.n_rows):
         f.factor.value.store(w, f.place.at(f.n + r), zero - f.soft.load(w, r))
     first = f.n + f.n_rows
-    for e in range(f.n_entries):
+    for e in range(f.n_own_entries):
         f.factor.value.store(w, f.place.at(first + e), f.gradient.load(w, e))
     factorize(f.factor, w)

@@ -132,6 +132,16 @@ def fill(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
                     y.entry.store(w, m, s.S.load(w, y.m_with.at(m)).dot(force))
                 last = y.m_start.at(k + 1) - 1
                 y.entry.store(w, last, y.entry.load(w, last) + s.diagonal.load(w, d))
+    fill_rows(y, t, s, w)
+
+
+@ti.func
+def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
+    """Entries of J at the present poses and row pulls.
+
+    Reads:  s.S, y.rows
+    Writes: y.entry
+    """
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):

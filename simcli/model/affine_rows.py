@@ -17,20 +17,11 @@ import numpy as np
 
 from simcli.model import rotations as rot
 from simcli.model.actuation import Driven
+from simcli.model.affine_forms import Affine, Forms, Vector, constant_vector
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
 from simcli.model.link_frames import body_rotations, link_points, links_of
-from simcli.model.quadratic import (
-    Affine,
-    Expansion,
-    Polynomial,
-    Quadratic,
-    Vector,
-    constant_vector,
-    couple_row,
-    flat_tables,
-    product,
-)
+from simcli.model.quadratic import Polynomial, Quadratic, couple_row, flat_tables, product
 from simcli.model.table_base import Table
 from simcli.model.tables import Array, DriveMode, JointKind, Model
 
@@ -78,7 +69,7 @@ class _Collection:
     """Rows as they are found."""
 
     model: Model
-    expansion: Expansion
+    forms: Forms
     rows: list[Polynomial] = field(default_factory=list)
     stiffness: list[Array] = field(default_factory=list)
     label: list[str] = field(default_factory=list)
@@ -106,19 +97,19 @@ class _Collection:
 class _Anchors:
     """The two anchors of a joint: points and directions as forms."""
 
-    def __init__(self, expansion: Expansion, j: int):
-        model, joints = expansion.model, expansion.model.joints
-        self.expansion, self.ends, self.turns, self.points = expansion, [], [], []
+    def __init__(self, forms: Forms, j: int):
+        model, joints = forms.model, forms.model.joints
+        self.forms, self.ends, self.turns, self.points = forms, [], [], []
         for body, X in ((joints.parent[[j]], joints.X_p[:, [j]]), (joints.child[[j]], joints.X_c[:, [j]])):
             link = int(links_of(model, body)[0])
             self.ends.append(link)
             self.turns.append((body_rotations(model, body) @ rot.quat_to_matrix(X[..., 3:]))[:, 0])
-            self.points.append(expansion.point(link, link_points(model, body, X[..., :3])[:, 0]))
+            self.points.append(forms.point(link, link_points(model, body, X[..., :3])[:, 0]))
         self.gap = minus(self.points[1], self.points[0])
 
     def directions(self, v: Array) -> list[Vector]:
         """A direction (W|1, 3) of the anchor frames in the parent and in the child."""
-        return [self.expansion.direction(link, rot.turn(turn, v)) for link, turn in zip(self.ends, self.turns, strict=True)]
+        return [self.forms.direction(link, rot.turn(turn, v)) for link, turn in zip(self.ends, self.turns, strict=True)]
 
 
 def minus(a: Vector, b: Vector) -> Vector:
@@ -151,7 +142,7 @@ def energies_of(model: Model, unknown: Array, phases: tuple[Model, ...] = ()) ->
     Returns:
         The tables.
     """
-    found = _Collection(model, Expansion(model, unknown))
+    found = _Collection(model, Forms(model, unknown))
     constraints = constraints_of(model, phases)
     for j in range(model.n_joints):
         if model.joints.kind[j] in OWN and not model.joints.is_tree[j]:
@@ -167,7 +158,7 @@ def energies_of(model: Model, unknown: Array, phases: tuple[Model, ...] = ()) ->
 
 def _own_rows(found: _Collection, j: int) -> None:
     """The rows of libuipc's base joints."""
-    model, anchors = found.model, _Anchors(found.expansion, j)
+    model, anchors = found.model, _Anchors(found.forms, j)
     kind, first = JointKind(model.joints.kind[j]), int(model.joints.qd_start[j])
     rows = []
     if kind in (JointKind.BALL, JointKind.FIXED):
@@ -202,10 +193,10 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
         if j < 0 or model.joints.kind[j] in OWN:
             continue
         ends = [int(couples.link_a[p]), int(couples.link_b[p])]
-        x_a, x_b = (found.expansion.point(link, place[:, p]) for link, place in zip(
+        x_a, x_b = (found.forms.point(link, place[:, p]) for link, place in zip(
             ends, (couples.point_a, couples.point_b), strict=True))  # fmt: skip
         chosen = [r for r in range(couples.row_start[p], couples.row_start[p + 1]) if table.is_hard[r] and table.dof[r] < 0]
-        _add_joint(found, j, [couple_row(found.expansion, table, r, minus(x_b, x_a), ends) for r in chosen])
+        _add_joint(found, j, [couple_row(found.forms, table, r, minus(x_b, x_a), ends) for r in chosen])
 
 
 def _rigidity(found: _Collection, constraints: Constraints) -> None:
@@ -215,16 +206,16 @@ def _rigidity(found: _Collection, constraints: Constraints) -> None:
     for r in np.flatnonzero(table.form == Form.RIGID).tolist():
         body = int(model.joints.child[table.joint[r]])
         same = table.follower[r] == table.leader[r]
-        one, other = (_vector(found.expansion, link_of, int(x[r])) for x in (table.follower, table.leader))
+        one, other = (_vector(found.forms, link_of, int(x[r])) for x in (table.follower, table.leader))
         row = product(one, other, ONE)
         row.affine = row.affine + Affine(-table.constant[:, r])
         stiffness = model.affine.shape_stiffness[:, body] * (2.0 if same else 4.0)
         found.add(row, stiffness * float(not model.affine.is_arap[body]), -1, table.label[r])
 
 
-def _vector(expansion: Expansion, link_of: dict[int, int], first: int) -> Vector:
+def _vector(forms: Forms, link_of: dict[int, int], first: int) -> Vector:
     start = max(s for s in link_of if s <= first)
-    return [expansion.number(link_of[start], (first - start) // 3, k) for k in range(3)]
+    return [forms.number(link_of[start], (first - start) // 3, k) for k in range(3)]
 
 
 def _driven_dofs(phases: tuple[Model, ...]) -> Array:
@@ -246,7 +237,7 @@ def _coordinate(found: _Collection, dof: int) -> None:
     """The rows of the coordinate of a dof, by the axis of its joint."""
     model = found.model
     j = int(model.dofs.joint[dof])
-    anchors = _Anchors(found.expansion, j)
+    anchors = _Anchors(found.forms, j)
     frame = rot.frame_along(model.dofs.axis[:, dof])
     n, b, t = (anchors.directions(frame[..., k]) for k in range(3))
     if dof - model.joints.qd_start[j] < model.joints.dof_dim[j, 0]:
@@ -271,7 +262,7 @@ def _length(found: _Collection, k: int) -> None:
         body = bodies[[side]]
         place = link_points(model, body, places[:, side][:, None])[:, 0]
         link = int(links_of(model, body)[0])
-        ends.append(found.expansion.point(link, place, full=True) if link >= 0 else constant_vector(place))
+        ends.append(found.forms.point(link, place, full=True) if link >= 0 else constant_vector(place))
     gap = minus(ends[1], ends[0])
     found.lengths.append(len(found.rows))
     found.add(product(gap, gap, ONE), np.zeros(1), -1, f"{model.springs.name[k]}:square")
@@ -285,7 +276,7 @@ def _tables(found: _Collection) -> Energies:
     coef = [np.broadcast_to(value, n_worlds) for _, value in flat]
     stiffness = np.broadcast_arrays(*found.stiffness) if found.stiffness else []
     return Energies(
-        rows=flat_tables(found.expansion, found.rows),
+        rows=flat_tables(found.forms, found.rows, [], np.ones(len(found.rows), bool)),
         stiffness=np.stack(stiffness, axis=1) if stiffness else np.zeros((1, 0)),
         label=tuple(found.label), joint=np.array(found.joint, int),
         curve_start=np.concatenate(([0], np.cumsum([len(curve) for curve in curves]))).astype(int),

@@ -56,3 +56,13 @@ def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> A
     limits = [np.any(np.isfinite(one.dofs.effort_limit), axis=0) for one in (model, *phases)]
     out[own] = (np.any(limits, axis=0) & (model.dofs.drive_mode != DriveMode.NONE))[own]
     return out
+
+
+def is_smooth(model: Model, laws: Laws) -> bool:
+    """True if all laws are smooth efforts on coordinates that are rows: nothing bounds, sticks or switches."""
+    if np.any(laws.row < 0) or np.any(laws.dof < 0):
+        return False
+    dofs, chosen = model.dofs, laws.dof
+    clamped = np.isfinite(dofs.effort_limit) & (dofs.drive_mode != DriveMode.NONE)
+    bounded = np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper) | np.isfinite(dofs.velocity_limit)
+    return not np.any((clamped | bounded | (dofs.friction > 0))[:, chosen])

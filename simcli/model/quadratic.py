@@ -6,40 +6,61 @@ screw's is
     phi_r = c_r + sum_i b_ri x_i + sum_m w_m x_i(m) x_j(m)
 
 so that its gradient is affine in x and its Hessian constant. A row that makes two points meet has no products at all.
+Coordinates that smooth forces act on are functions of such polynomials: the length of a spring is sqrt(2 phi), the turn of a
+hinge is the angle of a sine and a cosine, a displacement is a polynomial itself.
 
 Source: reference/natural-coordinates.md A.6, F.6. Deviation: a product of two affine forms is kept as it is, which is less
 work than its Hessian in the coordinates.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
 
 import numpy as np
 
+from simcli.model import rotations as rot
+from simcli.model.affine_forms import Affine, Forms, Vector
 from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.pushes import Push, pushes_of
 from simcli.model.table_base import Table
 from simcli.model.tables import Array, Model
 
-QUADRATIC = (Form.MEET, Form.APART, Form.ALONG, Form.DOT, Form.RIGID)
+QUADRATIC = (Form.MEET, Form.APART, Form.ALONG, Form.DOT, Form.RIGID)  # of hard rows
+SMOOTH = (Form.ALONG, Form.LENGTH, Form.TURN)  # of coordinates
+
+
+class Shape(IntEnum):
+    """What a row is of its polynomial."""
+
+    ITSELF = 0
+    LENGTH = 1  # the root of twice the polynomial
+    TURN = 2  # the angle whose sine is the polynomial, and whose cosine is that of the partner
 
 
 @dataclass(frozen=True)
 class Quadratic(Table):
-    """The polynomials of all rows, as flat lists.
+    """The polynomials of all rows, and then those of partners, as flat lists.
 
     Coordinates i are numbered as the unknowns; forms follow them from n on. Starts are offsets of length count + 1.
 
     Attributes:
         n: free coordinates.
+        is_hard: (R,) bool, False for coordinates that forces act on.  shape: (R,) Shape.
+        partner: (R,) polynomial of the cosine of a TURN, whose gradient touches the same coordinates; else -1.
         form_start, form_at, form_coef, form_constant: terms b_i x_i and constant k of each form.
-        constant: (W|1, R), c.
+        constant: (W|1, R and partners), c.
         linear_start, linear_at, linear_coef: terms b_ri x_i of each row.
         product_start, product_i, product_j, product_weight: terms w x_i x_j of each row.
         entry_start, entry_at: coordinates that each row's gradient touches.
         entry_coef: (W|1, E), constant part of each entry of the gradients.
         curved: entries that are not constant.  term_start, term_at, term_coef: their terms b x_i.
+        push_at, push_form, push_component, push_weight: terms of wrenches, see `Push`.
     """
 
     n: int
+    is_hard: Array
+    shape: Array
+    partner: Array
     form_start: Array
     form_at: Array
     form_coef: Array
@@ -59,111 +80,16 @@ class Quadratic(Table):
     term_start: Array
     term_at: Array
     term_coef: Array
+    push_at: Array
+    push_form: Array
+    push_component: Array
+    push_weight: Array
 
-
-@dataclass
-class Affine:
-    """k + sum b_i x_i, with arrays (W|1,) for k and b."""
-
-    constant: Array
-    coef: dict[int, Array] = field(default_factory=dict)
-
-    def __add__(self, other: "Affine") -> "Affine":
-        coef = dict(self.coef)
-        for i, b in other.coef.items():
-            coef[i] = coef[i] + b if i in coef else b
-        return Affine(self.constant + other.constant, coef)
-
-    def times(self, factor: Array) -> "Affine":
-        """Multiplied by a constant, (W|1,)."""
-        return Affine(self.constant * factor, {i: b * factor for i, b in self.coef.items()})
-
-    @property
-    def coordinate(self) -> int:
-        """The one coordinate that this is, -1 if it is more than that."""
-        (i, b), *rest = [*self.coef.items(), (-1, np.zeros(1))][:2]
-        bare = i >= 0 and not (rest and rest[0][0] >= 0) and np.all(b == 1.0) and np.all(self.constant == 0.0)
-        return i if bare else -1
-
-
-Vector = list[Affine]  # three components, world
-
-
-class Expansion:
-    """Expands rows one by one.
-
-    Args:
-        model: in natural form.
-        unknown: (NV,) number of each velocity among the unknowns, -1 for those that are none.
-
-    Attributes:
-        n: unknowns.  forms: affine forms that products need.
-    """
-
-    def __init__(self, model: Model, unknown: Array):
-        self.model, self.unknown = model, unknown
-        self.n = int(unknown.max(initial=-1)) + 1
-        self.forms: list[Affine] = []
-        self.index: dict[int, int] = {}
-
-    def number(self, link: int, block: int, k: int) -> Affine:
-        """Component k of the position (block 0) or of a vector of a link."""
-        links = self.model.links
-        i = int(self.unknown[links.qd_start[link] + 3 * block + k])
-        if i >= 0:
-            return Affine(np.zeros(1), {i: np.ones(1)})
-        return Affine(self.model.joint_q[:, links.q_start[link] + 3 * block + k])
-
-    def axes(self, link: int) -> list[Vector | None]:
-        """The three columns of a link's rotation; None for those that are no combination of its vectors."""
-        count, normal = int(self.model.columns.n_vectors[link]), self.model.plane
-        vectors: list[Vector | None] = [[self.number(link, 1 + m, k) for k in range(3)] for m in range(count)]
-        if count == 3:
-            return vectors
-        upright = [constant_vector(np.eye(3)[None, k]) for k in range(3)]
-        if count == 0:
-            return upright
-        if normal < 0:
-            return [vectors[0], None, None]
-        ahead, behind = (normal + 1) % 3, (normal + 2) % 3
-        across = constant_vector(np.zeros((1, 3)))  # n x a
-        across[ahead], across[behind] = vectors[0][behind].times(-np.ones(1)), vectors[0][ahead]
-        return [vectors[0], across, upright[normal]]
-
-    def direction(self, link: int, components: Array, full: bool = False) -> Vector | None:
-        """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form.
-
-        Args:
-            link: index, -1 for the world.
-            components: (W|1, 3).
-            full: keep the terms of components that are zero, which another phase may change.
-        """
-        if link < 0:
-            return constant_vector(components)
-        total = constant_vector(np.zeros((1, 3)))
-        for k, axis in enumerate(self.axes(link)):
-            if not full and not np.any(components[:, k]):
-                continue
-            if axis is None:
-                return None
-            total = [one + other.times(components[:, k]) for one, other in zip(total, axis, strict=True)]
-        return total
-
-    def point(self, link: int, place: Array, full: bool = False) -> Vector | None:
-        """A point of a link, from (W|1, 3) in link axes; None if it is no affine form; `full` as of `direction`."""
-        arm = self.direction(link, place, full)
-        if link < 0 or arm is None:
-            return arm
-        return [self.number(link, 0, k) + arm[k] for k in range(3)]
-
-    def of(self, one: Affine) -> int:
-        """Index of a form; the same object has the same index."""
-        if one.coordinate >= 0:
-            return one.coordinate
-        if id(one) not in self.index:
-            self.index[id(one)] = self.n + len(self.forms)
-            self.forms.append(one)  # which also keeps the object alive, and its id with it
-        return self.index[id(one)]
+    def is_like(self, other: "Quadratic") -> bool:
+        """True if the two differ in numbers alone."""
+        pairs = [(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)]
+        pairs = [(np.asarray(a), np.asarray(b)) for a, b in pairs]
+        return all(a.shape == b.shape and (a.dtype.kind == "f" or np.array_equal(a, b)) for a, b in pairs)
 
 
 @dataclass
@@ -172,11 +98,14 @@ class Polynomial:
 
     Attributes:
         affine, products: the parts.
+        shape, partner: see `Quadratic`.
         touches: coordinates that have an entry in its gradient whether or not it depends on them.
     """
 
     affine: Affine
     products: list[tuple[Affine, Affine, Array]] = field(default_factory=list)
+    shape: Shape = Shape.ITSELF
+    partner: "Polynomial | None" = None
     touches: frozenset[int] = frozenset()
 
     @property
@@ -195,11 +124,6 @@ class Polynomial:
                         if i >= j:
                             found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
         return found
-
-
-def constant_vector(v: Array) -> Vector:
-    """A vector (W|1, 3) that does not move."""
-    return [Affine(np.asarray(v[:, k], float)) for k in range(3)]
 
 
 def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
@@ -224,55 +148,56 @@ def quadratic_of(model: Model, constraints: Constraints, unknown: Array) -> Quad
         unknown: (NV,) number of each velocity among the unknowns, -1 for those that are none.
 
     Returns:
-        The tables, or None if one of the rows is no polynomial of second degree.
+        The tables, or None if one of the rows is no polynomial of second degree, or no such function of one, or the point
+        of a wrench no affine form.
     """
-    builder = Expansion(model, unknown)
-    if not np.isin(constraints.rows.form, QUADRATIC).all():
+    forms, table = Forms(model, unknown), constraints.rows
+    if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, SMOOTH)).all():
         return None
-    rows = expand(builder, constraints)
-    return None if rows is None else flat_tables(builder, rows)
+    rows, pushes = _expand(forms, constraints), pushes_of(forms)
+    return None if rows is None or pushes is None else flat_tables(forms, rows, pushes, table.is_hard)
 
 
-def expand(builder: Expansion, constraints: Constraints) -> list[Polynomial] | None:
-    """The rows of a model one by one; None if one is no polynomial of second degree."""
+def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
     couples, table = constraints.couples, constraints.rows
     rows: list[Polynomial] = []
     for p in range(len(couples.joint)):
         ends = couples.link_a[p], couples.link_b[p]
-        x_a, x_b = (builder.point(int(link), place[:, p]) for link, place in zip(
+        x_a, x_b = (forms.point(int(link), place[:, p]) for link, place in zip(
             ends, (couples.point_a, couples.point_b), strict=True))  # fmt: skip
         if x_a is None or x_b is None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(couples.row_start[p], couples.row_start[p + 1]):
-            row = couple_row(builder, table, r, gap, [int(link) for link in ends])
+            expand = couple_row if table.is_hard[r] else _coordinate
+            row = expand(forms, table, r, gap, [int(link) for link in ends])
             if row is None:
                 return None
             rows.append(row)
     for r in range(len(rows), table.n):
-        link_of = {int(first): k for k, first in enumerate(builder.model.links.qd_start)}
-        one, other = (vector_at(builder, link_of, int(first[r])) for first in (table.follower, table.leader))
+        link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
+        one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.follower, table.leader))
         row = product(one, other, np.ones(1))
         row.affine = row.affine + Affine(-table.constant[:, r])
         rows.append(row)
     return rows
 
 
-def vector_at(builder: Expansion, link_of: dict[int, int], first: int) -> Vector:
+def _vector_at(forms: Forms, link_of: dict[int, int], first: int) -> Vector:
     """The vector of a link whose first velocity is given."""
     start = max(s for s in link_of if s <= first)
-    return [builder.number(link_of[start], (first - start) // 3, k) for k in range(3)]
+    return [forms.number(link_of[start], (first - start) // 3, k) for k in range(3)]
 
 
-def couple_row(builder: Expansion, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
+def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One row between two links."""
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
         row = product(gap, gap, 0.5 / constant)
         row.affine = row.affine + Affine(-0.5 * constant)
         return row
-    d_a = builder.direction(ends[0] if form != Form.MEET else -1, table.on_a[:, r])
-    other = builder.direction(ends[1], table.on_b[:, r]) if form == Form.DOT else gap
+    d_a = forms.direction(ends[0] if form != Form.MEET else -1, table.on_a[:, r])
+    other = forms.direction(ends[1], table.on_b[:, r]) if form == Form.DOT else gap
     if d_a is None or other is None:
         return None
     row = product(d_a, other, np.ones(1))
@@ -280,36 +205,73 @@ def couple_row(builder: Expansion, table, r: int, gap: Vector, ends: list[int]) 
     return row
 
 
-def flat_tables(builder: Expansion, rows: list[Polynomial]) -> Quadratic:
+def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
+    """One coordinate: a displacement, a length, or the turn of across_a to on_b about on_a."""
+    if table.form[r] == Form.ALONG:
+        return couple_row(forms, table, r, gap, ends)
+    if table.form[r] == Form.LENGTH:
+        row = product(gap, gap, np.full(1, 0.5))
+        row.shape = Shape.LENGTH
+        return row
+    across, on_b = table.across_a[:, r], forms.direction(ends[1], table.on_b[:, r])
+    ahead, aside = (forms.direction(ends[0], v) for v in (across, rot.cross(table.on_a[:, r], across)))
+    if on_b is None or ahead is None or aside is None:
+        return None
+    row = product(aside, on_b, np.ones(1))
+    row.shape = Shape.TURN
+    row.partner = product(ahead, on_b, np.ones(1))
+    return row
+
+
+def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_hard: Array) -> Quadratic:
     """Rows as flat lists, with the forms that they need."""
-    entries = [_gradient(builder, row) for row in rows]
-    products = [[(builder.of(a), builder.of(b), w) for a, b, w in row.products] for row in rows]
+    partners = [row.partner for row in rows if row.partner is not None]
+    shape, own = np.array([row.shape for row in rows], int), len(rows)
+    turns, is_bent = shape == Shape.TURN, np.append(shape != Shape.ITSELF, np.ones(len(partners), bool))
+    entries = _gradients(forms, rows, partners)
+    rows = rows + partners
+    products = [[(forms.of(a), forms.of(b), w) for a, b, w in row.products] for row in rows]
     flat = [entry for row in entries for entry in row]
-    curved = [e for e, entry in enumerate(flat) if entry[2]]
+    bends = np.repeat(is_bent, [len(row) for row in entries])
+    curved = [e for e, entry in enumerate(flat) if entry[2] or bends[e]]
     terms = [list(flat[e][2].items()) for e in curved]
-    forms = [list(form.coef.items()) for form in builder.forms]
+    of_forms = [list(form.coef.items()) for form in forms.forms]
     linear = [[(i, b) for i, b in row.affine.coef.items() if np.any(b)] for row in rows]
     return Quadratic(
-        n=builder.n,
-        form_start=_starts(forms), form_at=_at(forms, 0), form_coef=_columns(forms, 1),
-        form_constant=_stack([form.constant for form in builder.forms]),
+        n=forms.n, is_hard=is_hard, shape=shape, partner=np.where(turns, own + np.cumsum(turns) - 1, -1),
+        form_start=_starts(of_forms), form_at=_at(of_forms, 0), form_coef=_columns(of_forms, 1),
+        form_constant=_stack([form.constant for form in forms.forms]),
         constant=_stack([row.affine.constant for row in rows]),
         linear_start=_starts(linear), linear_at=_at(linear, 0), linear_coef=_columns(linear, 1),
         product_start=_starts(products), product_i=_at(products, 0), product_j=_at(products, 1),
         product_weight=_columns(products, 2),
         entry_start=_starts(entries), entry_at=_at(entries, 0), entry_coef=_columns(entries, 1),
         curved=np.array(curved, int), term_start=_starts(terms), term_at=_at(terms, 0), term_coef=_columns(terms, 1),
+        push_at=_at([pushes], 0), push_form=_at([pushes], 1), push_component=_at([pushes], 2),
+        push_weight=_columns([pushes], 3),
     )  # fmt: skip
 
 
-def _gradient(builder: Expansion, row: Polynomial) -> list[tuple[int, Array, dict[int, Array]]]:
+def _gradients(forms: Forms, rows: list[Polynomial], partners: list[Polynomial]) -> list[list[tuple]]:
+    """Entries of all gradients; those of a row and of its partner have the same coordinates."""
+    entries = [_gradient(forms, row) for row in rows]
+    beside = [_gradient(forms, row) for row in partners]
+    for k, r in enumerate(r for r, row in enumerate(rows) if row.partner is not None):
+        at = sorted({entry[0] for entry in entries[r] + beside[k]})
+        for group, place in ((entries, r), (beside, k)):
+            found = {entry[0]: entry for entry in group[place]}
+            group[place] = [found.get(i, (i, np.zeros(1), {})) for i in at]
+    return entries + beside
+
+
+def _gradient(forms: Forms, row: Polynomial) -> list[tuple[int, Array, dict[int, Array]]]:
     """Coordinate, constant part and terms of each entry of a row's gradient, by rising coordinate."""
     constant = {i: b for i, b in row.affine.coef.items() if np.any(b)}
     terms: dict[int, dict[int, Array]] = {}
     for a, b, weight in row.products:
         for one, other in ((a, b), (b, a)):
             for i, coef in one.coef.items():
-                mine, at = terms.setdefault(i, {}), builder.of(other)
+                mine, at = terms.setdefault(i, {}), forms.of(other)
                 mine[at] = mine[at] + coef * weight if at in mine else coef * weight
     return [(i, constant.get(i, np.zeros(1)), terms.get(i, {})) for i in sorted({*constant, *terms, *row.touches})]
 

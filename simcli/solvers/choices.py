@@ -313,6 +313,8 @@ def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.temp
     tension = stretch * stiffness + rate * damping
     gain = (damping + stiffness * b) * b
     turning = y.rows.bias.load(w, r) * damping * b
+    if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
+        turning = y.rows.bias.load(w, r) * gain
     push = -(tension + rate * stiffness * b + turning)
     if ti.static(c.integrator == "implicit"):
         if stage == 1:

@@ -38,7 +38,7 @@ from simcli.solvers.corrections import (
     PROJECT,
     START,
 )
-from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, use_impulses
+from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, look_ahead, look_back, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
@@ -107,6 +107,8 @@ class Constrained:
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         work_kept: [J] done before this step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
+        pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
+            end have got what armature takes of them (rotors.py).
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
@@ -148,6 +150,7 @@ class Constrained:
             self.max_corrections = self.impulses.passes
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
+        self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
@@ -162,7 +165,7 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.opens, self.turn):
+        for slot in (*kept, self.opens, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -247,9 +250,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and p == c.stages:
             again = 1
             go_back(c, w)
-    if ti.static(c.is_midpoint):
-        if kind == EVALUATE and not last:
-            load_midpoint(c, w, h)
+    if ti.static(c.looks_back):
+        if last and p == 0 and steps > 0:
+            look_back(c, w)
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
@@ -259,6 +262,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.leads.n > 0):
         starts = ti.cast(kind == START, ti.i32)
         follow_leads(c, w, t, starts, last)
+    if ti.static(c.is_midpoint):  # after signals, whose accounts load the links where the step begins
+        if kind == EVALUATE and not last:
+            load_midpoint(c, w, h)
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
@@ -275,11 +281,16 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         solve_phase(c, w, t, kind, stage, held, instant, h, h)
     if ti.static(c.reports["reactions"]):
         shows = last and kind == EVALUATE
-        if ti.static(c.stages == 1 and not c.is_natural):
+        if ti.static(c.looks_back):
+            shows = shows or (last and p == 0)
+        elif ti.static(c.stages == 1 and not c.is_natural):
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
             report_constrained_reactions(c, w)
-    if ti.static(c.touches and not (c.stands or c.is_natural)):
+    if ti.static(c.looks_back):
+        if last and p == 0 and steps > 0:
+            look_ahead(c, w)
+    if ti.static(c.by_impulses and not (c.stands or c.is_natural)):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
         elif kind == START:
@@ -342,7 +353,7 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
             if kind == START:
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
-                if ti.static(c.touches):
+                if ti.static(c.by_impulses):
                     keep_impulses(c, w)
                 finish_natural(c, w, h)
     return over

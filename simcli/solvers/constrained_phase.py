@@ -104,7 +104,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     if ti.static(y.n_leads > 0):
         lead_rows(c, w, kind, h, instant)
     n_tries = 1
-    if ti.static(c.touches and not c.is_natural):
+    if ti.static(c.by_impulses and not c.is_natural):
         if kind == CORRECT:
             n_tries = 0
     first_try = 0
@@ -112,7 +112,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         n_tries = 0
     if evaluates:
         n_tries = 0
-        if ti.static(not c.touches):
+        if ti.static(not c.by_impulses):
             n_tries = y.solutions * c.bound.max_choices
     if ti.static(c.is_natural):
         if kind == START:
@@ -139,7 +139,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                                 given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
                                 y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
-                if ti.static(not (c.stands or c.touches)):
+                if ti.static(not (c.stands or c.by_impulses)):
                     running = ask_again(c, w, k, stage, b, h, g, instant)
             else:
                 if ti.static(not c.is_quadratic):
@@ -169,7 +169,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         if k == -1:
                             use_velocities(c, w)
                 elif evaluates:
-                    if ti.static(not (c.stands or c.touches)):
+                    if ti.static(not (c.stands or c.by_impulses)):
                         use_answer(c, w, k, stage)
                 elif ti.static(c.is_natural):
                     if ti.static(not c.is_quadratic):
@@ -177,7 +177,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                             use_correction(c, w, kind, 0, stage, held, h, g)
                 else:
                     use_correction(c, w, kind, k, stage, held, h, g)
-    if ti.static(c.touches and not c.stands):
+    if ti.static(c.by_impulses and not c.stands):
         if evaluates or (kind == CORRECT and not c.is_natural):
             meet(c, w, kind, b, h, g, instant)
     if ti.static(not c.stands):

@@ -14,15 +14,18 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
 from simcli.model.constraint_tables import Constraints
 from simcli.model.constraints import constraints_of
-from simcli.model.lawful import drives_by_law
+from simcli.model.lawful import drives_by_law, is_smooth
 from simcli.model.loosen import SUFFIX
+from simcli.model.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.contact_report import ContactReport
+from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
-from simcli.solvers.natural_quadratic import QuadraticSteps, quadratic_steps
+from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
+from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
 from simcli.solvers.plan import RunPlan
 
@@ -42,11 +45,14 @@ class Core:
         phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
 
     Attributes:
+        turns: whether directions of rows turn in the passes of a step, see direction.py.
+        by_impulses: whether steps solve a complementarity problem.
+        looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
         touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
-        steps, is_quadratic: see `steps_of`.
+        is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
     """
 
@@ -65,6 +71,9 @@ class Core:
         constraints = constraints_of(model, self.tables.phases, springs=by_rows)
         moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
+        self.by_impulses = self.touches or self.turns
+        self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
@@ -102,16 +111,21 @@ class Core:
             self.has_compliance = any(map(yields, self.tables.phases))
             self.row_joint = rows.joint
             self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
-        self.steps = self.steps_of(constraints, arena)
-        self.is_quadratic = self.steps is not None
+        rows = self.polynomials(constraints)
+        self.is_quadratic = rows is not None
+        if self.is_quadratic:
+            b = self.bound
+            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections)
+            self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
         if self.integrator == "generalized_alpha":
             if not self.is_quadratic:
                 raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
-                                 "a flat or a thin body; use zhong06")
-            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius)
+                                 "a flat or a thin body, or an event that moves a spring; use zhong06")
+            jumps = self.signals.n > 0 or len(self.tables.phases) > 1
+            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius, jumps)
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
-        self.keeps_account = self.integrator != "rk4" and (
+        self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
             self.forces.has_external or (efforts_too and self.forces.has_work))
         driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
         self.closes_every_step = self.keeps_account and bool(driven)
@@ -125,21 +139,31 @@ class Core:
             self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
             self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
 
-    def steps_of(self, constraints: Constraints, arena: Arena) -> QuadraticSteps | None:
-        """The steps that need no poses, where they do: no laws, no efforts, nothing that an event or a signal changes."""
+    def polynomials(self, constraints: Constraints) -> Quadratic | None:
+        """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
-        changes = len(tables.phases) > 1 or self.signals.n + self.leads.n > 0 or self.forces.has_work
-        rigid = bool(rows.n and rows.is_hard.all() and rows.enabled.all()) and not rows.compliance.any()
-        if self.touches or not self.is_natural or self.has_excess or changes or not rigid or (rows.dof >= 0).any():
+        leads = bool((rows.is_hard & (rows.dof >= 0)).any())
+        if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
             return None
-        return quadratic_steps(tables, constraints, arena, self.bound.tight, self.bound.max_corrections)
+        if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
+            return None
+        plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
+        if self.integrator == "moreau":
+            plain = plain and bool(rows.is_hard.all())
+        if self.integrator != "generalized_alpha" and not plain:
+            return None
+        every = [constraints_of(phase, tables.phases, springs=self.forces.springs_by_rows) for phase in tables.phases]
+        found = [quadratic_of(phase, one, tables.unknown_of_dof) for phase, one in zip(tables.phases, every, strict=True)]
+        alike = all(one is not None and one.is_like(found[0]) for one in found)
+        alike = alike and all(one.rows.enabled.all() for one in every)
+        return quadratic_of(tables.model, constraints, tables.unknown_of_dof) if alike else None
 
     def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
         """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
-        if not self.touches:
+        if not self.by_impulses:
             return None
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
-        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options)
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns)
 
     @property
     def notes(self):

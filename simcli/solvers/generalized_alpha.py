@@ -7,17 +7,22 @@
 with am = (2 r - 1)/(r + 1), af = r/(r + 1), g = 1/2 + af - am, b = (g + 1/2)^2/4 and r the spectral radius at high
 frequencies: 1 damps nothing, 0 all at once. Velocities are projected on the rows at the end of each step.
 
+F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; the iteration knows their stiffness along
+each coordinate, damping and armature. Where forces jump at the start of a step, both recurrences start anew from there.
+
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
 constants of reference/natural-coordinates.md A.8. Deviations: the projection, which index-3 codes leave out; one matrix per
-step, taken where the step is expected to end, without the geometric stiffness of lambda: it changes the path of the
-iteration by (h omega)^2, and not where it ends.
+step, taken where the step is expected to end, without the geometric stiffness of lambda and of springs: it changes the path
+of the iteration by (h omega)^2, and not where it ends.
 """
 
 import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
-from simcli.kernels.quadratic import bend_gradients, extend, factorize_saddle, find_residuals, give_state
+from simcli.kernels.quadratic import IDLE, bend_gradients, extend, factorize_saddle, find_rates, find_residuals, give_state
+from simcli.solvers.clock import follow_signals
+from simcli.solvers.natural_forces import add_work, bias_of, idle_coordinates, law_now, pull_coordinates, spring_now
 from simcli.solvers.natural_quadratic import (
     MAX_PLACEMENTS,
     demand_correction,
@@ -28,6 +33,8 @@ from simcli.solvers.natural_quadratic import (
     use_placement,
 )
 
+BEGIN = -1  # number of the round that looks at the forces where the step begins
+
 
 class Memory:
     """Constants of the method, and what one step leaves for the next.
@@ -36,20 +43,22 @@ class Memory:
         n: coordinates.
         arena: where memory is.
         radius: spectral radius at high frequencies.
+        jumps: whether forces may jump.
 
     Attributes:
-        alpha_m, alpha_f, gamma, beta: as above.  share: d q1 / d a1 over h^2.
+        alpha_m, alpha_f, gamma, beta: as above.  share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
     """
 
     _data_oriented = True
 
-    def __init__(self, n: int, arena: Arena, radius: float):
+    def __init__(self, n: int, arena: Arena, radius: float, jumps: bool):
         self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
         self.gamma = 0.5 + self.alpha_f - self.alpha_m
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
+        self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
         self.a, self.w, self.next_a, self.next_w, self.v = (arena.slot(n) for _ in range(5))
 
 
@@ -70,36 +79,50 @@ def begin_alpha(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def step_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
-    """One step of length h.
+def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
+    """One step of length h that ends at t.
 
-    Reads:  c.steps, c.alpha, c.bound.base
-    Writes: c.steps, c.alpha, c.state.{q, qd}
+    Reads:  c.steps, c.alpha, c.forces
+    Writes: c.steps, c.alpha, c.state.{q, qd}, c.forces.work
     """
     f = c.steps.rows
     for i in range(f.n):
         c.alpha.v.store(w, i, f.v.load(w, i))
         c.alpha.next_a.store(w, i, c.alpha.a.load(w, i))
+        f.next_x.store(w, i, f.x.load(w, i))
+    extend(f, f.next_x, w, 1.0)
     extend(f, f.v, w, 0.0)
     soften_rows(c, w, h)
-    move_alpha(c, w, h)
+    begins = ti.static(c.alpha.jumps or c.pushes.has_power)
+    if ti.static(not begins):
+        move_alpha(c, w, h)
     running = 1
-    for k in range(c.steps.corrections + MAX_PLACEMENTS + 1):
+    for k in range(BEGIN if begins else 0, c.steps.corrections + MAX_PLACEMENTS + 1):
         projects = k == c.steps.corrections + MAX_PLACEMENTS
         places = k >= c.steps.corrections and not projects
+        factorizes = k <= 0 or places
         if projects:
+            if ti.static(c.pushes.has_power):
+                add_work(c, w, h)
             running = 1
             bend_gradients(f, f.next_x, w)
+            idle_coordinates(c, w)
             demand_velocities(c, w)
+            factorizes = c.pushes.is_mixed
         elif running != 0:
             bend_gradients(f, f.next_x, w)
             if places:
                 harden_rows(c, w)
                 running = demand_correction(c, w, -1.0)
             else:
-                running = demand_balance(c, w, h)
+                if ti.static(c.signals.n > 0):
+                    if k <= 0:
+                        follow_signals(c, w, t - h * ti.cast(k == BEGIN, c.tables.arena.device.real),
+                                       -1.0 - 2.0 * ti.min(k, 0), -1)
+                evaluate_forces(c, w, k, h)
+                running = demand_balance(c, w, k, h)
         if running != 0:
-            if k == 0 or places:
+            if factorizes:
                 factorize_saddle(f, w)
             solve(c, w)
             if projects:
@@ -108,7 +131,13 @@ def step_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
             elif places:
                 use_placement(c, w)
             else:
-                use_balance(c, w, h)
+                use_balance(c, w, k, h)
+        if ti.static(begins):
+            if k == BEGIN:
+                if ti.static(c.pushes.has_power):
+                    add_work(c, w, h)
+                move_alpha(c, w, h)
+                running = 1
     for i in range(f.n):
         c.alpha.a.store(w, i, c.alpha.next_a.load(w, i))
         c.alpha.w.store(w, i, c.alpha.next_w.load(w, i))
@@ -138,43 +167,129 @@ def move_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def demand_balance(c: ti.template(), w: ti.i32, h: ti.template()):
+def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+    """Forces at the present coordinates, velocities and accelerations; in the first rounds also how they change.
+
+    Reads:  c.steps.rows, c.alpha.next_a
+    Writes: c.steps.{force, rows.soft, rows.lent} of rows that are not rigid, c.pushes.{acts, pull}
+    """
+    f = c.steps.rows
+    p = c.pushes
+    zero = c.tables.arena.zero()
+    begins = ti.cast(k == BEGIN, c.tables.arena.device.real)
+    span = h * h * c.alpha.share * (1.0 - begins)
+    rate_span = h * c.alpha.rate_share * (1.0 - begins)
+    pull_coordinates(c, w, f.next_x)
+    find_rates(f, w)
+    if ti.static(c.forces.has_armature):
+        extend(f, f.v, w, 0.0)
+    for n in range(p.n):
+        r = p.row.at(n)
+        force = zero
+        gain = zero
+        if ti.static(p.has_springs):
+            if p.spring.at(n) >= 0:
+                tension, stiffness, damping, acts = spring_now(c, w, n)
+                if k <= 0:
+                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
+                acting = p.acts.load(w, n)
+                force = -tension * acting
+                gain = (stiffness * span + damping * rate_span) * acting
+        if ti.static(p.has_laws):
+            if p.law.at(n) >= 0:
+                stiffness, damping, inertia = law_now(c, w, n, h)
+                laws = c.bound.system.laws
+                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
+                gain = stiffness * span + damping * rate_span + inertia
+                if ti.static(c.forces.has_armature):
+                    force = force - acceleration_of(c, w, n) * inertia
+        c.steps.force.store(w, r, force)
+        if k <= 0:
+            f.soft.store(w, r, 1.0 / ti.max(gain, 1.0 / IDLE))
+            f.lent.store(w, r, zero)
+    if k <= 0:
+        for n in range(p.n_yielding):
+            r = p.yielding.at(n)
+            compliance = zero + c.bound.system.compliance.load(w, r)
+            soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
+            hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
+            f.soft.store(w, r, select(compliance > 0.0, soft, hard))
+            f.lent.store(w, r, select(compliance > 0.0, zero, hard))
+
+
+@ti.func
+def acceleration_of(c: ti.template(), w: ti.i32, n: ti.i32):
+    """Acceleration of coordinate n.
+
+    Reads: c.steps.rows, c.alpha.next_a
+    """
+    f = c.steps.rows
+    r = c.pushes.row.at(n)
+    total = bias_of(c, w, n)
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        total = total + f.gradient.load(w, e) * c.alpha.next_a.load(w, f.entry_at.at(e))
+    return total
+
+
+@ti.func
+def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     """What F + G^T lambda - M a and the rows lack at the end of the step, in worlds that lack some; 0 if none does.
 
-    Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.bound.base
+    At the begin of a step forces alone may lack something, by a jump.
+
+    Reads:  c.steps.{force, worst, rows.gradient}, c.alpha.next_a, c.pushes.pull
     Writes: c.steps.{load, worst}
     """
     f = c.steps.rows
     zero = c.tables.arena.zero()
     span = h * h * c.alpha.share
     for i in range(f.n):
-        c.steps.load.store(w, i, c.bound.base.load(w, i) - c.alpha.next_a.load(w, i) * f.mass.load(w, i))
+        c.steps.load.store(w, i, c.pushes.pull.load(w, i) - c.alpha.next_a.load(w, i) * f.mass.load(w, i))
     for r in range(f.n_rows):
         force = c.steps.force.load(w, r)
         for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
             i = f.entry_at.at(e)
             c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
     worst = c.steps.worst.load(w, 0)
+    tight = zero + c.steps.tight
+    if k == BEGIN:
+        worst = zero
+        tight = zero + c.bound.jump
+    for n in range(c.pushes.n_yielding):
+        r = c.pushes.yielding.at(n)
+        compliance = zero + c.bound.system.compliance.load(w, r)
+        lacks = f.residual.load(w, r) + c.steps.force.load(w, r) * compliance
+        f.residual.store(w, r, lacks)
+        if k != BEGIN:
+            worst = ti.max(worst, ti.abs(lacks))
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
-    lacks = worst > c.steps.tight
+    lacks = worst > tight
     for i in range(f.n):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
     for r in range(f.n_rows):
-        c.steps.load.store(w, f.n + r, select(lacks, -f.residual.load(w, r) / span, zero))
+        asked = select(lacks, -f.residual.load(w, r) / span, zero)
+        c.steps.load.store(w, f.n + r, asked * ti.cast(k != BEGIN, c.tables.arena.device.real))
+    for n in range(c.pushes.n):
+        c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
     return ti.cast(any_lane(lacks), ti.i32)
 
 
 @ti.func
-def use_balance(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Add what was found to a1 and lambda, and move along.
+def use_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+    """Add what was found to a1 and lambda, and move along; at the begin of a step, to a and w.
 
     Reads:  c.steps.solution
-    Writes: c.alpha.{next_a, next_w}, c.steps.{force, worst, rows}
+    Writes: c.alpha.{a, w, next_a, next_w}, c.steps.{force, worst, rows}
     """
     f = c.steps.rows
     for i in range(f.n):
-        c.alpha.next_a.store(w, i, c.alpha.next_a.load(w, i) + c.steps.solution.load(w, i))
+        a = c.alpha.next_a.load(w, i) + c.steps.solution.load(w, i)
+        c.alpha.next_a.store(w, i, a)
+        if k == BEGIN:
+            c.alpha.a.store(w, i, a)
+            c.alpha.w.store(w, i, c.alpha.w.load(w, i) + c.steps.solution.load(w, i))
     for r in range(f.n_rows):
         c.steps.force.store(w, r, c.steps.force.load(w, r) - c.steps.solution.load(w, f.n + r))
-    move_alpha(c, w, h)
+    if k != BEGIN:
+        move_alpha(c, w, h)

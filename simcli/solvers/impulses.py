@@ -35,6 +35,7 @@ from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import retract
+from simcli.kernels.values import Mat3
 from simcli.model.constraint_tables import Constraints
 from simcli.model.tables import Model
 from simcli.solvers.choices import (
@@ -55,6 +56,7 @@ from simcli.solvers.contacts import (
     rub,
 )
 from simcli.solvers.corrections import EVALUATE
+from simcli.solvers.direction import DOFS, find_stiffness, turn_directions
 from simcli.solvers.integrators import copy
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER = range(6)  # kinds of rows
@@ -73,6 +75,7 @@ class Impulses:
         system: their rows and laws on the device.
         n_motions: prescribed dofs.
         options: of the solver.
+        touches, turns: see `Core`.
 
     Attributes:
         n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
@@ -81,36 +84,45 @@ class Impulses:
         start: (n) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
+        load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
         enough: [m/s], what a step may lack.
         passes: solutions of a step, at most.
+        rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
+        turns: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
     """
 
     _data_oriented = True
 
     def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
-                 n_motions: int, options):
-        self.contacts = Contacts(model, tables, arena, options.contact)
+                 n_motions: int, options, touches: bool, turns: bool):
+        self.contacts = Contacts(model, tables, arena, options.contact) if touches else None
+        capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, system, n_motions, model)
         self.kind, self.item = arena.ints(rows[:, 0]), arena.ints(rows[:, 1])
         self.has_drive = arena.ints(drives)
         self.n_plain, n = len(rows), system.n_dofs
-        spins = 3 * self.contacts.capacity if self.contacts.has_spin else 0
+        spins = 3 * capacity if touches and self.contacts.has_spin else 0
         self.first_spin = self.n_plain if spins else -1
         limits = LIMITS[arena.device.precision]
         tolerance = max(options.contact.tolerance, limits.tolerance if arena.device.precision == "float32" else 0.0)
         limits = replace(limits, tolerance=tolerance, exact=LOOSE * tolerance)
-        self.problem = Problem(arena, n, self.n_plain + spins, self.contacts.capacity, limits=limits)
+        self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits)
         is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
         self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
-        self.passes = options.contact.passes
+        self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
+        self.rounds = self.passes if tables.is_natural else 1
+        self.turns = self.passes if tables.is_natural and spins else 1
         self.start, self.kept, self.awake = arena.slot(n), arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
+        self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
+        self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual = arena.slot(1), arena.slot(1)
 
     def clear(self):
         """Forget what earlier steps left."""
-        self.contacts.clear()
+        if self.contacts:
+            self.contacts.clear()
         for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
@@ -148,35 +160,45 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     """
     m = c.bound.impulses
     p = m.problem
-    y = c.bound.system
     enough = c.tables.arena.zero() + p.limits.tolerance
     if kind == EVALUATE:
         state_problem(c, w, b, h, g, instant)
         p.kappa.store(w, 0, c.tables.arena.zero() + KAPPA)
         m.iterations.store(w, 0, c.tables.arena.zero())
     else:
-        state_rest(c, w, h)
         enough = enough * 0.0 + m.enough
         p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
+        if ti.static(c.turns):
+            restate(c, w)
+    if ti.static(c.turns):
+        turn_directions(c, w, h, ti.cast(kind == EVALUATE, ti.i32))
     goes_on = 1
-    for attempt in range(2):
+    wakes = ti.cast(kind == EVALUATE or c.turns, ti.i32)
+    for attempt in range(1 + m.turns):
         if goes_on != 0:
-            if kind == EVALUATE:
+            if wakes != 0:
                 for n in range(m.n_plain):
-                    state_row(c, w, n, h, attempt)
+                    state_row(c, w, n, h, attempt + ti.cast(kind != EVALUATE, ti.i32))
                 prepare(p, w)
-                rub(m.contacts, p, w, m.start)
-                aim_contacts(m.contacts, p, w, m.start, h)
+                if ti.static(c.touches):
+                    if kind == EVALUATE:
+                        rub(m.contacts, p, w, m.start)
+                        aim_contacts(m.contacts, p, w, m.start, h)
+            if kind != EVALUATE and attempt == 0:
+                state_rest(c, w, h)
             if ti.static(m.first_spin >= 0):
                 bound_spins(c, w)
-            search(p, w, 1, enough)
-            goes_on = 0
-            if ti.static(y.laws.n > 0):
+            search(p, w, m.rounds, enough)
+            m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
+            wakes = 0
+            if ti.static(c.bound.system.laws.n > 0):
                 if kind == EVALUATE and attempt == 0:
-                    goes_on = wake_bounds(c, w, h)
+                    wakes = wake_bounds(c, w, h)
+            goes_on = ti.cast(wakes != 0 or attempt + 1 < m.turns, ti.i32)
     lacks = p.lack.load(w, 0)
+    if ti.static(c.is_natural):
+        lacks = p.residual.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
-    m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
 
@@ -193,6 +215,8 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     m = c.bound.impulses
     p = m.problem
     zero = t.arena.zero()
+    if ti.static(c.turns):
+        find_stiffness(c, w, h)
     if ti.static(y.laws.n > 0):
         state_laws(c, w, 0, b, h, g, instant)
     for n in range(y.n_dofs):
@@ -216,9 +240,24 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     state_mass(c, w, h)
     for n in range(y.n_dofs):
         p.push.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
+        if ti.static(c.turns):
+            m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
+    if ti.static(c.touches):
+        find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
+
+
+@ti.func
+def restate(c: ti.template(), w: ti.i32):
+    """Begin again with the momentum of the start of the step.
+
+    Writes: p.{free, push}
+    """
+    m = c.bound.impulses
+    for n in range(c.bound.system.n_dofs):
+        m.problem.free.store(w, n, m.start.load(w, n))
+        m.problem.push.store(w, n, m.load.load(w, n))
 
 
 @ti.func
@@ -486,8 +525,9 @@ def bound_spins(c: ti.template(), w: ti.i32):
             pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
             normal = one(p.contacts.impulse, w, lane, n).parts[0]
             for a in ti.static(range(3)):
-                column = ti.static(k.torsional_friction if a == 0 else k.rolling_friction)
-                most = one(column, w, lane, pair) * normal
+                most = one(k.rolling_friction, w, lane, pair) * normal
+                if ti.static(a == 0):
+                    most = one(k.torsional_friction, w, lane, pair) * normal
                 put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
                 put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
 
@@ -512,8 +552,9 @@ def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
                 is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
             if is_spring == 0:
                 p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - speed_of_row(c, w, r, p.velocity))
-    find_gaps(m.contacts.collider, c.tables, c.state, w)
-    aim_again(m.contacts, p, w, h)
+    if ti.static(c.touches):
+        find_gaps(m.contacts.collider, c.tables, c.state, w)
+        aim_again(m.contacts, p, w, h)
 
 
 @ti.func
@@ -611,19 +652,47 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     Writes: c.bound.{impulses, tries}, c.forces.work
     """
     m = c.bound.impulses
-    remember(m.contacts, m.problem, w)
+    if ti.static(c.touches):
+        remember(m.contacts, m.problem, w)
+        if ti.static(c.is_natural):
+            find_gaps(m.contacts.collider, c.tables, c.state, w)
     for n in range(m.n_plain):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
-    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
+    if ti.static(c.touches):
+        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
 
 
 @ti.func
 def is_loose(c: ti.template(), w: ti.i32):
     """1 if no contact and no rigid row of this step needs its end."""
     found = 1
-    if ti.static(c.bound.impulses.has_hard):
+    if ti.static(c.bound.impulses.has_hard or not c.touches):
         found = 0
     elif any_lane(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0):
         found = 0
     return found
+
+
+@ti.func
+def look_back(c: ti.template(), w: ti.i32):
+    """Go back to where the last step began, for a look.
+
+    Writes: c.state.{q, qd}, c.bound.{q_kept, move}
+    """
+    s = c.state
+    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
+    copy(c.bound.move, s.qd, c.tables.n_qd, w)
+    copy(s.q, c.bound.q_start, c.tables.n_q, w)
+    for n in range(c.bound.system.n_dofs):
+        s.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+
+
+@ti.func
+def look_ahead(c: ti.template(), w: ti.i32):
+    """Return to where the last step has ended.
+
+    Writes: c.state.{q, qd}
+    """
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    copy(c.state.qd, c.bound.move, c.tables.n_qd, w)

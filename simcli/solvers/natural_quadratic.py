@@ -1,13 +1,14 @@
 """Steps in natural coordinates of a mechanism whose rows are polynomials: what natural_steps.py says, and nothing else.
 
-Most mechanisms have neither laws nor forces that depend on the state. Their steps need no poses: the rows are flat lists of
-terms (kernels/quadratic.py), and the one matrix of a step serves its velocities, its accelerations and its corrections.
+Most mechanisms have smooth forces alone. Their steps need no poses: the rows are flat lists of terms (kernels/quadratic.py),
+and the one matrix of a step serves its velocities, its accelerations and its corrections; where springs or efforts act
+(natural_forces.py) the accelerations take a second one.
 """
 
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.memory import Arena, Slot, any_lane
 from simcli.kernels.quadratic import (
     SaddlePoint,
     bend_gradients,
@@ -22,8 +23,16 @@ from simcli.kernels.quadratic import (
 )
 from simcli.kernels.sparse import substitute
 from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Constraints
-from simcli.model.quadratic import Quadratic, quadratic_of
+from simcli.model.quadratic import Quadratic
+from simcli.solvers.natural_forces import (
+    add_work,
+    demand_paces,
+    idle_coordinates,
+    law_now,
+    note_paces,
+    pull_coordinates,
+    soften_coordinates,
+)
 from simcli.solvers.natural_steps import soften
 
 # A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
@@ -37,6 +46,7 @@ class QuadraticSteps:
     Args:
         rows: the constraints' rows as polynomials.
         tables, arena: see `System`.
+        angle: see `SaddlePoint`.
         tight: residual that counts as none.
         corrections: at most.
 
@@ -48,18 +58,11 @@ class QuadraticSteps:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, tight: float, corrections: int):
-        self.rows, self.tight, self.corrections = SaddlePoint(rows, tables, arena), tight, corrections
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int):
+        self.rows, self.tight, self.corrections = SaddlePoint(rows, tables, arena, angle), tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
         self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)
-
-
-def quadratic_steps(tables: Tables, constraints: Constraints, arena: Arena, tight: float,
-                    corrections: int) -> QuadraticSteps | None:
-    """The steps of a model in natural form, None if its rows are no polynomials of second degree."""
-    rows = quadratic_of(tables.model, constraints, tables.unknown_of_dof)
-    return None if rows is None else QuadraticSteps(rows, tables, arena, tight, corrections)
 
 
 @ti.func
@@ -67,22 +70,23 @@ def enter_steps(c: ti.template(), w: ti.i32):
     """What a step expects of the one before.
 
     Reads:  c.state.{q, qd}
-    Writes: c.steps.rows.{x, v, gradient, residual}
+    Writes: c.steps.rows.{x, v, gradient, residual}, c.pushes.pull
     """
     f = c.steps.rows
     take_state(f, c.state, w)
     extend(f, f.x, w, 1.0)
     start_gradients(f, w)
-    bend_gradients(f, f.x, w)
     _worst = find_residuals(f, f.x, w)
+    bend_gradients(f, f.x, w)
+    pull_coordinates(c, w, f.x)
 
 
 @ti.func
 def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
     """One step of length h of zhong06 or moreau: velocities projected, accelerations, positions corrected until they meet.
 
-    Reads:  c.steps, c.bound.base
-    Writes: c.steps, c.state.{q, qd}
+    Reads:  c.steps, c.pushes.pull
+    Writes: c.steps, c.state.{q, qd}, c.forces.work
     """
     f = c.steps.rows
     g = h
@@ -95,9 +99,14 @@ def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
             if k == 0:
                 extend(f, f.v, w, 0.0)
                 soften_rows(c, w, h)
+                idle_coordinates(c, w)
                 demand_velocities(c, w)
             elif k == 1:
                 demand_accelerations(c, w, h, g)
+                soften_coordinates(c, w, h, g)
+                if ti.static(c.pushes.has_power):
+                    note_laws(c, w, h)
+                    add_work(c, w, h)
             else:
                 factor = -1.0 / (h * g)
                 if places:
@@ -106,7 +115,7 @@ def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
                     factor = factor * (h * g)
                 running = demand_correction(c, w, factor)
         if running != 0:
-            if k == 0 or places:
+            if k == 0 or places or (k == 1 and c.pushes.is_mixed):
                 factorize_saddle(f, w)
             solve(c, w)
             if k == 0:
@@ -123,7 +132,7 @@ def soften_rows(c: ti.template(), w: ti.i32, h: ti.template()):
     """Softness of the rows in this step, see `soften`.
 
     Reads:  c.steps.rows.v
-    Writes: c.bound.system.softness, c.steps.rows.soft
+    Writes: c.bound.system.softness, c.steps.rows.{soft, lent}
     """
     f = c.steps.rows
     fastest = c.tables.arena.zero()
@@ -132,17 +141,22 @@ def soften_rows(c: ti.template(), w: ti.i32, h: ti.template()):
     soften(c, w, h, fastest)
     softness = c.bound.system.softness.load(w, 0)
     for r in range(f.n_rows):
-        f.soft.store(w, r, softness * c.bound.system.scale.load(w, r))
+        soft = softness * c.bound.system.scale.load(w, r)
+        f.soft.store(w, r, soft)
+        f.lent.store(w, r, soft)
 
 
 @ti.func
 def harden_rows(c: ti.template(), w: ti.i32):
     """The least softness, for rows that must be met.
 
-    Writes: c.steps.rows.soft
+    Writes: c.steps.rows.{soft, lent}
     """
     for r in range(c.steps.rows.n_rows):
-        c.steps.rows.soft.store(w, r, c.bound.system.scale.load(w, r) * c.bound.system.least + c.tables.arena.zero())
+        soft = c.bound.system.scale.load(w, r) * c.bound.system.least + c.tables.arena.zero()
+        c.steps.rows.soft.store(w, r, soft)
+        c.steps.rows.lent.store(w, r, soft)
+    idle_coordinates(c, w)
 
 
 @ti.func
@@ -151,7 +165,8 @@ def solve(c: ti.template(), w: ti.i32):
 
         G a - e (mu - mu_1) = rho
 
-    With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant.
+    With s an eigenvalue of G M^-1 G^T its part of rho is s / (s + e)^2: nothing where rows are redundant. What forces
+    give of e stays, for that is no softness.
 
     Writes: c.steps.solution
     """
@@ -170,7 +185,7 @@ def solve(c: ti.template(), w: ti.i32):
             if k == 1:
                 mu = x.x.load(w, at)
                 c.steps.solution.store(w, i, mu)
-                load = load - f.soft.load(w, r) * mu
+                load = load - f.lent.load(w, r) * mu
             x.x.store(w, at, load)
         substitute(x, w)
     for i in range(f.n + f.n_rows):
@@ -189,6 +204,7 @@ def demand_velocities(c: ti.template(), w: ti.i32):
         c.steps.load.store(w, i, c.tables.arena.zero())
     for r in range(f.n_rows):
         c.steps.load.store(w, f.n + r, -f.rate.load(w, r))
+    demand_paces(c, w)
 
 
 @ti.func
@@ -215,7 +231,7 @@ def demand_accelerations(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.te
     f = c.steps.rows
     find_rates(f, w)
     for i in range(f.n):
-        c.steps.load.store(w, i, c.bound.base.load(w, i))
+        c.steps.load.store(w, i, c.pushes.pull.load(w, i))
     for r in range(f.n_rows):
         lacks = f.residual.load(w, r) / h + f.rate.load(w, r) + bias(f, w, r) * (h * 0.5)
         c.steps.load.store(w, f.n + r, -lacks / g)
@@ -266,6 +282,8 @@ def demand_correction(c: ti.template(), w: ti.i32, factor: ti.template()):
         c.steps.load.store(w, i, zero)
     for r in range(f.n_rows):
         c.steps.load.store(w, f.n + r, f.residual.load(w, r) * asked)
+    for k in range(c.pushes.n):
+        c.steps.load.store(w, f.n + c.pushes.row.at(k), zero)
     return ti.cast(any_lane(lacks), ti.i32)
 
 
@@ -276,21 +294,38 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: c.steps.rows.{x, v, gradient}, c.state.{q, qd}
     """
     f = c.steps.rows
+    if ti.static(c.integrator == "zhong06" and c.pushes.has_laws and c.forces.has_armature):
+        note_paces(c, w, h * 0.5)
     bend_gradients(f, f.next_x, w)
     for i in range(f.n + f.n_forms):
         f.x.store(w, i, f.next_x.load(w, i))
+    for i in range(f.n):
+        f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
+    if ti.static(c.pushes.has_power):
+        find_rates(f, w)
+        note_laws(c, w, h)
+        add_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
         for i in range(f.n):
-            c.steps.load.store(w, i, c.bound.base.load(w, i))
+            c.steps.load.store(w, i, c.pushes.pull.load(w, i))
         for r in range(f.n_rows):
             force = c.steps.force.load(w, r)
             for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
                 i = f.entry_at.at(e)
                 c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
         for i in range(f.n):
-            a = (c.steps.acceleration.load(w, i) + c.steps.load.load(w, i) / f.mass.load(w, i)) * 0.5
-            f.v.store(w, i, f.v.load(w, i) + a * h)
-    else:
-        for i in range(f.n):
-            f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
+            change = c.steps.load.load(w, i) / f.mass.load(w, i) - c.steps.acceleration.load(w, i)
+            f.v.store(w, i, f.v.load(w, i) + change * (h * 0.5))
     give_state(f, c.state, w)
+
+
+@ti.func
+def note_laws(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Efforts of the laws at the present coordinates and rates, for their powers.
+
+    Writes: c.bound.system.laws
+    """
+    if ti.static(c.pushes.has_laws):
+        for k in range(c.pushes.n):
+            if c.pushes.law.at(k) >= 0:
+                _stiffness, _damping, _inertia = law_now(c, w, k, h)

@@ -24,6 +24,7 @@ from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.integrators import STAGES, copy
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
+from simcli.solvers.rotors import note_paces, weigh_rotors
 
 # Evaluations per step, of every solver's integrators.
 ALL_STAGES = {**STAGES, "zhong06": 1, "moreau": 1, "generalized_alpha": 1}
@@ -99,16 +100,26 @@ def span_of(c, w, h, stage):
 
 @ti.func
 def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
-    """External forces half a step ahead, along the present velocities.
+    """External forces half a step ahead, along the present velocities; for the ledger their powers where the step begins.
 
     Reads:  c.state.{q, qd}, c.forces
     Writes: c.state.external, c.forces.power, c.bound.q_kept
     """
+    dissipated = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
+    if ti.static(c.reports["energy"]):
+        load_links(c.tables, c.forces, c.state, w)
+        dissipated = c.forces.power.load(w, 0)
+        supplied = c.forces.power.load(w, 1)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, h * 0.5)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
+    if ti.static(c.reports["energy"]):
+        c.forces.power.store(w, 0, dissipated)
+        c.forces.power.store(w, 1, supplied)
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    place_all(c.tables, c.state, w)
 
 
 @ti.func
@@ -157,8 +168,9 @@ def filter_correction(c: ti.template(), w: ti.i32):
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = y.free.load(w, i) != 0.0
+        rigid = y.soft.load(w, r) == y.softness.load(w, 0) * y.scale.load(w, r)  # what laws give of e is no softness
         moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts, moved, y.load.load(w, i)))
+        y.load.store(w, i, select(acts & rigid, moved, y.load.load(w, i)))
 
 
 @ti.func
@@ -186,6 +198,8 @@ def demand_velocities(c: ti.template(), w: ti.i32):
         y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
         y.goal.store(w, i, zero)
         y.centre.store(w, r, zero)
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        weigh_rotors(c, w)
 
 
 @ti.func
@@ -193,7 +207,7 @@ def use_velocities(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.impulse
+    Writes: c.state.qd, c.bound.{impulse, owes}
     """
     y = c.bound.system
     if ti.static(y.n_leads > 0):
@@ -202,6 +216,7 @@ def use_velocities(c: ti.template(), w: ti.i32):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
         c.bound.impulse.store(w, n, c.tables.arena.zero())
+    c.bound.owes.store(w, 0, c.tables.arena.zero())
 
 
 @ti.func
@@ -238,6 +253,8 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(y.n_leads > 0):
         lead_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
+        if ti.static(c.forces.has_armature and y.laws.n > 0):
+            note_paces(c, w, h * 0.5)
         pull_links(c, w)
         for i in range(t.n_links):
             if t.kind.at(i) == AFFINE:

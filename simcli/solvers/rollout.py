@@ -177,9 +177,12 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
             if is_step:
                 if i == 1:
                     enter_steps(c, w)
+                t, side = constrained_time(c, w, first, i, 0, steps)
                 if ti.static(c.integrator == "generalized_alpha"):
-                    step_alpha(c, w, c.constants.load(w, H))
+                    step_alpha(c, w, t, c.constants.load(w, H))
                 else:
+                    if ti.static(c.signals.n > 0):
+                        follow_signals(c, w, t, side, -1)
                     step_quadratic(c, w, c.constants.load(w, H))
             else:
                 advance_round(c, w, first, i, steps)
@@ -217,6 +220,8 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
         n_phases = 1
         if ti.static(c.is_natural):
             n_phases = 2  # velocities, then accelerations
+        if ti.static(c.looks_back):
+            n_phases = 2  # reactions where the step began, then the frame
     over = 0
     for p in range(n_phases):
         if over < 2:

@@ -8,18 +8,18 @@ depend on the joint's type: joint_fields.py has them.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simcli.spec import dofs, joint_fields, structure
+from simcli.spec import dofs, structure
 from simcli.spec.check_affine import check_efforts
 from simcli.spec.check_barrier import check_barrier
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.nodes import Scalar, Table, walk
 from simcli.spec.quantities import is_signal
+from simcli.spec.smooth import check_smooth
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))  # solvers that exist in this version
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))
 _EXACT = BUILT - {AFFINE}
-NONE: frozenset[str] = frozenset()
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
@@ -114,27 +114,10 @@ def _check_integrator(check: Checker) -> None:
     """Refuse what the chosen integrator would ignore."""
     integrator = getattr(check.spec.solver, "integrator", "")
     if integrator == "generalized_alpha":
-        _rows_alone(check)
+        check_smooth(check)
     elif check.has("solver.spectral_radius"):
         hint = "take generalized_alpha, or leave it out"
         refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
-
-
-def _rows_alone(check: Checker) -> None:
-    """Refuse what is no rigid row of second degree: generalized_alpha takes these alone."""
-    who, instead = "with generalized_alpha", "use zhong06"
-    for name in check.spec.forces:
-        refuse(check, f"a force {who}", f"forces.{name}", instead, True)
-    for index in range(len(check.spec.events)):
-        refuse(check, f"an event {who}", f"events[{index}]", instead)
-    for name, body in check.spec.bodies.items():
-        if body.natural is not None and body.natural.compliance:
-            refuse(check, f"a body that yields {who}", f"bodies.{name}.natural.compliance", instead)
-    for name, joint in check.spec.joints.items():
-        if joint.type in ("screw", "cable"):
-            refuse(check, f"a joint of type `{joint.type}` {who}", f"joints.{name}.type", instead)
-        for asked in joint_fields.asked(joint, name, set()):
-            refuse(check, f"{joint_fields.WORDS[asked]} {who}", joint_fields.place(check, name, asked), instead, True)
 
 
 def _matches(value: object, pattern: list[str], path: tuple = ()) -> Iterator[tuple[tuple, object]]:

@@ -69,6 +69,9 @@ class MaximalSolver(_Correcting):
 
     type: Literal["maximal"] = say(REQUIRED, "Kind of coordinates", "", "maximal")
     integrator: Literal["semi_implicit"] = say("semi_implicit", "Time stepping", "", "semi_implicit")
+    joint_direction: Literal["auto", "explicit", "implicit"] = say(
+        "auto", "Forces of joints along directions of the step's start, or of its end, which damps and stands heavy loads "
+        "on light bodies; auto: implicit where dt^2 times the weight of all would turn a body too far", "", "implicit")
 
 
 class NaturalSolver(_Correcting):

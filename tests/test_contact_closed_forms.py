@@ -1,0 +1,199 @@
+"""Sticking, sliding, rolling and bouncing against closed forms; joints beside contacts, solved with them.
+
+Every world of one batch is a case. The steps are first order, and what they do to a body under constant forces is known
+exactly: v = a t, x = a t (t + h) / 2. So tolerances are those of the solver's velocities, not of the step.
+"""
+
+import numpy as np
+import pytest
+from support.contact_scenes import GRAVITY, NEUTRAL, RADIUS, YARD, batch, run, scene
+
+DURATION = 2.0  # [s]
+VELOCITY = 1e-6  # [m/s], a hundred times `solver.contact.tolerance`: what a step may lack
+ACCELERATION = 1e-6  # [m/s^2], over seconds; contact-solver.md asks for 1e-4
+STOPPED = 1e-6  # [m] of a block that slides until it rests; contact-solver.md asks for 1e-5
+CREEP = 1e-8  # [m] in half a second, contact-solver.md
+SUNK = 1e-8  # [m]
+ROLLS = 1e-7  # [m/s]
+ON_RAILS = 1e-9  # [m, m/s]
+ROUNDING = 1e-13  # [rad/s] of 5, turned into natural coordinates and back
+HEIGHT = {1e-3: 2e-4, 1e-2: 4e-3}  # relative, of apices; what is left is that the apex lies between two frames
+STOP_TAKES = 10 * 0.3  # [J] of the slider that is pushed against its stop
+GAIN = 1e-8  # [J] that a step may gain by the tolerance of its velocities
+MUS = (0.1, 0.3, 0.5, 0.7, 1.0)
+OFF = 0.04  # [deg] from the angle of friction
+ANGLES = (3.0, 20.0, 40.0)
+
+
+def inclines():
+    """Friction and angle [deg]: some anywhere, and both sides of the angle of friction."""
+    for mu in MUS:
+        critical = np.degrees(np.arctan(mu))
+        for angle in (*ANGLES, critical - OFF, critical + OFF):
+            if angle < 42:
+                yield f"incline {mu} {angle:.2f}", {"mu": mu, "a": np.radians(angle)}
+
+
+INCLINES = dict(inclines())
+STOPS = {f"stop {mu}": {"mu": mu, "v": 2.0} for mu in (0.2, 0.7)}
+BALLS = {"slip to roll": {"u": 2.0, "mu": 0.25}, "backspin": {"u": 2.0, "w": -60.0, "mu": 0.25},
+         "topspin": {"w": 60.0, "mu": 0.25}, "rolls": {"u": 1.0, "w": 10.0},
+         "no friction": {"u": 1.0, "w": 10.0, "mu": 0.0}}  # fmt: skip
+BOUNCES = {f"bounce {e}": {"e": e, "z": 1.0 + RADIUS, "w": 5.0, "mu": 0.0} for e in (0.5, 0.8, 0.9, 1.0)}
+AT_REST = {f"rests {angle} {v}": {"mu": 0.3, "more": 0.2, "a": np.radians(angle), "v": v}
+           for angle in (20, 26, 27) for v in (0.0, 0.5)}  # fmt: skip
+SPINS = {f"roll {u}": {"u": u, "w": u / RADIUS, "roll": 2e-3} for u in (0.2, 1.0)}
+SPINS |= {f"twist {n}": {"n": n, "twist": 1e-3} for n in (-2.0, 8.0)}
+PULLED = {"pulled": {"pull": 1.1}}
+CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **PULLED}
+WORLD = {name: k for k, name in enumerate(CASES)}
+slow = pytest.mark.slow
+RUNS = [("generalized", 1e-2), ("natural", 1e-2), pytest.param(("maximal", 1e-2), marks=slow),
+        pytest.param(("generalized", 1e-3), marks=slow), pytest.param(("generalized", 5e-2), marks=slow)]  # fmt: skip
+
+
+class Yard:
+    """The run of all cases with a solver and a step."""
+
+    def __init__(self, folder, solver, h):
+        content = {**scene(solver, h, DURATION, YARD), "batch": batch(CASES, NEUTRAL)}
+        self.code, self.run = run(folder, f"{solver}-{h}", content)
+        self.h, self.time = h, self.run.time[:]
+        self.bodies = {name: (b.position[:], b.velocity[:], b.angular_velocity[:])
+                       for name, b in ((name, self.run.body(name)) for name in YARD["bodies"])}  # fmt: skip
+
+    def see(self, case, body):
+        """Positions, velocities and angular velocities of a body in a case, (F, 3) each."""
+        return [values[:, WORLD[case]] for values in self.bodies[body]]
+
+    def travels(self, a, v=0.0):
+        """[m], (F,): way of a body with a constant acceleration in these steps."""
+        return v * self.time + a * self.time * (self.time + self.h) / 2
+
+
+@pytest.fixture(scope="module", params=RUNS, ids=lambda p: f"{p[0]}-{p[1]}")
+def yard(request, tmp_path_factory):
+    found = Yard(tmp_path_factory.mktemp("yard"), *request.param)
+    assert found.code == 0
+    return found
+
+
+@pytest.mark.parametrize("case", INCLINES)
+def test_block_sticks_or_slides_with_the_right_acceleration(yard, case):
+    mu, angle = CASES[case]["mu"], CASES[case]["a"]
+    x, v, spin = yard.see(case, "block")
+    a = max(GRAVITY * (np.sin(angle) - mu * np.cos(angle)), 0.0)
+    assert np.abs(v[:, 0] - a * yard.time).max() < ACCELERATION * DURATION
+    assert np.abs(x[:, 0] - yard.travels(a)).max() < (CREEP * DURATION / 0.5 if a == 0 else ACCELERATION * DURATION**2)
+    assert np.abs(x[:, 2] - 0.1).max() < SUNK
+    assert np.abs(x[:, 1]).max() < CREEP  # what is symmetric stays so
+    assert np.abs(spin).max() < VELOCITY
+
+
+@pytest.mark.parametrize("case", INCLINES)
+def test_ball_rolls_or_slides_down(yard, case):
+    mu, angle = CASES[case]["mu"], CASES[case]["a"]
+    x, v, spin = yard.see(case, "ball")
+    rolls = mu > 2 / 7 * np.tan(angle)
+    a = 5 / 7 * GRAVITY * np.sin(angle) if rolls else GRAVITY * (np.sin(angle) - mu * np.cos(angle))
+    turning = a / RADIUS if rolls else 5 / 2 * mu * GRAVITY * np.cos(angle) / RADIUS
+    assert np.abs(v[:, 0] - a * yard.time).max() < ACCELERATION * DURATION
+    assert np.abs(spin[:, 1] - turning * yard.time).max() < ACCELERATION * DURATION / RADIUS
+    assert np.abs(x[:, 0] - yard.travels(a)).max() < ACCELERATION * DURATION**2
+
+
+@pytest.mark.parametrize("case", STOPS)
+def test_block_stops_where_implicit_steps_stop(yard, case):
+    """x = v^2/(2 mu g) - v h/2 where the last step is a whole one: that is n steps of the deceleration, then rest."""
+    x, v, _ = yard.see(case, "block")
+    a, v_0 = CASES[case]["mu"] * GRAVITY, CASES[case]["v"]
+    steps = np.floor(v_0 / (a * yard.h))
+    way = yard.h * (steps * v_0 - a * yard.h * steps * (steps + 1) / 2)
+    assert abs(x[-1, 0] - way) < STOPPED
+    assert abs(way - v_0**2 / (2 * a) + v_0 * yard.h / 2) < a * yard.h**2
+    assert np.abs(v[-1]).max() < CREEP
+
+
+@pytest.mark.parametrize("case", [name for name in BALLS if name != "no friction"])
+def test_ball_ends_rolling(yard, case):
+    _, v, spin = yard.see(case, "ball")
+    start = {"u": 0.0, "w": 0.0, **CASES[case]}
+    rolling = (5 * start["u"] + 2 * start["w"] * RADIUS) / 7  # the moment of momentum about the line of contact
+    assert abs(v[-1, 0] - rolling) < ROLLS
+    assert abs(spin[-1, 1] * RADIUS - rolling) < ROLLS
+    slips = abs(start["u"] - start["w"] * RADIUS)
+    lost = 1 / 2 * 2 / 7 * slips**2 + STOP_TAKES
+    energy = yard.run.energy.dissipated[:][:, WORLD[case]]
+    assert abs(energy[-1] - lost) < ROLLS * 10
+
+
+def test_frictionless_ball_slides_on(yard):
+    _, v, spin = yard.see("no friction", "ball")
+    assert np.abs(v - [1, 0, 0]).max() < ROLLS
+    assert np.abs(spin - [0, 10, 0]).max() < ROLLS
+
+
+@pytest.mark.parametrize("case", BOUNCES)
+def test_heights_of_bounces(yard, case):
+    if yard.h not in HEIGHT:
+        pytest.skip("too few frames in a bounce")
+    x, _, spin = yard.see(case, "ball")
+    e, z = CASES[case]["e"], x[:, 2] - RADIUS
+    top = 1 + np.flatnonzero((z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:]))
+    expected = e ** (2 * np.arange(1, len(top) + 1))
+    seen = expected > 0.05
+    assert seen.sum() >= (1 if e > 0.6 else 2)
+    assert np.abs(z[top][seen] / expected[seen] - 1).max() < HEIGHT[yard.h]
+    assert np.abs(spin - [0, 5, 0]).max() < ROUNDING
+    assert z.min() > -SUNK
+
+
+@pytest.mark.parametrize("case", AT_REST)
+def test_friction_at_rest_is_another(yard, case):
+    """mu is 0.3, and 0.5 for what rests: up to 26.57 degrees a block that rests stays, and one that slides slides on."""
+    _, v, _ = yard.see(case, "block")
+    angle, v_0 = CASES[case]["a"], CASES[case]["v"]
+    stays = v_0 == 0 and np.tan(angle) < 0.5
+    a = 0.0 if stays else GRAVITY * (np.sin(angle) - 0.3 * np.cos(angle))
+    late = yard.time > 0.1  # a block that gets loose does in its first steps
+    assert np.abs(np.diff(v[late, 0]) / yard.h - a).max() < ACCELERATION / yard.h
+    assert np.abs(v[:, 0] - v_0 - a * yard.time).max() < ACCELERATION + (0 if stays or v_0 else 0.2 * GRAVITY * yard.h)
+
+
+@pytest.mark.parametrize("case", SPINS)
+def test_rolling_and_torsional_friction_take_spin_at_a_constant_rate(yard, case):
+    _, v, spin = yard.see(case, "ball")
+    start = {"u": 0.0, "n": 0.0, **CASES[case]}
+    rate = CASES[case].get("roll", 0.0) * GRAVITY / RADIUS / (1 + 2 / 5)
+    left = max(start["u"] - rate * DURATION, 0.0)
+    assert abs(v[-1, 0] - left) < ACCELERATION * DURATION
+    assert abs(spin[-1, 1] * RADIUS - left) < ACCELERATION * DURATION
+    rate = CASES[case].get("twist", 0.0) * GRAVITY / (2 / 5 * RADIUS**2)
+    left = np.sign(start["n"]) * max(abs(start["n"]) - rate * DURATION, 0.0)
+    assert abs(spin[-1, 2] - left) < ACCELERATION * DURATION / RADIUS
+
+
+def test_dry_friction_of_a_joint_beside_contacts(yard):
+    rate = yard.run.joint("rubbed").qd[..., 0]
+    assert np.abs(np.delete(rate, WORLD["pulled"], axis=1)).max() < ON_RAILS
+    assert np.abs(rate[:, WORLD["pulled"]] - 0.1 * yard.time).max() < ON_RAILS
+
+
+def test_stop_of_a_joint_beside_contacts(yard):
+    q, effort = yard.run.joint("stopped").q[..., 0], yard.run.joint("stopped").effort[..., 0]
+    assert q.max() < 0.3 + ON_RAILS
+    assert np.abs(q[-1] - 0.3).max() < ON_RAILS
+    assert np.abs(effort[-1] + 10).max() < VELOCITY / yard.h
+
+
+def test_clamp_of_a_drive_beside_contacts(yard):
+    assert np.abs(yard.run.joint("clamped").qd[..., 0] - 4 * yard.time[:, None]).max() < ON_RAILS
+
+
+def test_contacts_take_energy_and_never_give(yard):
+    assert np.diff(yard.run.energy.dissipated[:], axis=0).min() > -GAIN
+
+
+def test_steps_are_solved(yard):
+    assert yard.run.diag.residual[:][1:].max() < 1e-6
+    assert not yard.run.diag.status[:].any()

@@ -1,0 +1,93 @@
+"""Promises about worlds, where contacts differ in number: batches, resumed runs, a world that fails."""
+
+from dataclasses import replace
+
+import pytest
+from support.contact_scenes import INTEGRATOR, NEUTRAL, RADIUS, YARD, batch, scene, write
+from support.runs import committed, differing, digest, worlds_of
+
+from simcli import pipeline
+from simcli.records.reader import open_trajectory
+
+pytestmark = pytest.mark.slow
+STEP, EVERY, FRAMES = 1e-2, 0.02, 64
+# Zero, one, four and five contacts, some of them for a time: packs of four hold all kinds.
+KINDS = [{"z": 0.3, "e": 0.8}, {"v": 2.0}, {"z": 0.6}, {"a": 0.3, "mu": 0.4}, {"u": 2.0}, {"z": 1.0, "e": 1.0, "roll": 1e-3}]
+N_WORLDS = 64
+CASES = {f"case {k}": {**KINDS[k % len(KINDS)], "w": 0.5 * k} for k in range(N_WORLDS)}
+
+
+@pytest.fixture(autouse=True)
+def _commits_often(monkeypatch):
+    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+
+
+@pytest.fixture(scope="module", params=list(INTEGRATOR))
+def yard(request, tmp_path_factory):
+    """Folder, request and rows of the whole batch."""
+    folder = tmp_path_factory.mktemp(request.param)
+    content = {**scene(request.param, STEP, EVERY * FRAMES, YARD, EVERY), "batch": batch(CASES, NEUTRAL)}
+    asked = pipeline.Request(write(folder, "yard", content), folder / "whole.h5", device="cpu")
+    outcome = execute(asked)
+    assert not outcome.failures
+    return folder, asked, committed(folder / "whole.h5")
+
+
+def execute(asked, stop_after=None):
+    """Run; ask to stop once so many frames are there."""
+    return pipeline.execute(pipeline.prepare(asked), lambda tick: stop_after is None or tick.frames < stop_after)
+
+
+def test_worlds_differ_in_contacts(yard):
+    assert set(yard[2]["diag/contacts"].ravel()) >= {4, 5}
+    assert yard[2]["diag/contacts"].std(axis=1).max() > 0
+
+
+@pytest.mark.parametrize("world", [0, 3, 5, 62])
+def test_a_world_alone_is_the_same(yard, world):
+    folder, asked, rows = yard
+    execute(replace(asked, output=folder / f"{world}.h5", world=world, force=True))
+    assert not differing(worlds_of(rows, [world]), worlds_of(committed(folder / f"{world}.h5"), [0]))
+
+
+def test_fewer_worlds_are_the_same(yard):
+    folder, asked, rows = yard
+    few = dict(list(CASES.items())[:5])
+    content = {**scene(asked_solver(asked), STEP, EVERY * FRAMES, YARD, EVERY), "batch": batch(few, NEUTRAL)}
+    execute(replace(asked, scene=write(folder, "few", content), output=folder / "few.h5", force=True))
+    assert not differing(worlds_of(rows, range(5)), worlds_of(committed(folder / "few.h5"), range(5)))
+
+
+def asked_solver(asked):
+    return asked.output.parent.name.rstrip("0123456789")
+
+
+def test_resumed_runs_end_at_the_same_bytes(yard, monkeypatch):
+    folder, asked, _ = yard
+    cut = replace(asked, output=folder / "cut.h5", checkpoint_every=0.0, force=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("simcli.solvers.generalized.CALL_SECONDS", 0.0)
+        assert execute(cut, 20).status == "stopped"
+    outcome = execute(replace(cut, resume=True, force=False))
+    assert outcome.status == "done"
+    assert outcome.first_frame > 0
+    assert digest(folder / "cut.h5") == digest(folder / "whole.h5")
+
+
+def test_a_world_that_fails_changes_no_other(yard):
+    """A ball so fast that it passes the fastest velocity; its world is frozen, and named."""
+    folder, asked, rows = yard
+    bad = 2
+    cases = {name: {**case, **({"u": 1e7} if k == bad else {})} for k, (name, case) in enumerate(CASES.items())}
+    content = {**scene(asked_solver(asked), STEP, EVERY * FRAMES, YARD, EVERY), "batch": batch(cases, NEUTRAL)}
+    outcome = execute(replace(asked, scene=write(folder, "bad", content), output=folder / "bad.h5", force=True))
+    assert [failure.world for failure in outcome.failures] == [bad]
+    others = [k for k in range(N_WORLDS) if k != bad]
+    assert not differing(worlds_of(rows, others), worlds_of(committed(folder / "bad.h5"), others))
+    with open_trajectory(folder / "bad.h5") as run:
+        assert not run.diag.status[:][:, others].any()
+
+
+def test_resting_ball_has_its_height(yard):
+    _, _, rows = yard
+    assert RADIUS * 0.999 < rows["frames/body_q"][-1, 1, 1, 2] < RADIUS * 1.001

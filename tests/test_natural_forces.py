@@ -1,0 +1,247 @@
+"""Forces in natural coordinates, in steps without poses and in those of the general way: orders, closed forms, powers."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import yaml
+from support.forward import Runner
+from support.process import simcli as command
+
+import simcli
+from simcli.kernels.tables import tree_dofs
+from simcli.model import rotations as rot
+from simcli.model.affine_forms import Forms
+from simcli.model.loosen import Start
+from simcli.model.natural import natural_form
+from simcli.model.pushes import pushes_of
+from simcli.model.state import State
+
+STEPS = (4e-3, 2e-3, 1e-3)
+DURATION = 0.4
+LIMIT = 0.05  # what is left of the error at the finest step where the order is taken away
+ROUNDING = 1e-12
+
+# An arm on a hinge that drives, a carriage that slides and turns on it; springs, a torsion spring, a couple; nothing planar.
+SMOOTH = """
+bodies:
+  arm: {mass: 1, inertia: {diag: [0.1, 0.12, 0.1]}}
+  carriage:
+    mass: 2
+    inertia: {diag: [0.1, 0.14, 0.2]}
+    com: [0.1, 0.05, 0]
+    pose: {xyz: [1, 0, 0], rpy: [0.2, 0, 0.1]}
+    points: {tip: [0.3, 0, 0.1]}
+joints:
+  hinge:
+    type: revolute
+    parent: world
+    child: arm
+    at: [-0.5, 0, 0]
+    axis: [0, 1, 0.2]
+    damping: 0.3
+    armature: 0.2
+    drive: {mode: position, target: $sweep, stiffness: 30, damping: 2}
+  rail:
+    type: cylindrical
+    parent: arm
+    child: carriage
+    at: [0.5, 0, 0]
+    axis: [0, 0.1, 1]
+    qd: [0.5, 2]
+    damping: [1, 0.2]
+    armature: [0.3, 0.1]
+    drive: [{mode: position_velocity, target: 0.2, target_velocity: 0.1, stiffness: 40, damping: 1}, null]
+signals: {sweep: {sine: {amplitude: 1, frequency: 2}}}
+forces:
+  cord: {type: spring, a: {world: [0.5, 0.3, 1]}, b: carriage/tip, stiffness: 100, damping: 1, rest_length: 0.5}
+  coil: {type: torsion, joint: hinge, stiffness: 20, damping: 0.1, rest_angle: 1}
+  motor: {type: torque, joint: rail, value: [1, 0.5]}
+"""
+# Besides: wrenches that follow and that do not; a jump where a step begins.
+PUSHED = SMOOTH.replace("signals: {", "signals: {gust: {step: {time: 0.2, before: 3, after: -20}}, ") + """
+  wind: {type: wrench, body: carriage, force: [1, $gust, 3], torque: [0.2, 1, 1], at: [0.1, 0, 0.2]}
+  jet: {type: wrench, body: arm, force: [1, 2, 3], torque: [0.2, 1, 1], at: [0.1, 0, 0.2], frame: body}
+"""
+# A law that stops nothing, but keeps steps on the general way.
+GENERAL = SMOOTH.replace("damping: 0.3", "damping: 0.3\n    limit: [-9, 9]")
+BALL = """
+bodies: {a: {mass: 1, inertia: {diag: [0.1, 0.12, 0.15]}, com: [0.3, 0, 0]}}
+joints: {b: {type: ball, parent: world, child: a, qd: [1, 2, 3], armature: [0.2, 0.1, 0.3], damping: 0.1}}
+"""
+RAIL = SMOOTH[SMOOTH.index("    qd: [0.5, 2]") : SMOOTH.index("signals:")]
+YIELDING = SMOOTH.replace(RAIL, "    compliance: 1.0e-2\n    loop: true\n").replace(
+    "  motor: {type: torque, joint: rail, value: [1, 0.5]}\n", "")  # fmt: skip
+
+
+def solver(kind, integrator):
+    return f"solver: {{type: {kind}, dt: 1.0e-3, integrator: {integrator}}}\n"
+
+
+def ends(text, kind, integrator, device, steps=STEPS):
+    """Poses at the end, and energies, by step."""
+    runner = Runner(text + solver(kind, integrator), integrator, device, frozenset(("bodies", "energy")))
+    found = [runner(h, round(DURATION / h), 1) for h in steps]
+    assert all(one["diag/status"].max() == 0 for one in found)
+    return [one["frames/body_q"][-1, 0] for one in found], [{k: one[f"energy/{k}"][-1, 0] for k in (
+        "dissipated", "input", "drift", "total")} for one in found]  # fmt: skip
+
+
+def check_order_two(text, integrator, device, wanted, slack=0.1):
+    (coarse, middle, fine), energies = ends(text, "natural", integrator, device)
+    ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
+    assert abs(ratio - 4) < slack, ratio
+    limit = fine + (fine - middle) / 3
+    assert np.abs(limit - wanted[0]).max() < LIMIT * np.abs(fine - wanted[0]).max()
+    for key in ("dissipated", "input", "total"):
+        errors = [abs(one[key] - wanted[1][key]) for one in energies]
+        assert errors[2] < max(0.3 * errors[1], 1e-7), (key, errors)
+    drifts = [abs(one["drift"]) for one in energies]
+    assert drifts[2] < max(0.3 * drifts[1], 1e-7), drifts
+
+
+def by_rk4(text, device, h=1e-3):
+    poses, energies = ends(text, "generalized", "rk4", device, (h,))
+    return poses[0], energies[0]
+
+
+@pytest.fixture(scope="module")
+def smooth():
+    from support.device import live_device
+
+    return by_rk4(SMOOTH, live_device())
+
+
+@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("generalized_alpha", marks=pytest.mark.slow)])
+def test_smooth_forces_to_order_two(smooth, device, integrator):
+    check_order_two(SMOOTH, integrator, device, smooth)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "integrator"), [
+    (PUSHED, "generalized_alpha"), (YIELDING, "generalized_alpha"), (BALL, "zhong06"), (GENERAL, "zhong06")],
+    ids=["pushed", "yielding", "ball", "general"])  # fmt: skip
+def test_more_forces_to_order_two(device, text, integrator):
+    check_order_two(text, integrator, device, by_rk4(text, device, 2.5e-4 if text == YIELDING else 1e-3), 0.15)
+
+
+# A flywheel on a torsion spring, over several turns between two frames, and a mass on a spring: both damped, with rotors.
+TWO = """
+world: {gravity: [0, 0, 0]}
+bodies:
+  wheel: {mass: 1, inertia: {diag: [0.2, 0.2, 0.3]}}
+  block: {mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, pose: {xyz: [0, 3, 0]}, points: {c: [0, 0, 0]}}
+joints:
+  pin: {type: revolute, parent: world, child: wheel, at: [0, 0, 0], axis: [0, 0, 1], qd: 20, armature: 0.2, damping: 0.1}
+  rail: {type: prismatic, parent: world, child: block, at: [0, 3, 0], axis: [1, 0, 0], qd: 1, armature: 0.5}
+forces:
+  coil: {type: torsion, joint: pin, stiffness: 2, rest_angle: 1}
+  spring: {type: spring, a: {world: [-2, 3, 0]}, b: block/c, stiffness: 50, damping: 3, rest_length: 1.8}
+  push: {type: wrench, body: block, force: [4, 0, 0]}
+"""
+
+
+def damped(t, inertia, c, k, rest, speed):
+    """q(t) of inertia q'' + c q' + k (q - rest) = 0 from q = 0 at a speed."""
+    decay = 0.5 * c / inertia
+    omega = np.sqrt(k / inertia - decay * decay)
+    return rest + np.exp(-decay * t) * (-rest * np.cos(omega * t) + (speed - decay * rest) / omega * np.sin(omega * t))
+
+
+def test_damped_oscillators_in_closed_form(device):
+    runner = Runner(TWO + solver("natural", "generalized_alpha"), "generalized_alpha", device, frozenset(("joints",)))
+    wanted = np.array([damped(0.8, 0.5, 0.1, 2.0, 1.0, 20.0), damped(0.8, 2.5, 3.0, 50.0, -0.2 + 4 / 50, 1.0)])
+    assert abs(wanted[0]) > 2.5 * np.pi
+    errors = [np.abs(runner(h, round(0.8 / h), 1)["frames/joint_q"][-1, 0, :2] - wanted) for h in STEPS]
+    assert np.all(errors[2] < (1e-2, 1e-5)), errors
+    for one, other in pairwise(errors):
+        assert np.all(np.abs(one / other - 4) < 0.1), errors
+
+
+EVENT = SMOOTH + """
+events:
+  - {at: 0.2, set: {forces.cord.stiffness: 300}}
+"""
+
+
+@pytest.mark.slow
+def test_an_event_starts_the_recurrences_anew(tmp_path):
+    found = []
+    for kind, integrator, h in (("generalized", "rk4", 1e-3), *(("natural", "generalized_alpha", h) for h in STEPS)):
+        path = tmp_path / f"{integrator}{h}.yaml"
+        text = EVENT + f"run: {{duration: {DURATION}}}\noutput: {{every: 0.4, channels: [bodies]}}\n"
+        path.write_text("simcli: 1\n" + text + solver(kind, integrator).replace("1.0e-3", f"{h}"))
+        ended = command("run", path, "-o", path.with_suffix(".h5"), "-q")
+        assert ended.returncode == 0, ended.stderr
+        with simcli.open(path.with_suffix(".h5")) as run:
+            found.append(run.read("frames/body_q")[-1, 0])
+    exact, coarse, middle, fine = found
+    ratio = np.linalg.norm(coarse - exact) / np.linalg.norm(middle - exact)
+    assert abs(ratio - 4) < 0.2, ratio
+    assert np.abs(fine + (fine - middle) / 3 - exact).max() < LIMIT * np.abs(fine - exact).max()
+
+
+@pytest.mark.parametrize("place", ["space", "plane"])
+def test_terms_of_wrenches_do_their_work(tmp_path, place):
+    """Force times velocity of its point plus torque times spin, of a rigid motion at random."""
+    path = tmp_path / "scene.yaml"
+    text = yaml.safe_load("simcli: 1\n" + PUSHED + solver("natural", "generalized_alpha"))
+    if place == "plane":
+        one = {"mass": 1, "inertia": {"diag": [0.1, 0.2, 0.1]}, "com": [0.1, 0, 0.2],
+               "pose": {"xyz": [1, 0, 0], "rpy": [0, 1, 0]}}  # fmt: skip
+        world, follows = ({"type": "wrench", "body": "arm", "force": [1, 0, 3], "torque": [0, 2, 0], "at": [0.3, 0, 0.2],
+                           "frame": frame} for frame in ("world", "body"))  # fmt: skip
+        text = {"simcli": 1, "world": {"plane": "xz"}, "bodies": {"arm": one}, "forces": {"f": world, "g": follows},
+                "solver": {"type": "natural", "dt": 1e-3}}  # fmt: skip
+    path.write_text(yaml.safe_dump(text, sort_keys=False))
+    scene = simcli.load(path)[0]
+    state = State.of(scene)
+    model = natural_form(scene, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
+    order = tree_dofs(model)
+    unknown = np.full(model.n_qd, -1)
+    unknown[order] = np.arange(len(order))
+    forms = Forms(model, unknown)
+    pushes = pushes_of(forms)
+    random, links, qd = np.random.default_rng(0), model.links, np.zeros(model.n_qd)
+    wanted, spins, speeds = 0.0, random.normal(size=(model.n_bodies, 3)), random.normal(size=(model.n_bodies, 3))
+    if place == "plane":
+        spins, speeds = spins * [0, 1, 0], speeds * [1, 0, 1]
+    for b in range(model.n_bodies):
+        numbers = model.joint_q[0, links.q_start[b] :][: links.n_qd[b]].reshape(-1, 3)
+        rates = np.concatenate([speeds[b : b + 1], np.cross(spins[b], numbers[1:])])
+        qd[links.qd_start[b] :][: links.n_qd[b]] = rates.ravel()
+    wrenches, loads = model.wrenches, []
+    for k, b in enumerate(wrenches.body):
+        R = rot.quat_to_matrix(state.body_q[0, b, 3:])
+        force, torque = wrenches.force[0, k] + [0, 3.0 * (place == "space" and k == 0), 0], wrenches.torque[0, k]
+        turn = R if wrenches.follows[k] else np.eye(3)
+        arm = R @ (wrenches.point[0, k] - model.bodies.com[0, b])
+        wanted += turn @ force @ (speeds[b] + np.cross(spins[b], arm)) + turn @ torque @ spins[b]
+        to_link = links.body_rotation[0, b] if wrenches.follows[k] else np.eye(3)
+        loads += [to_link @ force, to_link @ torque]
+    loads = np.concatenate(loads)
+    x = np.full(len(order), np.nan)
+    for first, start, n in zip(links.qd_start, links.q_start, links.n_qd, strict=True):
+        for i in range(n):
+            if unknown[first + i] >= 0:
+                x[unknown[first + i]] = model.joint_q[0, start + i]
+    of_forms = [form.constant[0] + sum(b[0] * x[i] for i, b in form.coef.items()) for form in forms.forms]
+    x = np.concatenate([x, of_forms, [1.0]])
+    power = sum(qd[order[one.at]] * one.weight[0] * loads[one.component] * x[one.form] for one in pushes)
+    assert abs(power - wanted) < ROUNDING * 100, (power, wanted)
+
+
+def test_what_switches_is_refused_by_name(tmp_path):
+    path = tmp_path / "scene.yaml"
+    text = SMOOTH.replace("damping: 0.3", "friction: 0.1\n    limit: [-1, 1]") + """
+  stay: {type: spring, a: {world: [0, 0, 1]}, b: carriage/tip, stiffness: 1, slack: true}
+"""
+    axes = "axes: {angular: [[1, 0, 0], [0, 1, 0]]}"
+    text = text.replace("type: cylindrical", "type: universal").replace("axis: [0, 0.1, 1]", axes)
+    path.write_text("simcli: 1\n" + text + solver("natural", "generalized_alpha"))
+    ended = command("check", path)
+    assert ended.returncode == 1
+    for words in ("a limit", "dry friction", "a slack spring"):
+        assert f"{words} with generalized_alpha" in ended.stderr, ended.stderr
+    for words in ("a drive", "damping", "armature", "a torque"):
+        assert f"{words} on a `universal` joint of several turns with generalized_alpha" in ended.stderr, ended.stderr
