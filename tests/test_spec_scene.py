@@ -1,6 +1,7 @@
 """From text to SceneSpec: every key of the format, templates, structure, resolved text, JSON Schema."""
 
 import math
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -439,6 +440,8 @@ def test_resolved_text_reads_back_to_the_same_scene(path, tmp_path):
     if len(kept) < len(spec.batch.vary):
         batch = spec.batch.model_copy(update={"vary": kept})
         spec = spec.model_copy(update={"batch": batch, "expect": ()})
+    for mesh in path.parent.glob("*.obj"):
+        shutil.copy(mesh, tmp_path)
     again = resolve(document(tmp_path, resolved_yaml(spec)))
     assert again == spec
     assert resolved_yaml(again) == resolved_yaml(spec)

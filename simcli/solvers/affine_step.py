@@ -174,8 +174,9 @@ def commit(c: ti.template(), w: ti.i32):
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)
     dissipated, driven = work_of_laws(c.potential, w)
-    if ti.static(c.touches and c.barrier.has_friction):
-        dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
+    if ti.static(c.touches):
+        if ti.static(c.barrier.has_friction):
+            dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
     z.age.store(w, 0, z.age.load(w, 0) + 1.0)
