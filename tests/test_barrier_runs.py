@@ -76,6 +76,25 @@ def test_friction_holds_with_a_creep_and_slides_by_its_law(tmp_path):
     assert np.diff(lost[30:]) == pytest.approx(normal * np.diff(way[30:]), rel=1e-3)
 
 
+@pytest.mark.slow
+def test_a_ball_that_slides_comes_to_roll(tmp_path):
+    # Friction acts where the surfaces are near each other, not at the core: v = 5/7 v_0 once it rolls, whatever mu is.
+    text = """
+world: {shapes: {ground: {type: plane}}}
+materials: {cloth: {friction: 0.2}}
+bodies:
+  ball: {pose: {xyz: [0, 0, 0.1009]}, velocity: {linear: [0.5, 0, 0]},
+         shapes: {it: {type: sphere, radius: 0.1, density: 1000, material: cloth}}}
+contact: {pairs: [{a: ball, b: ground, friction: 0.2}]}
+solver: {type: affine, dt: 0.002, integrator: bdf2, tolerance: 1.0e-9, contact: {creep_speed: 1.0e-4}}
+run: {duration: 0.2}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    v, spin = run.columns["frames/body_qd"][-1, 0, 0, 0], run.columns["frames/body_qd"][-1, 0, 0, 4]
+    assert v == pytest.approx(5 / 7 * 0.5, rel=1e-2)
+    assert spin * 0.1 == pytest.approx(v, rel=1e-2)
+
+
 def no_crossing(run, meshes):
     """No two surfaces cut each other at any step, and nothing is below the ground."""
     pose = run.columns["frames/body_q"][:, 0]
@@ -127,7 +146,7 @@ run: {{duration: 0.6}}
     assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
     total = run.columns["energy/total"][:, 0]
     assert (total <= total[0] * (1 + 1e-12)).all()
-    assert np.linalg.norm(run.columns["frames/body_qd"][-1, 0], axis=-1).max() < 3.0  # they have met, and lie or roll
+    assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
 
 
 def ring(radius=0.1, thick=0.02, n=12, m=6):

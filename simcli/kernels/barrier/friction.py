@@ -75,26 +75,39 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
             weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
             slope = slope * weight
         if slope < 0.0:
-            _count, s, t, _ds, _dt = slide(kind, weights, n, a, b, d, e)
-            first, second = places(c, w, lane, k, kind, weights)
-            one_body, other = bodies_of(c, w, lane, k)
-            r_a = one(c.radius, w, lane, shape_of(c, w, lane, k, 0))
-            r_b = one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
             at = ti.cast(one(c.grips.count, w, lane, 0), ti.i32)
-            put(c.grips.count, w, lane, 0, at + 1.0)
-            put(c.grips.kind, w, lane, at, 1.0 * kind)
-            for m in range(4):
-                put(c.grips.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
-            put(c.grips.first, w, lane, at, 1.0 * one_body)
-            put(c.grips.second, w, lane, at, 1.0 * other)
-            put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, pair))
-            put(c.grips.place_a, w, lane, at, first - turned_back(c, w, lane, x, one_body, n) * r_a)
-            put(c.grips.place_b, w, lane, at, second - turned_back(c, w, lane, x, other, n) * r_b)
-            put(c.grips.along, w, lane, at, s)
-            put(c.grips.across, w, lane, at, t)
-            delta = grip_difference(c, w, lane, at, x)
-            put(c.grips.slip, w, lane, 2 * at, s.dot(delta))
-            put(c.grips.slip, w, lane, 2 * at + 1, t.dot(delta))
+            if at < c.grips.capacity:
+                _count, s, t, _ds, _dt = slide(kind, weights, n, a, b, d, e)
+                put(c.grips.count, w, lane, 0, at + 1.0)
+                put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, pair))
+                put(c.grips.along, w, lane, at, s)
+                put(c.grips.across, w, lane, at, t)
+                place_grip(c, w, lane, k, kind, weights, n, at, x)
+            else:
+                put(c.crowded, w, lane, 0, one(c.candidates.count, w, lane, 0))
+
+
+@ti.func
+def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(), n: ti.template(),
+               at: ti.i32, x: ti.template()):
+    """Bodies of a grip, its points on their surfaces, and where these are.
+
+    Writes: c.grips
+    """
+    first, second = places(c, w, lane, k, kind, weights)
+    one_body, other = bodies_of(c, w, lane, k)
+    r_a = one(c.radius, w, lane, shape_of(c, w, lane, k, 0))
+    r_b = one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
+    put(c.grips.kind, w, lane, at, 1.0 * kind)
+    for m in range(4):
+        put(c.grips.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
+    put(c.grips.first, w, lane, at, 1.0 * one_body)
+    put(c.grips.second, w, lane, at, 1.0 * other)
+    put(c.grips.place_a, w, lane, at, first - turned_back(c, w, lane, x, one_body, n) * r_a)
+    put(c.grips.place_b, w, lane, at, second - turned_back(c, w, lane, x, other, n) * r_b)
+    delta = grip_difference(c, w, lane, at, x)
+    put(c.grips.slip, w, lane, 2 * at, one(c.grips.along, w, lane, at).dot(delta))
+    put(c.grips.slip, w, lane, 2 * at + 1, one(c.grips.across, w, lane, at).dot(delta))
 
 
 @ti.func

@@ -16,6 +16,7 @@ BOX = 6  # scalars of a box
 ARROW = 24  # numbers of two bodies
 PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
 MOST_PIECES = 16
+GRIPPING, LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
 
 
 def kind_of(core_a: int, core_b: int, a: int, b: int) -> int:
@@ -79,7 +80,7 @@ class Barrier:
         tables: device tables, for columns that the batch varies.
         arena: receives the slots; the caller builds it, then `notes`.
         numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `creep` [m], slip per step of full friction.
-        capacity: most candidates of a world; of grips, too.
+        capacity: most candidates of a world.
 
     Attributes:
         at, move: [m], (V), vertices in the world and their way in the step at hand.
@@ -114,7 +115,7 @@ class Barrier:
         self._features(host, arena)
         self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
-        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, capacity)
+        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, max(capacity // GRIPPING, LEAST))
         self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
         self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
         self.all = arena.shared(np.ones(1))
