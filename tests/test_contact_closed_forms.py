@@ -19,6 +19,7 @@ ON_RAILS = 1e-9  # [m, m/s]
 ROUNDING = 1e-13  # [rad/s] of 5, turned into natural coordinates and back
 HEIGHT = {1e-3: 2e-4, 1e-2: 4e-3}  # relative, of apices; what is left is that the apex lies between two frames
 STOP_TAKES = 10 * 0.3  # [J] of the slider that is pushed against its stop
+LEDGER = 1e-7  # [J] of 2 J
 GAIN = 1e-8  # [J] that a step may gain by the tolerance of its velocities
 MUS = (0.1, 0.3, 0.5, 0.7, 1.0)
 OFF = 0.04  # [deg] from the angle of friction
@@ -48,8 +49,8 @@ PULLED = {"pulled": {"pull": 1.1}}
 CASES = {**INCLINES, **STOPS, **BALLS, **BOUNCES, **AT_REST, **SPINS, **PULLED}
 WORLD = {name: k for k, name in enumerate(CASES)}
 slow = pytest.mark.slow
-RUNS = [("generalized", 1e-2), ("natural", 1e-2), pytest.param(("maximal", 1e-2), marks=slow),
-        pytest.param(("generalized", 1e-3), marks=slow), pytest.param(("generalized", 5e-2), marks=slow)]  # fmt: skip
+OTHERS = [("natural", 1e-2), ("maximal", 1e-2), ("generalized", 1e-3), ("generalized", 5e-2)]
+RUNS = [("generalized", 1e-2), *(pytest.param(other, marks=slow) for other in OTHERS)]
 
 
 class Yard:
@@ -192,6 +193,12 @@ def test_clamp_of_a_drive_beside_contacts(yard):
 
 def test_contacts_take_energy_and_never_give(yard):
     assert np.diff(yard.run.energy.dissipated[:], axis=0).min() > -GAIN
+
+
+@pytest.mark.parametrize("case", [*STOPS, *BALLS, *SPINS])
+def test_ledger_of_energy_closes(yard, case):
+    """On level ground nothing but friction takes energy, and all of it is counted."""
+    assert np.abs(yard.run.energy.drift[:][:, WORLD[case]]).max() < LEDGER
 
 
 def test_steps_are_solved(yard):

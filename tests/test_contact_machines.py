@@ -8,7 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.contact_scenes import GRAVITY, batch, chain, quadruped, rod, rotated, run, scene, top
+from support.contact_scenes import (
+    GRAVITY,
+    RADIUS,
+    batch,
+    chain,
+    quadruped,
+    rod,
+    rollers,
+    rotated,
+    run,
+    scene,
+    top,
+)
 
 pytestmark = pytest.mark.slow
 CASE = json.loads((Path(__file__).parent / "references" / "impacting_stick.json").read_text())
@@ -60,6 +72,24 @@ def test_tip_below_the_critical_friction_feels_two_and_a_half_weights(rods):
     _, seen = rods
     first = seen.body("rod").velocity[:][1, list(RODS).index("below critical"), 2]
     assert abs(first / 1e-3 - 1.5 * GRAVITY) < 0.01  # the rod turns a little in the first millisecond
+
+
+@pytest.mark.parametrize("h", [0.01, 0.05])
+def test_round_bodies_end_rolling(h, tmp_path):
+    """v = (v_0 + k w_0 r)/(1 + k), k = I/(m r^2): sides of cylinders and capsules do not turn with the body."""
+    content, starts = rollers(), {"slides": {"v": 2.0}, "spins": {"v": 1.0, "w": 10.0}}
+    cases = batch(starts, content["params"])
+    code, seen = run(tmp_path, "rollers", {**scene("generalized", h, 2, content), "batch": cases})
+    assert code == 0
+    for name, inertia in zip(seen.bodies, np.asarray(seen.model["body_inertia"])[0], strict=True):
+        k = inertia[2, 2] / RADIUS**2
+        body = seen.body(name)
+        for world, start in enumerate(starts.values()):
+            rolling = (start["v"] + k * start.get("w", 0.0) * RADIUS) / (1 + k)
+            assert abs(body.velocity[-1, world, 0] - rolling) < 1e-7  # contact-solver.md, section 10
+            assert abs(body.angular_velocity[-1, world, 1] * RADIUS - rolling) < 1e-7
+            assert np.abs(body.position[:][:, world, 2] - RADIUS).max() < 1e-8
+            assert np.abs(body.angular_velocity[-1, world, ::2]).max() < STEP
 
 
 def test_top_on_a_table_precesses_as_on_a_pivot(tmp_path):

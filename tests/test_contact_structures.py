@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from support.contact_scenes import GRAVITY, arch, batch, pile, pyramid, run, scene, tower, workshop
+from support.contact_scenes import GRAVITY, arch, batch, contact_forces, pile, pyramid, run, scene, tower, workshop
 
 slow = pytest.mark.slow
 DRIFT = 1e-6  # [m], contact-solver.md, 1000:1 at h = 50 ms; issue 5 for 10 s
 SUNK = 1e-6  # [m], issue 5
 STEP = 1e-6  # [m/s], what a step may lack
+UP = np.array([0, 0, GRAVITY])
 HEIGHT = 10  # boxes of a tower
 RATIOS = (1.0, 100.0, 1000.0)  # of the mass of the top box to that of the others
 
@@ -32,6 +33,17 @@ def test_tower_stands_with_a_heavy_top(standing_tower):
     assert np.abs(gone).max() < DRIFT
     assert standing_tower.diag.penetration[:].max() < SUNK
     assert standing_tower.diag.residual[:][1:].max() < STEP
+
+
+def test_ground_carries_the_tower_and_its_top(standing_tower):
+    """Each box carries all above it; the lowest gets from below what it hands on and its own weight."""
+    mass = np.asarray(standing_tower.model["body_mass"])
+    late = contact_forces(standing_tower)[-1]
+    assert np.abs(late - mass[..., None] * UP).max() < 1e-6 * GRAVITY * mass.sum(axis=1).max()
+    table, shapes = standing_tower.contact_table(-1), list(standing_tower.model["shape_name"])
+    base = [table["force"][(table["world"] == k) & (table["shape_a"] == shapes.index("ground")), 2].sum()
+            for k in range(len(RATIOS))]  # fmt: skip
+    assert np.abs(base / (GRAVITY * mass.sum(axis=1)) - 1).max() < 1e-6
 
 
 def test_tower_needs_no_work_once_it_stands(standing_tower):
@@ -97,6 +109,17 @@ def test_table_slides_at_its_friction_and_not_below(works):
 
 
 @slow
+def test_feet_of_a_table_share_its_weight(works):
+    """24 feet, three would do: what is redundant is shared evenly."""
+    _, seen = works
+    table = seen.contact_table(-1)
+    feet = [k for k, name in enumerate(seen.model["shape_name"]) if "foot" in name]
+    load = table["force"][np.isin(table["shape_b"], feet), 2].reshape(seen.n_worlds, len(feet))
+    assert np.abs(load.sum(axis=1) - 20 * GRAVITY).max() < 1e-6
+    assert np.abs(load - 20 * GRAVITY / len(feet)).max() < 1e-6 * 20 * GRAVITY
+
+
+@slow
 def test_redundant_loop_beside_contacts(works):
     _, seen = works
     out = [np.abs(seen.body(f"link{k}").position[..., 1] - 9).max() for k in range(3)]
@@ -115,6 +138,10 @@ def test_piles_come_down(tmp_path):
     lacks = seen.diag.residual[:][1:]
     assert np.quantile(lacks, 0.5) < 2e-6  # contact-solver.md, section 10
     assert np.quantile(lacks, 0.99) < 2e-3
+    rate = np.diff([seen.body(name).velocity[:] for name in seen.bodies], axis=1) / 0.01
+    momentum = np.asarray(seen.model["body_mass"])[None, :, :, None] * (np.moveaxis(rate, 0, 2) + UP)
+    forces = contact_forces(seen)[1:]
+    assert np.abs(momentum - forces).max() < 1e-9 * np.abs(forces).max()  # of every body in every step
     energy = seen.energy.total[:]
     assert (np.diff(energy, axis=0) < 1e-4 * np.abs(energy[0])).mean() > 0.9995
     low = np.array([seen.body(name).position[..., 2].min() for name in content["bodies"]])

@@ -289,10 +289,11 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
+def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.template()):
     """[J] that the contacts take in a step: -x . J (v + v found) / 2.
 
     Args:
+        first_spin: see `state_contacts`.
         v: (n) velocities at the start of the step.
     """
     total = p.arena.zero()
@@ -303,6 +304,14 @@ def contact_loss(p: ti.template(), w: ti.i32, v: ti.template()):
             a = whole(p.contacts.columns, w, c * p.n + e)
             mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
             total = total - select(on, p.contacts.jacobian.load(w, c * p.n + a).dot(x) * mid, mid * 0.0)
+    if ti.static(first_spin >= 0):
+        for s in range(first_spin, whole(p.live, w, 0)):
+            on = p.rows.on.load(w, s) != 0.0
+            x = p.rows.impulse.load(w, s)
+            for e in range(whole(p.rows.length, w, s)):
+                a = whole(p.rows.columns, w, s * p.n + e)
+                mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
+                total = total - select(on, p.rows.jacobian.load(w, s * p.n + a) * x * mid, mid * 0.0)
     return total
 
 

@@ -196,8 +196,6 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                     wakes = wake_bounds(c, w, h)
             goes_on = ti.cast(wakes != 0 or attempt + 1 < m.turns, ti.i32)
     lacks = p.lack.load(w, 0)
-    if ti.static(c.is_natural):
-        lacks = p.residual.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
@@ -660,7 +658,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     if ti.static(c.touches):
-        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, w, m.start))
+        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, m.first_spin, w, m.start))
 
 
 @ti.func

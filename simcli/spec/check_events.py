@@ -37,7 +37,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     )),
     "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
                           ("table", "time"))),
-    "contact": frozenset((("enabled",), ("pairs", "*"))),
+    "contact": frozenset((("pairs", "*"),)),
 }  # fmt: skip
 _REST = {"world": "a shape of the world", "joints": "the structure", "forces": "the structure",
          "signals": "the kind of a signal", "contact": "the structure"}  # fmt: skip

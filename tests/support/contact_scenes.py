@@ -44,6 +44,11 @@ YARD = {
     "output": {"channels": ["state", "energy", "reactions"]},
 }  # fmt: skip
 
+# Most other scenes begin with this.
+ROUGH = {"simcli": 1, "defaults": {"shape": {"material": "m"}}, "materials": {"m": {"friction": 0.5}},
+         "world": {"shapes": {"ground": {"type": "plane"}}},
+         "output": {"channels": ["state", "energy", "contacts"]}}  # fmt: skip
+
 
 def scene(solver, dt, duration, base, every=None, **solver_more):
     """A scene with its solver, step and times."""
@@ -79,6 +84,15 @@ def run(folder, name, content, *words):
     return int(run_command(line, debug=False, as_json=False)), open_trajectory(output)
 
 
+def contact_forces(seen):
+    """[N], (F, W, B, 3): what all contacts together do to each body in the steps that end at the frames."""
+    table, owner = seen.contact_table(), np.asarray(seen.model["shape_body"])
+    total = np.zeros((seen.n_frames, seen.n_worlds, len(seen.bodies) + 1, 3))  # the last one is the world, -1
+    for column, sign in (("shape_a", -1.0), ("shape_b", 1.0)):
+        np.add.at(total, (table["frame"], table["world"], owner[table[column]]), sign * table["force"])
+    return total[:, :, :-1]
+
+
 def rotated(quat, vector):
     """(..., 3) a body vector in the world, from (..., 4) x y z w."""
     x, w = quat[..., :3], quat[..., 3:]
@@ -106,15 +120,13 @@ def workshop(feet):
     pins["pin3"].update(parent="world", child="link2")
     pins["pin0"]["qd"] = 3.0
     return {
-        "simcli": 1,
+        **ROUGH,
         "params": {"pull": 12.0, "push": 0.0},
-        "materials": {"half": {"friction": 0.5}},
-        "world": {"shapes": {"ground": {"type": "plane", "material": "half"}}},
         "bodies": {
             "bottom": {"mass": 2, "pose": {"xyz": [0, 0, 0.1]}, "shapes": {"box": {"type": "box", "size": [4, 2, 0.2]}}},
             "top": {"mass": 1, "pose": {"xyz": [0, 0, 0.25]}, "shapes": {"box": {"type": "box", "size": [0.5, 0.5, 0.1]}}},
             "table": {"mass": 20, "pose": {"xyz": [0, 5, 0.1]}, "inertia": {"diag": [1.7, 1.7, 3.3]},
-                      "shapes": {name: {**leg, "material": "half"} for name, leg in legs.items()}},
+                      "shapes": legs},
             **links,
         },
         "joints": pins,
@@ -124,10 +136,6 @@ def workshop(feet):
                     "pairs": [{"a": "top", "b": "bottom", "friction": 0.4},
                               {"a": "bottom", "b": "ground", "friction": 0.2}]},
     }  # fmt: skip
-
-
-ROUGH = {"simcli": 1, "defaults": {"shape": {"material": "m"}}, "materials": {"m": {"friction": 0.5}},
-         "world": {"shapes": {"ground": {"type": "plane"}}}}  # fmt: skip
 
 
 def tower(n):
@@ -166,14 +174,13 @@ def arch(folder, n, thickness, depth=0.4):
     lines = [" ".join(("v", *(repr(float(x)) for x in corner))) for corner in corners]
     lines += [f"f {a + 1} {b + 1} {c + 1}\nf {a + 1} {c + 1} {d + 1}" for a, b, c, d in FACES]
     (folder / "voussoir.obj").write_text("\n".join(lines) + "\n")
-    stone = {"type": "mesh", "file": "voussoir.obj", "density": 2000, "convex": True, "material": "m"}
+    stone = {"type": "mesh", "file": "voussoir.obj", "density": 2000, "convex": True}
     names = [f"v{k}" for k in range(n)]
     apart = [[names[i], names[j]] for i in range(n) for j in range(i + 2, n)]
     apart += [[name, "ground"] for name in names[1:-1]]
     bodies = {name: {"shapes": {"stone": stone}, "pose": {"rpy": [0, float((k + 0.5) * np.pi / n - np.pi / 2), 0]}}
               for k, name in enumerate(names)}  # fmt: skip
-    return {"simcli": 1, "materials": {"m": {"friction": 0.8}}, "contact": {"exclude": apart}, "bodies": bodies,
-            "world": {"shapes": {"ground": {"type": "plane", "material": "m"}}}}  # fmt: skip
+    return {**ROUGH, "materials": {"m": {"friction": 0.8}}, "contact": {"exclude": apart}, "bodies": bodies}
 
 
 def pile(worlds, boxes=6, balls=4):
@@ -190,14 +197,14 @@ def pile(worlds, boxes=6, balls=4):
         x, y, a = (f"${{{name}_{key}}}" for key in "xya")
         pose = {"xyz": [x, y, 0.2 + 0.25 * k], "rpy": [a, 0.3, a]}
         bodies[name] = {"mass": f"${{{name}_m}}", "pose": pose, "velocity": {"linear": [0, 0, -2]},
-                        "shapes": {"one": {**shape, "material": "m"}}}  # fmt: skip
+                        "shapes": {"one": shape}}  # fmt: skip
     walls = {"ground": [0, 0, 1], "left": [1, 0, 0], "right": [-1, 0, 0], "front": [0, 1, 0], "back": [0, -1, 0]}
     return {
-        "simcli": 1,
+        **ROUGH,
         "params": {key: float(values[0]) for key, values in vary.items()},
         "materials": {"m": {"friction": "${mu}"}},
-        "world": {"shapes": {name: {"type": "plane", "normal": normal, "offset": 0 if name == "ground" else -0.45,
-                                    "material": "m"} for name, normal in walls.items()}},
+        "world": {"shapes": {name: {"type": "plane", "normal": normal, "offset": 0 if name == "ground" else -0.45}
+                             for name, normal in walls.items()}},
         "bodies": bodies,
         "contact": {"capacity": 100},
         "batch": {"worlds": worlds, "vary": {f"params.{key}": {"list": values.tolist()} for key, values in vary.items()}},
@@ -280,3 +287,16 @@ def chain(n, ratio, link=0.1, mass=0.1):
     joints = {f"j{k}": {"type": "ball", "parent": f"l{k - 1}" if k else "world", "child": f"l{k}", "at": [k * link, 0, 0]}
               for k in range(n)}  # fmt: skip
     return {**ROUGH, "world": {"shapes": {"ground": {"type": "plane", "offset": -20}}}, "bodies": bodies, "joints": joints}
+
+
+def rollers():
+    """A cylinder, a capsule and an ellipsoid that lie on the ground along y, of radius RADIUS."""
+    shapes = {"cylinder": {"type": "cylinder", "radius": RADIUS, "length": 0.4},
+              "capsule": {"type": "capsule", "radius": RADIUS, "length": 0.3},
+              "ellipsoid": {"type": "ellipsoid", "radii": [RADIUS, RADIUS, 0.2]}}  # fmt: skip
+    bodies = {name: {"mass": 1, "shapes": {"one": shape}, "pose": {"xyz": [0, 2 * k, RADIUS], "rpy": ["90 deg", 0, 0]},
+                     "velocity": {"linear": ["${v}", 0, 0], "angular": [0, "${w}", 0]}}
+              for k, (name, shape) in enumerate(shapes.items())}  # fmt: skip
+    apart = [["cylinder", "capsule"], ["cylinder", "ellipsoid"], ["capsule", "ellipsoid"]]
+    return {**ROUGH, "materials": {"m": {"friction": 0.25}}, "params": {"v": 2.0, "w": 0.0}, "bodies": bodies,
+            "contact": {"exclude": apart}}  # fmt: skip
