@@ -10,10 +10,12 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import bench_scenes, console
+from simcli.cli import bench_contact, bench_scenes, console
 from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
+_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: falling "
+          "humanoids, stacks of five boxes.")  # fmt: skip
 _PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -23,6 +25,12 @@ class Task(StrEnum):
     RUN = "run"
     RNEA = "rnea"
     FOURBAR = "fourbar"
+    HUMANOID = "humanoid"
+    STACKS = "stacks"
+
+
+TOUCHING = {Task.HUMANOID: 512, Task.STACKS: 256}  # worlds
+WORLDS = 1024  # of the others
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,7 @@ class Row:
         compile: [s], compiling, apart from the times above.
         ratio: the peer's time over ours, None without a peer.
         difference: largest difference of the end coordinates [m, rad] (or efforts, relative) from the peer's.
+        residual: [m/s], largest natural map of the contacts of a step, of a few worlds; None without contacts.
     """
 
     scene: str
@@ -50,6 +59,7 @@ class Row:
     compile: float
     ratio: float | None
     difference: float | None
+    residual: float | None = None
 
 
 def bench(
@@ -57,15 +67,19 @@ def bench(
         Path | None,
         typer.Argument(
             metavar="SCENE",
-            help="Scene file. Default: chains of 2, 7 and 20 hinges, or four-bars of 2 to 40 windows.",
+            help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
             callback=existing_scene,
             show_default=False,
         ),
     ] = None,
     task: Annotated[
-        Task, typer.Option("--task", help="Whole runs with writing, inverse dynamics, or four-bars in natural coordinates.")
+        Task, typer.Option("--task", help=_TASKS)
     ] = Task.RUN,
-    worlds: Annotated[int, typer.Option("--worlds", metavar="N", min=1, help="Worlds (states for rnea).")] = 1024,
+    worlds: Annotated[
+        int | None,
+        typer.Option("--worlds", metavar="N", min=1, show_default=False,
+                     help="Worlds (states for rnea). Default: 512 humanoids, 256 stacks, else 1024."),
+    ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
@@ -82,12 +96,11 @@ def bench(
     """
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
-        for path, share in [(scene, 1.0)] if scene else built_in(Path(folder)):
+        for path, share, more in _scenes(scene, task, Path(folder)):
             stride = 100 if task is Task.FOURBAR else 10
-            time = duration * share
-            work = _Work(path, worlds, precision, threads, device, time, repeat, tuple(sets), Path(folder), stride)
-            for row in work.time_rnea() if task is Task.RNEA else work.time_runs():
+            work = _Work(path, worlds or TOUCHING.get(task, WORLDS), precision, threads, device, duration * share, repeat,
+                         (*more, *sets), Path(folder), stride, task in TOUCHING)  # fmt: skip
+            for row in work.time(task):
                 rows.append(row)
                 console.say(_line(row))
     growth = _growth(rows) if task is Task.FOURBAR and not scene else None
@@ -98,6 +111,16 @@ def bench(
         if growth is not None:
             console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
     return Exit.OK
+
+
+def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
+    """Scenes to time, with the share of the duration of each and what is set in it."""
+    if task is Task.HUMANOID:
+        return [(scene, 1.0, bench_contact.PUSHED) if scene else (bench_contact.humanoid(), 1.0, bench_contact.PUSHED)]
+    if scene or task is Task.STACKS:
+        return [(scene or bench_contact.stacks(folder), 1.0, ())]
+    built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
+    return [(path, share, ()) for path, share in built_in(folder)]
 
 
 @dataclass(frozen=True)
@@ -112,6 +135,13 @@ class _Work:
     sets: tuple[str, ...]
     folder: Path
     stride: int  # steps between frames
+    touches: bool = False
+
+    def time(self, task: Task) -> Iterator[Row]:
+        """The rows of a task."""
+        if self.touches:
+            return bench_contact.time_touching(self, task)
+        return self.time_rnea() if task is Task.RNEA else self.time_runs()
 
     def job(self):
         """The scene with the benchmark's batch, step count and output; what the scene says of them does not count."""
@@ -140,7 +170,7 @@ class _Work:
             ours.append(outcome.stepping)
             compiling = max(compiling, outcome.compile)
             if peer is None or not isinstance(peer, str):
-                peer = _try(lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads))
+                peer = attempt(lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads))
                 if not isinstance(peer, str):
                     theirs.append(peer.seconds)
         difference = None
@@ -180,7 +210,7 @@ class _Work:
             efforts = algorithms.inverse_dynamics(q, qd, qdd)
             ours.append(time.perf_counter() - start)
             if not isinstance(peer, str):
-                peer = _try(lambda: peers.run_pinocchio(model, q, qd, qdd, self.threads))
+                peer = attempt(lambda: peers.run_pinocchio(model, q, qd, qdd, self.threads))
                 if not isinstance(peer, str):
                     theirs.append(peer.seconds)
         difference = None
@@ -190,7 +220,8 @@ class _Work:
             console.say(f"  {spec.name}: {peer}")
         yield from self.rows(spec.name, Task.RNEA, 1, ours, theirs, compiling, peer, difference)
 
-    def rows(self, name: str, task: Task, n_steps: int, ours, theirs, compiling, peer, difference) -> Iterator[Row]:
+    def rows(self, name: str, task: Task, n_steps: int, ours, theirs, compiling, peer, difference,
+             residuals=(None, None)) -> Iterator[Row]:
         """The rows of one scene: medians, and the median of the ratios turn by turn."""
         from simcli import __version__
 
@@ -198,14 +229,14 @@ class _Work:
         ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True)) if theirs else None
         seconds = statistics.median(ours)
         yield Row(name, task.value, f"simcli {__version__}", self.precision, self.worlds, n_steps, self.threads,
-                  seconds / total * 1e6, total / seconds, compiling, ratio, difference)  # fmt: skip
+                  seconds / total * 1e6, total / seconds, compiling, ratio, difference, residuals[0])  # fmt: skip
         if theirs:
             seconds = statistics.median(theirs)
             yield Row(name, task.value, peer.name, "float64", self.worlds, n_steps, self.threads, seconds / total * 1e6,
-                      total / seconds, 0.0, None, None)  # fmt: skip
+                      total / seconds, 0.0, None, None, residuals[1])  # fmt: skip
 
 
-def _try(run):
+def attempt(run):
     """The peer's result, or a line that says why there is none."""
     try:
         return run()
@@ -237,13 +268,14 @@ def _line(row: Row) -> str:
 
 def _table(rows: list[Row]) -> str:
     head = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "ratio",
-            "difference")  # fmt: skip
+            "difference", "residual m/s")  # fmt: skip
     lines = [head]
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
         difference = "" if row.difference is None else f"{row.difference:.1e}"
+        residual = "" if row.residual is None else f"{row.residual:.1e}"
         lines.append((row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
                       f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}", ratio,
-                      difference))  # fmt: skip
+                      difference, residual))  # fmt: skip
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)

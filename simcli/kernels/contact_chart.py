@@ -71,8 +71,8 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
     while i >= 0:
         first = t.link_qd.at(i)
         for d in range(first, first + t.link_n_qd.at(i)):
-            u = p.n - 1 - t.unknown.at(d)  # tips first
-            if u < p.n:
+            u = p.n_given - 1 - t.unknown.at(d)  # tips first
+            if u < p.n_given:
                 motion = one(s.S, w, lane, d)
                 add_seen(p.contacts.jacobian, w, lane, c * p.n + u, axes, point_velocity(motion, x), sign)
                 if ti.static(first_spin >= 0):

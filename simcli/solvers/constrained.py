@@ -354,7 +354,7 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
                 over = 0
             elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
                 if ti.static(c.by_impulses):
-                    keep_impulses(c, w)
+                    keep_impulses(c, w, h)
                 finish_natural(c, w, h)
     return over
 

@@ -13,6 +13,7 @@ from simcli.kernels.collision.detect import detect, place_shapes
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import contact_speed, row_speed
 from simcli.kernels.contact_chart import contacts_of, force_of_contact, state_contacts
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
@@ -41,6 +42,8 @@ class Contacts:
         pair, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
         taken: (C) 1 for those that are known again.
         slid: (C) 1 where a contact of this step slips.
+        bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
+        bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
     """
 
@@ -53,6 +56,7 @@ class Contacts:
         self.known, self.pair, self.feature = arena.slot(1), arena.slot(n), arena.slot(n)
         self.impulse, self.place, self.slips = arena.slot(n, Vec3), arena.slot(n, Vec3), arena.slot(n)
         self.taken, self.slid, self.bounces, self.target = (arena.slot(n) for _ in range(4))
+        self.bend, self.bent = arena.slot(n), arena.slot(n)
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
@@ -145,28 +149,31 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
 def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
     """Begin contact c with the impulse of contact j of the step before, or with none.
 
-    Reads:  k.{impulse, slips}, the table
-    Writes: p.contacts.impulse, p.centre, k.slid
+    Reads:  k.{impulse, slips, bend}, the table
+    Writes: p.contacts.impulse, p.centre, k.{slid, bent}
     """
     x = vector()
     slips = -1.0 + 0.0 * x.parts[0]
+    bent = 0.0 * x.parts[0]
     if j >= 0:
         n = one(k.collider.contacts.normal, w, lane, c)
         a = one(k.collider.contacts.tangent, w, lane, c)
         before = one(k.impulse, w, lane, j)
         x = Vec3(ti.max(n.dot(before), 0.0), a.dot(before), n.cross(a).dot(before))
         slips = one(k.slips, w, lane, j)
+        bent = one(k.bend, w, lane, j)
+    put(k.bent, w, lane, c, bent)
     put(p.contacts.impulse, w, lane, c, x)
     put(p.centre, w, lane, c, x)
     put(k.slid, w, lane, c, slips)
 
 
 @ti.func
-def remember(k: ti.template(), p: ti.template(), w: ti.i32):
+def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     """Keep the contacts of a step that is over.
 
     Reads:  k.collider.contacts, p.contacts
-    Writes: k.{known, pair, feature, impulse, place, slips}
+    Writes: k.{known, pair, feature, impulse, place, slips, bend}
     """
     table = k.collider.contacts
     k.known.store(w, 0, table.count.load(w, 0))
@@ -177,6 +184,9 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32):
             put(k.place, w, lane, c, one(table.point, w, lane, c))
             put(k.impulse, w, lane, c, force_of_contact(k.collider, p.contacts.impulse, w, lane, c))
             u = one(p.contacts.speed, w, lane, c).parts
+            sought = (one(table.gap, w, lane, c) - one(k.target, w, lane, c)) / get_lane(h, lane)
+            bend = one(p.contacts.bias, w, lane, c).parts[0] - sought
+            put(k.bend, w, lane, c, ti.select(one(k.bounces, w, lane, c) == 0.0, bend, 0.0))
             put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0))
 
 
@@ -208,7 +218,7 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
 def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     """J v of contact c in one world."""
     total = vector()
-    for a in range(p.n):
+    for a in range(p.n_given):
         total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
@@ -236,7 +246,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
             out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
             target = ti.min(gap + out, 0.0)
             bounces = 0.0 * gap
-            bias = (gap - target) / step
+            bias = (gap - target) / step + one(k.bent, w, lane, c)
             if ti.static(k.has_bounce):
                 e = one(k.collider.restitution, w, lane, pair)
                 before = seen_speed(p, w, lane, c, v).parts[0]
@@ -300,18 +310,13 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
     for c in range(whole(p.live, w, 1)):
         on = p.contacts.on.load(w, c) != 0.0
         x = p.contacts.impulse.load(w, c)
-        for e in range(whole(p.contacts.length, w, c)):
-            a = whole(p.contacts.columns, w, c * p.n + e)
-            mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
-            total = total - select(on, p.contacts.jacobian.load(w, c * p.n + a).dot(x) * mid, mid * 0.0)
+        speed = contact_speed(p, w, c, v) + contact_speed(p, w, c, p.velocity)
+        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
     if ti.static(first_spin >= 0):
         for s in range(first_spin, whole(p.live, w, 0)):
-            on = p.rows.on.load(w, s) != 0.0
             x = p.rows.impulse.load(w, s)
-            for e in range(whole(p.rows.length, w, s)):
-                a = whole(p.rows.columns, w, s * p.n + e)
-                mid = (v.load(w, a) + p.velocity.load(w, a)) * 0.5
-                total = total - select(on, p.rows.jacobian.load(w, s * p.n + a) * x * mid, mid * 0.0)
+            speed = row_speed(p, w, s, v) + row_speed(p, w, s, p.velocity)
+            total = total - select(p.rows.on.load(w, s) != 0.0, x * speed * 0.5, x * 0.0)
     return total
 
 

@@ -125,10 +125,10 @@ def add_stiffness(c: ti.template(), w: ti.i32, starts: ti.i32):
         first = t.link_qd.at(i)
         for d in range(first, first + t.link_n_qd.at(i)):
             turned = K * c.state.S.load(w, d).angular
-            a = p.n - 1 - t.unknown.at(d)
+            a = p.n_given - 1 - t.unknown.at(d)
             for e in range(first, first + t.link_n_qd.at(i)):
-                b = p.n - 1 - t.unknown.at(e)
-                if a < p.n and b < p.n:
+                b = p.n_given - 1 - t.unknown.at(e)
+                if a < p.n_given and b < p.n_given:
                     found = c.state.S.load(w, e).angular.dot(turned)
                     at = DOFS * DOFS * i + DOFS * (d - first) + e - first
                     before = m.stiffness.load(w, at)

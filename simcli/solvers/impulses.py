@@ -81,7 +81,7 @@ class Impulses:
         n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
         has_drive: by law, whether it has a row for its drive.
         first_spin: first row of the spins, -1 if there are none.
-        start: (n) velocities at the start of the step.
+        start: (n of the problem) velocities at the start of the step.
         pushes: (K) c and (K) g of the linear part of each law.
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
@@ -113,7 +113,8 @@ class Impulses:
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
         self.turns = self.passes if tables.is_natural and spins else 1
-        self.start, self.kept, self.awake = arena.slot(n), arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
+        self.start = arena.slot(self.problem.n)
+        self.kept, self.awake = arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
@@ -636,14 +637,14 @@ def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     Reads:  c
     Writes: c.state.qd, c.forces.work, c.bound.impulses
     """
-    keep_impulses(c, w)
+    keep_impulses(c, w, h)
     for n in range(c.bound.system.n_dofs):
         v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
         c.state.qd.store(w, c.tables.tree_dof.at(n), v)
 
 
 @ti.func
-def keep_impulses(c: ti.template(), w: ti.i32):
+def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
@@ -651,7 +652,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     """
     m = c.bound.impulses
     if ti.static(c.touches):
-        remember(m.contacts, m.problem, w)
+        remember(m.contacts, m.problem, w, h)
         if ti.static(c.is_natural):
             find_gaps(m.contacts.collider, c.tables, c.state, w)
     for n in range(m.n_plain):

@@ -66,9 +66,9 @@ class Bench:
     """A problem of fixed capacities that serves all the tests; smaller ones leave rows off and velocities alone."""
 
     def __init__(self, device, n, n_rows, n_contacts, n_worlds, schedule=SCHEDULE, limits=None):
-        self.arena, self.sizes, self.device = Arena(device, n_worlds), (n, n_rows, n_contacts), device
-        self.limits = limits
+        self.arena, self.device, self.limits = Arena(device, n_worlds), device, limits
         self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits)
+        self.sizes = (self.problem.n, n_rows, n_contacts)
         self.arena.build()
         p, arena = self.problem, self.arena
 

@@ -7,6 +7,7 @@ changes no bit of what is finite: sums here start at +0, and so never become -0.
 import taichi as ti
 
 from simcli.kernels.memory import any_lane, get_lane, local
+from simcli.kernels.values import Mat3, Vec3
 
 
 def corner(i, j):
@@ -66,38 +67,120 @@ def solve_mass(p: ti.template(), w: ti.i32, x: ti.template()):
             x.store(w, k, x.load(w, k) - p.root.load(w, corner(i, k)) * value)
 
 
+def three(slot, w, k) -> Vec3:
+    """Numbers 3 k to 3 k + 2 of a column."""
+    return Vec3(*(slot.load(w, 3 * k + m) for m in range(3)))
+
+
+def put_three(slot, w, k, value: Vec3):
+    """Replace three numbers of a column."""
+    for m, part in enumerate(value.parts):
+        slot.store(w, 3 * k + m, part)
+
+
+def block(p, w, i, j) -> Mat3:
+    """Three rows and columns of the condensed matrix."""
+    return Mat3(*(p.matrix.load(w, (3 * i + k) * p.n + 3 * j + m) for k in range(3) for m in range(3)))
+
+
+def put_block(p, w, i, j, value: Mat3):
+    """Replace three rows and columns of the condensed matrix."""
+    for k, part in enumerate(value.parts):
+        p.matrix.store(w, (3 * i + k // 3) * p.n + 3 * j + k % 3, part)
+
+
+def any_entry(value: Mat3):
+    """True if any lane of any entry is not zero."""
+    first, *rest = (part != 0.0 for part in value.parts)
+    for other in rest:
+        first = first | other
+    return any_lane(local(first))
+
+
+def split(a: Mat3) -> Mat3:
+    """L and U of three rows and columns in one, the diagonal of U inverted."""
+    m = [local(x) for x in a.parts]
+    m[0] = local(1.0 / m[0])
+    m[3], m[6] = local(m[3] * m[0]), local(m[6] * m[0])
+    m[4] = local(1.0 / (m[4] - m[3] * m[1]))
+    m[5] = local(m[5] - m[3] * m[2])
+    m[7] = local((m[7] - m[6] * m[1]) * m[4])
+    m[8] = local(1.0 / (m[8] - m[6] * m[2] - m[7] * m[5]))
+    return Mat3(*m)
+
+
+def lower_solved(f: Mat3, rows: list) -> list:
+    """L^-1 of three rows of numbers, f from `split`."""
+    m = f.parts
+    one, two, last = rows
+    two = [local(b - m[3] * a) for a, b in zip(one, two, strict=True)]
+    return [one, two, [local(c - m[6] * a - m[7] * b) for a, b, c in zip(one, two, last, strict=True)]]
+
+
+def right_solved(f: Mat3, a: Mat3) -> Mat3:
+    """A U^-1 of a block, f from `split`."""
+    m, found = f.parts, []
+    for x, y, z in (a.parts[k : k + 3] for k in (0, 3, 6)):
+        x = local(x * m[0])
+        y = local((y - x * m[1]) * m[4])
+        found += [x, y, local((z - x * m[2] - y * m[5]) * m[8])]
+    return Mat3(*found)
+
+
+def below(f: Mat3, a: Mat3) -> Mat3:
+    """L^-1 A of a block, f from `split`."""
+    rows = lower_solved(f, [a.parts[k : k + 3] for k in (0, 3, 6)])
+    return Mat3(*(x for row in rows for x in row))
+
+
+def forward(f: Mat3, x: Vec3) -> Vec3:
+    """L^-1 x of three numbers, f from `split`."""
+    return Vec3(*(x for (x,) in lower_solved(f, [[part] for part in x.parts])))
+
+
+def backward(f: Mat3, x: Vec3) -> Vec3:
+    """U^-1 x of three numbers, f from `split`."""
+    m, (a, b, c) = f.parts, x.parts
+    c = local(c * m[8])
+    b = local((b - m[5] * c) * m[4])
+    return Vec3((a - m[1] * b - m[2] * c) * m[0], b, c)
+
+
 @ti.func
 def factorize(p: ti.template(), w: ti.i32):
-    """A = L U in place, L with a unit diagonal, the inverses of the diagonal of U apart.
+    """A = L U in place, L with a unit diagonal, by blocks of three; blocks on the diagonal apart, see `split`.
 
-    A row is told which columns it has on either side of the diagonal: bodies that do not touch leave most of it empty.
+    A row of blocks is told which it has on either side of the diagonal: bodies that do not touch leave most of it empty.
     A pivot that is zero makes the solution no number, and the step of that world is not taken.
 
     Writes: p.matrix, p.pivot, p.{column, n_left, n_right}
     """
     real = p.arena.device.real
     zero = p.arena.zero()
-    for i in range(p.n):
+    n = p.n_threes
+    for i in range(p.n_threes):
         left = 0
         for k in range(i):
-            value = p.matrix.load(w, i * p.n + k)
-            if any_lane(value != 0.0):
-                p.column.store(w, i * p.n + left, zero + ti.cast(k, real))
+            here = block(p, w, i, k)
+            if any_entry(here):
+                p.column.store(w, i * n + left, zero + ti.cast(k, real))
                 left = left + 1
-                scaled = value * p.pivot.load(w, k)
-                p.matrix.store(w, i * p.n + k, scaled)
+                scaled = right_solved(p.pivot.load(w, k), here)
+                put_block(p, w, i, k, scaled)
                 for e in range(whole(p.n_right, w, k)):
-                    j = whole(p.column, w, k * p.n + p.n - 1 - e)
-                    value = p.matrix.load(w, i * p.n + j) - scaled * p.matrix.load(w, k * p.n + j)
-                    p.matrix.store(w, i * p.n + j, value)
+                    j = whole(p.column, w, k * n + n - 1 - e)
+                    put_block(p, w, i, j, block(p, w, i, j) - scaled * block(p, w, k, j))
         right = 0
-        for j in range(i + 1, p.n):
-            if any_lane(p.matrix.load(w, i * p.n + j) != 0.0):
-                p.column.store(w, i * p.n + p.n - 1 - right, zero + ti.cast(j, real))
+        pivot = split(block(p, w, i, i))
+        p.pivot.store(w, i, pivot)
+        for j in range(i + 1, p.n_threes):
+            here = block(p, w, i, j)
+            if any_entry(here):
+                put_block(p, w, i, j, below(pivot, here))
+                p.column.store(w, i * n + n - 1 - right, zero + ti.cast(j, real))
                 right = right + 1
         p.n_left.store(w, i, zero + ti.cast(left, real))
         p.n_right.store(w, i, zero + ti.cast(right, real))
-        p.pivot.store(w, i, 1.0 / p.matrix.load(w, i * p.n + i))
 
 
 @ti.func
@@ -107,16 +190,17 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
     Reads:  p.matrix, p.pivot, p.{column, n_left, n_right}
     Writes: x (n)
     """
-    for i in range(p.n):
-        total = x.load(w, i)
+    n = p.n_threes
+    for i in range(p.n_threes):
+        total = three(x, w, i)
         for e in range(whole(p.n_left, w, i)):
-            k = whole(p.column, w, i * p.n + e)
-            total = total - p.matrix.load(w, i * p.n + k) * x.load(w, k)
-        x.store(w, i, total)
-    for m in range(p.n):
-        i = p.n - 1 - m
-        total = x.load(w, i)
+            k = whole(p.column, w, i * n + e)
+            total = total - block(p, w, i, k) * three(x, w, k)
+        put_three(x, w, i, forward(p.pivot.load(w, i), total))
+    for m in range(p.n_threes):
+        i = p.n_threes - 1 - m
+        total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
-            j = whole(p.column, w, i * p.n + p.n - 1 - e)
-            total = total - p.matrix.load(w, i * p.n + j) * x.load(w, j)
-        x.store(w, i, total * p.pivot.load(w, i))
+            j = whole(p.column, w, i * n + n - 1 - e)
+            total = total - block(p, w, i, j) * three(x, w, j)
+        put_three(x, w, i, backward(p.pivot.load(w, i), total))

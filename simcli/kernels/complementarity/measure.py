@@ -3,9 +3,9 @@
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
-from simcli.kernels.complementarity.dense import solve_mass, whole
+from simcli.kernels.complementarity.dense import put_three, solve_mass, three, whole
 from simcli.kernels.elementary import select
-from simcli.kernels.values import Vec3
+from simcli.kernels.values import Mat3, Vec3
 
 PROGRESS = 0.9  # of the best natural map before: less is progress
 
@@ -19,10 +19,15 @@ def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: t
             a = whole(p.rows.columns, w, s * p.n + e)
             out.store(w, a, out.load(w, a) + p.rows.jacobian.load(w, s * p.n + a) * value)
     for c in range(whole(p.live, w, 1)):
-        three = y.load(w, c)
+        value = y.load(w, c)
         for e in range(whole(p.contacts.length, w, c)):
-            a = whole(p.contacts.columns, w, c * p.n + e)
-            out.store(w, a, out.load(w, a) + p.contacts.jacobian.load(w, c * p.n + a).dot(three))
+            k = whole(p.contacts.columns, w, c * p.n + e)
+            put_three(out, w, k, three(out, w, k) + seen(p, w, c, k) * value)
+
+
+def seen(p, w, c, k) -> Mat3:
+    """What contact c sees of three velocities, a row for each."""
+    return Mat3(*(part for m in range(3) for part in p.contacts.jacobian.load(w, c * p.n + 3 * k + m).parts))
 
 
 @ti.func
@@ -41,8 +46,8 @@ def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     for e in range(whole(p.contacts.length, w, c)):
-        a = whole(p.contacts.columns, w, c * p.n + e)
-        total = total + p.contacts.jacobian.load(w, c * p.n + a) * v.load(w, a)
+        k = whole(p.contacts.columns, w, c * p.n + e)
+        total = total + seen(p, w, c, k).transposed_times(three(v, w, k))
     return total
 
 

@@ -12,8 +12,8 @@ import taichi as ti
 
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import corner, substitute, whole
-from simcli.kernels.complementarity.measure import contact_speed, pull, respond, row_speed, times
+from simcli.kernels.complementarity.dense import any_entry, block, corner, put_block, substitute, whole
+from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane, local
@@ -122,52 +122,58 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
         p.contacts.step.store(w, c, -(scale * F))
         p.progress.merit.store(w, 0, p.progress.merit.load(w, 0) + F.dot(F))
     p.contacts.gain.store(w, c, gain)
-    for e in range(whole(p.contacts.length, w, c)):
-        b = whole(p.contacts.columns, w, c * p.n + e)
-        p.product.store(w, b, gain * p.contacts.jacobian.load(w, c * p.n + b))
-    add_product(p, w, c)
+    if any_entry(gain):
+        for e in range(whole(p.contacts.length, w, c)):
+            k = whole(p.contacts.columns, w, c * p.n + e)
+            put_block_of(p.product, w, k, seen(p, w, c, k) * gain.T)
+        add_product(p, w, c)
+
+
+def block_of(slot, w, k) -> Mat3:
+    """Three vectors of a column, a row each."""
+    return Mat3(*(part for m in range(3) for part in slot.load(w, 3 * k + m).parts))
+
+
+def put_block_of(slot, w, k, value: Mat3):
+    """Replace three vectors of a column."""
+    for m in range(3):
+        slot.store(w, 3 * k + m, Vec3(*value.parts[3 * m : 3 * m + 3]))
 
 
 @ti.func
 def add_product(p: ti.template(), w: ti.i32, c: ti.i32):
-    """Add J^T times p.product of a contact to the matrix, two rows at a time: most of the time of a step goes here.
+    """Add J^T times p.product of a contact to the matrix, by blocks of three: most of the time of a step goes here.
 
     Writes: p.matrix
     """
-    length = whole(p.contacts.length, w, c)
-    for e in range((length + 1) // 2):
-        a = whole(p.contacts.columns, w, c * p.n + 2 * e)
-        one = p.contacts.jacobian.load(w, c * p.n + a)
-        a_too, other = a, one * 0.0
-        if 2 * e + 1 < length:
-            a_too = whole(p.contacts.columns, w, c * p.n + 2 * e + 1)
-            other = p.contacts.jacobian.load(w, c * p.n + a_too)
-        for k in range(whole(p.contacts.length, w, c)):
-            b = whole(p.contacts.columns, w, c * p.n + k)
-            column = p.product.load(w, b)
-            p.matrix.store(w, a * p.n + b, p.matrix.load(w, a * p.n + b) + one.dot(column))
-            p.matrix.store(w, a_too * p.n + b, p.matrix.load(w, a_too * p.n + b) + other.dot(column))
+    for e in range(whole(p.contacts.length, w, c)):
+        i = whole(p.contacts.columns, w, c * p.n + e)
+        J = seen(p, w, c, i)
+        for m in range(whole(p.contacts.length, w, c)):
+            j = whole(p.contacts.columns, w, c * p.n + m)
+            put_block(p, w, i, j, block(p, w, i, j) + J * block_of(p.product, w, j).T)
 
 
 @ti.func
 def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     """One Newton step of the busy worlds, as long as the merit |F|^2 allows.
 
+    The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure` finds it anew from the impulses.
+
     Reads:  factors, p.force, {step, gain} of both
     Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
     """
     substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
-        p.rows.step.store(w, s, p.rows.step.load(w, s) - p.rows.gain.load(w, s) * row_speed(p, w, s, p.force))
+        speed = row_speed(p, w, s, p.force)
+        step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
+        p.rows.step.store(w, s, step)
+        p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
     for c in range(whole(p.live, w, 1)):
-        given = p.contacts.gain.load(w, c) * contact_speed(p, w, c, p.force)
-        p.contacts.step.store(w, c, p.contacts.step.load(w, c) - given)
-    respond(p, w, p.rows.step, p.contacts.step, p.trial)
-    for s in range(whole(p.live, w, 0)):
-        p.rows.rate.store(w, s, row_speed(p, w, s, p.trial) + p.rows.soft.load(w, s) * p.rows.step.load(w, s))
-    for c in range(whole(p.live, w, 1)):
-        bent = times(p.contacts.soft.load(w, c), p.contacts.step.load(w, c))
-        p.contacts.rate.store(w, c, contact_speed(p, w, c, p.trial) + bent)
+        speed = contact_speed(p, w, c, p.force)
+        step = p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * speed
+        p.contacts.step.store(w, c, step)
+        p.contacts.rate.store(w, c, speed + times(p.contacts.soft.load(w, c), step))
     length, merit = search(p, w, kind)
     go(p, w, length)
     g = p.progress

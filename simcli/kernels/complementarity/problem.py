@@ -20,7 +20,7 @@ import taichi as ti
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.memory import Arena, any_lane, local
 from simcli.kernels.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
@@ -63,9 +63,10 @@ class Side:
         gain: None for rows, Mat3 for contacts.
 
     Attributes:
-        on: (count) 1 or 0.  jacobian: (count * n) item r n + a.  bias: b [m/s].  compliance: C [m/s per N s].
+        on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
-        metric: d of a row; d_N, d_T, d of a contact.  columns: (count * n) those of J that are not zero in all lanes.
+        metric: d of a row; d_N, d_T, d of a contact.
+        columns: (count * n) those of J that are not zero in all lanes, of contacts threes of them.
         length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off.
@@ -90,7 +91,7 @@ class Problem:
 
     Args:
         arena: not built yet.
-        n: velocities.
+        n: velocities; the memory has room for `n` of them, the next multiple of three, and those beyond stand still.
         n_rows, n_contacts: capacities; any may be off in any world.
         schedule: stages.
         limits: of the natural map, else of the device's precision.
@@ -114,15 +115,17 @@ class Problem:
     _data_oriented = True
 
     def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: Limits | None = None):
-        self.arena, self.n = arena, n
+        self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
+        n = self.n = 3 * self.n_threes
         self.rows, self.contacts = Side(arena, n, n_rows), Side(arena, n, n_contacts, Vec3, Mat3)
         self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
         self.rows.given += [self.lower, self.upper]
         self.centre = arena.slot(n_contacts, Vec3)
         self.contacts.given += [self.friction, self.centre]
         self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
-        self.matrix, self.pivot = arena.slot(n * n), arena.slot(n)
-        self.column, self.n_left, self.n_right = arena.slot(n * n), arena.slot(n), arena.slot(n)
+        m = self.n_threes
+        self.matrix, self.pivot = arena.slot(n * n), arena.slot(m, Mat3)
+        self.column, self.n_left, self.n_right = arena.slot(m * m), arena.slot(m), arena.slot(m)
         self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
         self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
         self.live = arena.slot(2)
@@ -164,6 +167,7 @@ def prepare(p: ti.template(), w: ti.i32):
     Reads:  p.{mass, push}
     Writes: p.{root, begin, free, push, momentum, live}, rows and contacts
     """
+    pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)
     for a in range(p.n):
@@ -177,6 +181,21 @@ def prepare(p: ti.template(), w: ti.i32):
             load_row(p, w, s)
         for c in range(whole(p.live, w, 1)):
             load_contact(p, w, c)
+
+
+@ti.func
+def pad(p: ti.template(), w: ti.i32):
+    """Velocities that nobody has given stand still, with a mass of 1.
+
+    Writes: p.{mass, free, push}
+    """
+    zero = p.arena.zero()
+    for i in range(p.n_given, p.n):
+        for j in range(i):
+            p.mass.store(w, corner(i, j), zero)
+        p.mass.store(w, corner(i, i), zero + 1.0)
+        p.free.store(w, i, zero)
+        p.push.store(w, i, zero)
 
 
 @ti.func
@@ -202,8 +221,8 @@ def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template(
             if any_lane(on == 0):
                 for a in range(p.n):
                     silence(w, [side.jacobian], r * p.n + a, on)
-            for a in range(p.n):
-                if any_part(side.jacobian, w, r * p.n + a):
+            for a in range(p.n // side.jacobian.width):
+                if any_part(side.jacobian, w, r * p.n + a * side.jacobian.width, side.jacobian.width):
                     side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
                     length = length + 1
         side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
@@ -228,12 +247,12 @@ def unless_finite(w, slot, item):
         part._assign(select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
 
 
-def any_part(slot, w, item):
-    """True if any lane of any part of an item is not zero."""
-    first, *rest = (any_lane(part != 0.0) for part in parts_of(slot, w, item))
+def any_part(slot, w, item, count):
+    """True if any lane of any part of `count` items is not zero."""
+    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(slot, w, item + k))
     for other in rest:
         first = first | other
-    return first
+    return any_lane(local(first))
 
 
 @ti.func

@@ -103,9 +103,10 @@ def walk(p: ti.template(), w: ti.i32, attempt: ti.i32):
     """
     g = p.progress
     zero = p.arena.zero()
-    soften(p, w)
-    g.proximal.store(w, 0, zero + STARTING)
-    g.residual.store(w, 0, zero + STARTING)
+    if attempt != 1:
+        soften(p, w)
+        g.proximal.store(w, 0, zero + STARTING)
+        g.residual.store(w, 0, zero + STARTING)
     g.rho.store(w, 0, zero + FIRST_RHO)
     for k in range(p.n_stages):
         wants = (g.open.load(w, 0) != 0.0) & (g.proximal.load(w, 0) >= p.limits.tolerance)
@@ -116,13 +117,16 @@ def walk(p: ti.template(), w: ti.i32, attempt: ti.i32):
         if attempt == 0:
             most = 0
         if any_lane(wants) and (attempt > 0 or k == 0):
-            run_stage(p, w, p.kind.at(k), most, p.patience.at(k))
+            run_stage(p, w, p.kind.at(k), most, p.patience.at(k), ti.cast(attempt == 1 and k == 0, ti.i32))
             restore(p, w)
 
 
 @ti.func
-def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience: ti.i32):
+def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience: ti.i32, knows: ti.i32):
     """Iterations of a kind, until all worlds that began are solved, give up, or have had the most of them.
+
+    Args:
+        knows: 1 if the present impulses have been measured, as they are.
 
     Writes: best of both, p.best_velocity, p.progress
     """
@@ -133,7 +137,8 @@ def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience:
     goes_on = 1
     for k in range(last + 1):
         if goes_on != 0:
-            measure(p, w)
+            if k > 0 or knows == 0:
+                measure(p, w)
             if k == 0:
                 g.idle.store(w, 0, p.arena.zero())
                 g.sigma.store(w, 0, COARSE * ti.max(g.proximal.load(w, 0), LEAST_SIGMA))
