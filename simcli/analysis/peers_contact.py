@@ -1,10 +1,9 @@
 """MuJoCo on mechanisms that touch: trees of free bodies, hinges, slides and balls of hinges, with planes and round shapes.
 
-Comes in: a Model and where its bodies are. Goes out: speed of mujoco.rollout, and how well a step keeps the law of contact.
+Comes in: a Model. Goes out: speed of mujoco.rollout, and how well a step keeps the law of contact.
 """
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,26 +12,12 @@ from simcli.analysis.peers import PeerRun
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
 from simcli.model.colliders import colliders
+from simcli.model.reference import body_poses, body_twists
 from simcli.model.tables import WORLD, DriveMode, JointKind, Model, ShapeKind
 
 JOINTS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.FIXED, JointKind.FREE, JointKind.D6)
 GEOMS = {ShapeKind.PLANE: "plane", ShapeKind.SPHERE: "sphere", ShapeKind.BOX: "box", ShapeKind.CAPSULE: "capsule"}
 CHUNK = 50  # steps per rollout call
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where worlds begin: frames of bodies and coordinates.
-
-    Attributes:
-        joint_q, joint_qd: (W, NQ), (W, NV).
-        body_q: [m, 1], (W, B, 7), frames of bodies.  body_qd: [m/s, rad/s], (W, B, 6), of their centres of mass.
-    """
-
-    joint_q: np.ndarray
-    joint_qd: np.ndarray
-    body_q: np.ndarray
-    body_qd: np.ndarray
 
 
 def touching_mjcf(model: Model, dt: float) -> str:
@@ -137,28 +122,28 @@ def _text(numbers) -> str:
     return " ".join(repr(float(x)) for x in numbers)
 
 
-def states_of(peer, model: Model, start: Start, mujoco) -> np.ndarray:
-    """MuJoCo's states of the worlds, (W, size): time, qpos, qvel."""
-    n_worlds = len(start.joint_q)
+def states_of(peer, model: Model, mujoco) -> np.ndarray:
+    """MuJoCo's states where the worlds begin, (W, size): time, qpos, qvel."""
+    n_worlds = model.n_worlds
+    turn, at = body_poses(model, model.joint_q)
+    speed, spin = body_twists(model, model.joint_q, model.joint_qd)
     qpos, qvel = np.zeros((n_worlds, peer.nq)), np.zeros((n_worlds, peer.nv))
     for k in range(peer.njnt):
         name = mujoco.mj_id2name(peer, mujoco.mjtObj.mjOBJ_JOINT, k)
         q, v, number = peer.jnt_qposadr[k], peer.jnt_dofadr[k], int(name[1:])
         if name[0] == "d":
             joint = int(model.dofs.joint[number])
-            at = model.joints.q_start[joint] + number - model.joints.qd_start[joint]
-            qpos[:, q], qvel[:, v] = start.joint_q[:, at], start.joint_qd[:, number]
+            place = model.joints.q_start[joint] + number - model.joints.qd_start[joint]
+            qpos[:, q], qvel[:, v] = model.joint_q[:, place], model.joint_qd[:, number]
             continue
         b = int(model.joints.child[number])
-        pose, twist = start.body_q[:, b], start.body_qd[:, b]
-        R = rot.quat_to_matrix(pose[:, 3:])
-        qpos[:, q : q + 7] = pose[:, [0, 1, 2, 6, 3, 4, 5]]
-        qvel[:, v : v + 3] = twist[:, :3] - np.cross(twist[:, 3:], R @ model.bodies.com[0, b])
-        qvel[:, v + 3 : v + 6] = np.einsum("wji,wj->wi", R, twist[:, 3:])
+        qpos[:, q : q + 3], qpos[:, q + 3 : q + 7] = at[b], rot.matrix_to_quat(turn[b])[..., [3, 0, 1, 2]]
+        qvel[:, v : v + 3] = speed[b] - np.cross(spin[b], rot.turn(turn[b], model.bodies.com[:, b]))
+        qvel[:, v + 3 : v + 6] = np.einsum("wji,wj->wi", np.broadcast_to(turn[b], (n_worlds, 3, 3)), spin[b])
     return np.concatenate([np.zeros((n_worlds, 1)), qpos, qvel], axis=1)
 
 
-def run_touching(model: Model, start: Start, dt: float, n_steps: int) -> PeerRun:
+def run_touching(model: Model, dt: float, n_steps: int) -> PeerRun:
     """The same worlds by `mujoco.rollout` on one thread; the result is qpos at the end.
 
     Raises:
@@ -169,7 +154,7 @@ def run_touching(model: Model, start: Start, dt: float, n_steps: int) -> PeerRun
     from mujoco import rollout
 
     peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
-    data, state, seconds, done = [mujoco.MjData(peer)], states_of(peer, model, start, mujoco), 0.0, 0
+    data, state, seconds, done = [mujoco.MjData(peer)], states_of(peer, model, mujoco), 0.0, 0
     models = [peer] * len(state)
     with rollout.Rollout(nthread=0) as pool:
         while done < n_steps:
@@ -181,13 +166,13 @@ def run_touching(model: Model, start: Start, dt: float, n_steps: int) -> PeerRun
     return PeerRun(f"mujoco {mujoco.__version__}", seconds, state[:, 1 : 1 + peer.nq])
 
 
-def mujoco_natural_map(model: Model, start: Start, dt: float, n_steps: int, n_worlds: int) -> np.ndarray:
+def mujoco_natural_map(model: Model, dt: float, n_steps: int, n_worlds: int) -> np.ndarray:
     """[m/s], (steps,): the largest natural map of the contacts of some worlds, each by itself."""
     import mujoco
 
     peer = mujoco.MjModel.from_xml_string(touching_mjcf(model, dt))
     data, worst = mujoco.MjData(peer), np.zeros(n_steps)
-    for state in states_of(peer, model, start, mujoco)[:n_worlds]:
+    for state in states_of(peer, model, mujoco)[:n_worlds]:
         mujoco.mj_resetData(peer, data)
         data.qpos[:], data.qvel[:] = state[1 : 1 + peer.nq], state[1 + peer.nq :]
         for k in range(n_steps):

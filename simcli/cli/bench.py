@@ -166,9 +166,8 @@ class _Work:
         _, spec = pipeline.read_scene(self.scene, self.sets)
         every = self.stride * spec.solver.dt
         sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}",
-                f"output.channels=[joints{', bodies' * self.touches}]", f"output.dtype={self.precision}",
-                "expect=[]"]  # fmt: skip
+                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
+                f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
         request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
                                    force=True)  # fmt: skip
         return pipeline.prepare(request)

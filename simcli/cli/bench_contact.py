@@ -51,7 +51,7 @@ def time_touching(work, task):
     """Rows of a scene with contact: ours and the peer's, the engines taking turns, with the residuals of both.
 
     Args:
-        work: see bench.py; its job records joints and bodies.
+        work: see bench.py.
         task: of the rows.
     """
     from simcli import pipeline
@@ -66,26 +66,16 @@ def time_touching(work, task):
             outcome = pipeline.execute(job)
         ours.append(outcome.stepping)
         compiling = max(compiling, outcome.compile)
-        start = start_of(job)
         if not isinstance(peer, str):
-            peer = attempt(lambda: peers_contact.run_touching(job.model, start, dt, n_steps))  # noqa: B023
+            peer = attempt(lambda: peers_contact.run_touching(job.model, dt, n_steps))
         if isinstance(peer, str):
             console.say(f"  {job.spec.name}: {peer}")
         else:
             theirs.append(peer.seconds)
     mine, yours = our_natural_map(work, n_steps), None
     if theirs:
-        yours = float(np.max(peers_contact.mujoco_natural_map(job.model, start, dt, n_steps, WATCHED)))
+        yours = float(np.max(peers_contact.mujoco_natural_map(job.model, dt, n_steps, WATCHED)))
     yield from work.rows(job.spec.name, task, n_steps, ours, theirs, compiling, peer, None, (mine, yours))
-
-
-def start_of(job):
-    """Where the worlds of a run began."""
-    from simcli.analysis.peers_contact import Start
-    from simcli.records.reader import open_trajectory
-
-    with open_trajectory(job.output) as trajectory:
-        return Start(*(trajectory.column(f"frames/{name}")[0] for name in ("joint_q", "joint_qd", "body_q", "body_qd")))
 
 
 def our_natural_map(work, n_steps: int) -> float:
