@@ -2,21 +2,11 @@
 
     M v = M v0 + h F + J^T x      x impulses of rows and contacts, v the velocities that move the coordinates
 
-Hard rows vanish where the step ends; laws become rows with bounds. The evaluation states the problem and solves it; each
-correction states what is still missing at the poses that were reached, and solves it again along the same directions.
+The evaluation states the problem and solves it; each correction states what is still missing at the poses that were reached,
+and solves it again along the same directions, or where a scene wants that along those of the poses reached (direction.py).
+The rows are stated by impulse_rows.py. Called by constrained_phase.py.
 
-    row         w [m/s, rad/s]                        bounds of x
-    hard        phi(q(v)) / h + e x                   none
-    motion      v - speed                             none
-    drive       v - c1/g1 + x/(h g1)                  h effort limit      of lambda = c1 - g1 v
-    friction    v                                     h f
-    lower       v - lo                                x >= 0
-    upper       hi - v                                x >= 0
-    spin        (n, t_1, t_2) . (w_B - w_A)           torsional and rolling friction times the normal impulse
-
-Everything else of a law is linear, c - g v, and goes into M and F. Called by constrained_phase.py.
-
-Source: reference/contact-solver.md, sections 1 and 4. Deviation: forces along the directions of the step's start always.
+Source: reference/contact-solver.md, sections 1 and 4. Deviation: the direction is chosen for a scene, not for a step.
 """
 
 from dataclasses import replace
@@ -24,11 +14,9 @@ from dataclasses import replace
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.collision.lanes import one, put
-from simcli.kernels.complementarity.dense import corner
 from simcli.kernels.complementarity.problem import LIMITS, Problem, prepare
 from simcli.kernels.complementarity.solve import search
-from simcli.kernels.contact_chart import contacts_of, find_gaps
+from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE, choose
 from simcli.kernels.memory import Arena, any_lane
@@ -41,30 +29,35 @@ from simcli.model.tables import Model
 from simcli.solvers.choices import (
     acceleration_of_law,
     aim_laws,
-    push_rows,
-    set_hard_row,
-    set_spring,
-    state_laws,
 )
 from simcli.solvers.contacts import (
     Contacts,
-    aim_again,
     aim_contacts,
     contact_loss,
-    find_contacts,
     remember,
     rub,
 )
 from simcli.solvers.corrections import EVALUATE
-from simcli.solvers.direction import DOFS, find_stiffness, turn_directions
+from simcli.solvers.direction import DOFS, turn_directions
+from simcli.solvers.impulse_rows import (
+    DRIVE,
+    FRICTION,
+    HARD,
+    LOWER,
+    MOTION,
+    UPPER,
+    bound_spins,
+    mirrored,
+    restate,
+    state_problem,
+    state_rest,
+    state_row,
+    wake_bounds,
+)
 from simcli.solvers.integrators import copy
 
-HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER = range(6)  # kinds of rows
-FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
-UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
-
 
 class Impulses:
     """Memory of the problem.
@@ -147,11 +140,6 @@ def plan_rows(phases: list[Constraints], system: System, n_motions: int, model: 
     return np.array(rows, int).reshape(-1, 2), limited
 
 
-def mirrored(y: System, i):
-    """Place of unknown i among the velocities of the problem: tips come first, which leaves factors sparse."""
-    return y.n_dofs - 1 - i
-
-
 @ti.func
 def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32):
     """State the problem (EVALUATE) or what it lacks at the poses reached (CORRECT), solve it, and use the answer.
@@ -200,360 +188,6 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
-
-
-@ti.func
-def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32):
-    """Mass matrix, momentum, rows and contacts at the start of a step.
-
-    Reads:  c
-    Writes: c.bound.{system, impulses}
-    """
-    y = c.bound.system
-    t = c.tables
-    m = c.bound.impulses
-    p = m.problem
-    zero = t.arena.zero()
-    if ti.static(c.turns):
-        find_stiffness(c, w, h)
-    if ti.static(y.laws.n > 0):
-        state_laws(c, w, 0, b, h, g, instant)
-    for n in range(y.n_dofs):
-        y.free.store(w, n, zero + 1.0)
-        y.load.store(w, n, c.bound.base.load(w, n))
-        y.effort.store(w, n, zero)
-        v = c.state.qd.load(w, t.tree_dof.at(n))
-        m.start.store(w, mirrored(y, n), v)
-        p.free.store(w, mirrored(y, n), v)
-    for r in range(y.n_rows):
-        set_hard_row(c, w, r, b, h, g, instant)
-    if ti.static(y.n_springs > 0):
-        for r in range(y.n_rows):
-            if y.spring.at(r) >= 0:
-                set_spring(c, w, r, 0, b)
-    if ti.static(y.laws.n > 0):
-        for n in range(y.laws.n):
-            if y.laws.row.at(n) >= 0:  # laws have rows of their own
-                y.goal.store(w, y.n_dofs + y.laws.row.at(n), zero)
-    push_rows(y, w)
-    state_mass(c, w, h)
-    for n in range(y.n_dofs):
-        p.push.store(w, mirrored(y, n), y.load.load(w, n) * h)
-        if ti.static(c.turns):
-            m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    if ti.static(c.touches):
-        find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
-    if ti.static(m.first_spin >= 0):
-        state_spins(c, w)
-
-
-@ti.func
-def restate(c: ti.template(), w: ti.i32):
-    """Begin again with the momentum of the start of the step.
-
-    Writes: p.{free, push}
-    """
-    m = c.bound.impulses
-    for n in range(c.bound.system.n_dofs):
-        m.problem.free.store(w, n, m.start.load(w, n))
-        m.problem.push.store(w, n, m.load.load(w, n))
-
-
-@ti.func
-def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
-    """M, with the linear parts of laws, lambda = push - gain v.
-
-    Reads:  c.bound.system
-    Writes: p.mass, c.bound.impulses.{push, gain}, c.bound.system.load
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    zero = c.tables.arena.zero()
-    for k in range(corner(y.n_dofs, 0)):
-        p.mass.store(w, k, zero)
-    for e in range(y.n_mass):
-        i = mirrored(y, y.end_i.at(e))
-        j = mirrored(y, y.end_j.at(e))
-        at = corner(ti.max(i, j), ti.min(i, j))
-        p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            push = y.laws.rest.load(w, k)
-            gain = y.laws.rest_gain.load(w, k)
-            drive = y.laws.drive.load(w, k)
-            drive_gain = y.laws.drive_gain.load(w, k)
-            if m.has_drive.at(k) != 0:  # in a row, unless it is constant
-                limit = y.laws.effort_limit.load(w, k)
-                push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
-            else:
-                push = push + drive
-                gain = gain + drive_gain
-            acts = act_of_law(c, w, k)
-            m.push.store(w, k, select(acts, push, zero))
-            m.gain.store(w, k, select(acts, gain, zero))
-            add_linear(c, w, k, h)
-
-
-def act_of_law(c, w, k):
-    """Mask of the worlds in which the row of a law is enabled; of all for a dof of the tree."""
-    y = c.bound.system
-    row = y.laws.row.at(k)
-    return select((y.enabled.load(w, ti.max(row, 0)) != 0.0) | (row < 0), 1, 0) != 0
-
-
-@ti.func
-def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
-    """Add h g J^T J to M, and J^T (c - g (J v0 + shift h)) to F, of law k.
-
-    Reads:  c.bound.{system, impulses}
-    Writes: p.mass, c.bound.system.load
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    gain = m.gain.load(w, k)
-    i = y.laws.unknown.at(k)
-    if i < y.n_dofs:
-        at = corner(mirrored(y, i), mirrored(y, i))
-        p.mass.store(w, at, p.mass.load(w, at) + gain * h)
-        y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, mirrored(y, i)))
-    else:
-        r = i - y.n_dofs
-        speed = speed_of_row(c, w, r, m.start) + y.laws.shift.load(w, k) * h
-        push = m.push.load(w, k) - gain * speed
-        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-            a = y.end_j.at(y.n_mass + e)
-            value = y.entry.load(w, y.n_mass + e)
-            y.load.store(w, a, y.load.load(w, a) + value * push)
-            for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                other = y.end_j.at(y.n_mass + f)
-                if other <= a:
-                    at = corner(mirrored(y, other), mirrored(y, a))
-                    more = value * y.entry.load(w, y.n_mass + f) * gain * h
-                    p.mass.store(w, at, p.mass.load(w, at) + more)
-
-
-@ti.func
-def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
-    """J v of a row of the system."""
-    y = c.bound.system
-    total = c.tables.arena.zero()
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        total = total + y.entry.load(w, y.n_mass + e) * v.load(w, mirrored(y, y.end_j.at(y.n_mass + e)))
-    return total
-
-
-@ti.func
-def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt: ti.i32):
-    """Row n of the problem, in the second attempt with the bounds that the first one has passed.
-
-    Reads:  c.bound
-    Writes: p.rows.{on, jacobian, bias, compliance, impulse}, p.{lower, upper}
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    zero = c.tables.arena.zero()
-    kind = m.kind.at(n)
-    item = m.item.at(n)
-    on = zero == 0.0
-    bias = zero
-    soft = zero
-    lower = zero - UNBOUNDED
-    upper = zero + UNBOUNDED
-    if kind == HARD:
-        fill_row(c, w, n, item, 1.0)
-        on = y.free.load(w, y.n_dofs + item) != 0.0
-        bias = -speed_of_row(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
-        soft = softness_of(c, w, item)
-    elif kind == MOTION:
-        i = c.tables.unknown.at(c.bound.motion_dof.at(item))
-        p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + 1.0)
-        bias = -speed_of_motion(c, w, item, h)
-    else:
-        if ti.static(y.laws.n > 0):
-            sign = ti.select(kind == UPPER, -1.0, 1.0)
-            i = y.laws.unknown.at(item)
-            shift = zero
-            on = act_of_law(c, w, item)
-            if i < y.n_dofs:
-                p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + sign)
-            else:
-                fill_row(c, w, n, i - y.n_dofs, sign)
-                shift = y.laws.shift.load(w, item) * h
-            gain = y.laws.drive_gain.load(w, item)
-            if kind == DRIVE:
-                on = on & (gain > 0.0)
-                safe = select(gain > 0.0, gain, zero + 1.0)
-                bias = shift - y.laws.drive.load(w, item) / safe
-                soft = 1.0 / (safe * h)
-                upper = ti.min(y.laws.effort_limit.load(w, item) * h, upper)
-                lower = -upper
-            elif kind == FRICTION:
-                bias = shift
-                upper = y.laws.friction.load(w, item) * h
-                on = on & (upper > 0.0)
-                lower = -upper
-            else:
-                bound = y.laws.low.load(w, item)
-                if kind == UPPER:
-                    bound = y.laws.high.load(w, item)
-                far = -sign * bound > ti.abs(y.laws.rate.load(w, item)) * WATCHED + FAR
-                bound = select(ti.abs(bound) < UNBOUNDED, bound, zero)
-                if attempt > 0:
-                    far = far & (m.awake.load(w, n) == 0.0)
-                on = on & ~far
-                bias = (shift - bound) * sign
-                lower = zero
-    p.rows.on.store(w, n, select(on, zero + 1.0, zero))
-    p.rows.bias.store(w, n, bias)
-    p.rows.compliance.store(w, n, soft)
-    if attempt == 0:
-        p.rows.impulse.store(w, n, m.kept.load(w, n))
-    p.lower.store(w, n, lower)
-    p.upper.store(w, n, upper)
-
-
-@ti.func
-def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Turn on the bounds that were thought to be far, and have been passed: 1 if there are any.
-
-    Reads:  p.{rows.on, velocity}, c.bound.system.laws
-    Writes: c.bound.impulses.awake, p.{push, kappa}
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    zero = c.tables.arena.zero()
-    found = 0
-    for n in range(m.n_plain):
-        kind = m.kind.at(n)
-        if kind == LOWER or kind == UPPER:
-            k = m.item.at(n)
-            i = y.laws.unknown.at(k)
-            speed = zero
-            if i < y.n_dofs:
-                speed = p.velocity.load(w, mirrored(y, i))
-            else:
-                speed = speed_of_row(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
-            passed = speed < y.laws.low.load(w, k)
-            if kind == UPPER:
-                passed = speed > y.laws.high.load(w, k)
-            passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
-            m.awake.store(w, n, select(passed, zero + 1.0, zero))
-            if any_lane(passed):
-                found = 1
-    if found != 0:
-        p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
-        for n in range(y.n_dofs):
-            p.push.store(w, n, zero)
-    return found
-
-
-@ti.func
-def fill_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.template()):
-    """Row n of the problem sees what row r of the system sees, times a sign.
-
-    Writes: p.rows.jacobian
-    """
-    y = c.bound.system
-    p = c.bound.impulses.problem
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):  # a dof may come twice
-        at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
-        p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
-
-
-@ti.func
-def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
-    """[m/s per N s] of a compliant row or a spring; 0 of a rigid one, whose softness in the system is of its solutions."""
-    y = c.bound.system
-    soft = y.soft.load(w, r)
-    yields = y.compliance.load(w, r) > 0.0
-    if ti.static(y.n_springs > 0):
-        if y.spring.at(r) >= 0:
-            yields = soft == soft
-    return select(yields, soft, soft * 0.0)
-
-
-@ti.func
-def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
-    """Velocity of a prescribed dof in this step: that which reaches its position, or its own.
-
-    Reads: c.motions, c.state.q
-    """
-    d = c.bound.motion_dof.at(k)
-    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
-    if c.bound.by_position.at(k) != 0:
-        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
-    return speed
-
-
-@ti.func
-def state_spins(c: ti.template(), w: ti.i32):
-    """Rows of rolling and torsional friction, on where their contacts are.
-
-    Writes: p.rows.{on, bias, compliance, impulse} of spins
-    """
-    m = c.bound.impulses
-    p = m.problem
-    zero = c.tables.arena.zero()
-    for k in range(m.contacts.capacity):
-        for a in ti.static(range(3)):
-            n = m.first_spin + 3 * k + a
-            p.rows.on.store(w, n, p.contacts.on.load(w, k))
-            p.rows.bias.store(w, n, zero)
-            p.rows.compliance.store(w, n, zero)
-            p.rows.impulse.store(w, n, zero)
-
-
-@ti.func
-def bound_spins(c: ti.template(), w: ti.i32):
-    """Bounds of the spins by the normal impulses of the solution before.
-
-    Reads:  p.contacts.impulse
-    Writes: p.{lower, upper} of spins
-    """
-    m = c.bound.impulses
-    p = m.problem
-    k = m.contacts.collider
-    for lane in range(k.lanes):
-        for n in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
-            normal = one(p.contacts.impulse, w, lane, n).parts[0]
-            for a in ti.static(range(3)):
-                most = one(k.rolling_friction, w, lane, pair) * normal
-                if ti.static(a == 0):
-                    most = one(k.torsional_friction, w, lane, pair) * normal
-                put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
-                put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
-
-
-@ti.func
-def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
-    """What rigid rows and contacts lack at the poses that the velocities found have reached.
-
-        w = phi(q) / h + J (v - v found) + e x
-
-    Reads:  c.bound.{system.rows.residual, impulses}, c.state
-    Writes: p.{rows, contacts}.bias
-    """
-    y = c.bound.system
-    m = c.bound.impulses
-    p = m.problem
-    for n in range(m.n_plain):
-        if m.kind.at(n) == HARD:
-            r = m.item.at(n)
-            is_spring = 0
-            if ti.static(y.n_springs > 0):
-                is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
-            if is_spring == 0:
-                p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - speed_of_row(c, w, r, p.velocity))
-    if ti.static(c.touches):
-        find_gaps(m.contacts.collider, c.tables, c.state, w)
-        aim_again(m.contacts, p, w, h)
 
 
 @ti.func
