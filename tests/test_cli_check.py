@@ -159,13 +159,14 @@ def test_show_says_tree_layout_and_freedom(folder):
     assert "tree" not in document
 
 
-def test_show_names_loops_that_no_solver_can_run_yet(folder):
-    loop = GOOD + "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}\nsolver: {type: affine}\n"
+def test_show_names_loops_that_the_solver_cannot_run(folder):
+    again = "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], friction: 1}"
+    loop = f"{GOOD}{again}\nsolver: {{type: affine}}\n"
     (folder / "loop.yaml").write_text(loop)
     assert simcli("check", "loop.yaml", cwd=folder).returncode == Exit.NEGATIVE
     done = simcli("show", "loop.yaml", "--json", cwd=folder)
     assert done.returncode == Exit.OK, done.stderr
-    assert "SC502" in done.stderr
+    assert "SC501" in done.stderr
     document = json.loads(done.stdout)
     assert [entry["joint"] for entry in document["loops"]] == ["again"]
     assert document["dof"]["redundant"][0]["rows"] == 5

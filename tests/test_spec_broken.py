@@ -179,7 +179,6 @@ MUTATIONS = [
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «strength_ratio»: 100\n"),
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «driving»: {aim_angle: 1.0}\n"),
     ("SC501", "enabled: false,", "enabled: true,"),
-    ("SC502", "type: generalized", "type: «affine»"),
 ]  # fmt: skip
 # Mutations whose place is not in the replaced text: the piece of the mutated scene that the fault must point at.
 ELSEWHERE = {

@@ -23,7 +23,7 @@ from simcli.records.superblock import SIGNATURE
 from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_worlds, resolve, resolved_yaml
 from simcli.spec.schema_body import InertiaSpec
 
-NOT_HONOURED = {"SC501", "SC502"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
+NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
 HDF5_SUFFIXES = (".h5", ".hdf5")
 SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
 # Tables that say how a run starts, is driven and drawn: not what its states mean.

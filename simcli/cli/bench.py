@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import bench_contact, bench_scenes, console
+from simcli.cli import bench_contact, bench_cubes, bench_scenes, console
 from simcli.cli.options import JsonFlag, SetValues, existing_scene
 from simcli.errors import Exit, UsageError
 
-_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: falling "
-          "humanoids, stacks of five boxes.")  # fmt: skip
+_TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
+          "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact.")  # fmt: skip
 _PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
@@ -27,6 +27,7 @@ class Task(StrEnum):
     FOURBAR = "fourbar"
     HUMANOID = "humanoid"
     STACKS = "stacks"
+    CUBES = "cubes"
 
 
 TOUCHING = {Task.HUMANOID: 512, Task.STACKS: 256}  # worlds
@@ -78,7 +79,7 @@ def bench(
     worlds: Annotated[
         int | None,
         typer.Option("--worlds", metavar="N", min=1, show_default=False,
-                     help="Worlds (states for rnea). Default: 512 humanoids, 256 stacks, else 1024."),
+                     help="Worlds (states for rnea). Default: 512 humanoids, 256 stacks, 1 pile, else 1024."),
     ] = None,
     precision: Annotated[str, typer.Option("--precision", help="float64 or float32.")] = "float64",
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
@@ -94,6 +95,8 @@ def bench(
 
     Example: simcli bench --precision float32
     """
+    if task is Task.CUBES:
+        return _cubes(worlds or 1, device, threads, tuple(sets), json)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for path, share, more in _scenes(scene, task, Path(folder)):
@@ -110,6 +113,19 @@ def bench(
         console.data(_table(rows))
         if growth is not None:
             console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
+    return Exit.OK
+
+
+def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: bool) -> int:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for row in bench_cubes.time_cubes(Path(folder), worlds, device, threads, sets):
+            rows.append(row)
+            console.say(f"  {row['cubes']} cubes: {row['per_second']:.3g} steps/s, {row['iterations']:.2f} iterations")
+    if json:
+        console.emit("bench", {"rows": rows})
+    else:
+        console.data(bench_cubes.table(rows))
     return Exit.OK
 
 

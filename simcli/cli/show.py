@@ -9,7 +9,7 @@ from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
 from simcli.errors import Exit, SceneError, UsageError
 
-NOT_HONOURED = {"SC501", "SC502"}  # the scene is sound, this version cannot run it
+NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
 
 
 def show(

@@ -25,12 +25,12 @@ IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any p
 
 
 class Polynomials:
-    """Device columns and memory of the rows and of their saddle point.
+    """Device columns and memory of rows.
 
     Args:
         rows: the expanded rows.
         tables, arena: see `Tables`.
-        angle: (R) of all rows, over full turns.
+        angle: (R) of all rows, over full turns; only turns need it.
 
     Attributes:
         n, n_forms, n_rows, n_polynomials: numbers of free coordinates, of forms, of rows, and of these with partners.
@@ -38,13 +38,11 @@ class Polynomials:
             polynomial and of the partner.  has_soft: whether some rows are coordinates.
         x, v: (n + n_forms) coordinates and velocities, each followed by the forms of it.  next_x: at the end of a step.
         gradient: (entries) of the rows.  residual: (polynomials).  rate: (R).
-        soft: (R) e.  lent: (R) what of it `solve` takes away again.
-        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
     """
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot):
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot | None = None):
         self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, len(rows.is_hard)
         self.n_polynomials, self.angle = rows.constant.shape[1], angle
         self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
@@ -59,9 +57,27 @@ class Polynomials:
             setattr(self, name, arena.ints(getattr(rows, name)))
         for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
             setattr(self, name, tables.column(getattr(rows, name)))
-        order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
-        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[order]), arena.ints(order)
-        self.mass = tables.column(tables.model.columns.weight[:, order])
+        self.order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
+        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[self.order]), arena.ints(self.order)
+        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
+        self.gradient = arena.slot(self.n_entries)
+        self.residual, self.rate = arena.slot(self.n_polynomials), arena.slot(self.n_rows)
+
+
+class SaddlePoint(Polynomials):
+    """The rows with the factor of their saddle point.
+
+    Args:
+        rows, tables, arena, angle: see `Polynomials`.
+
+    Attributes:
+        soft: (R) e.  lent: (R) what of it `solve` takes away again.
+        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
+    """
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot):
+        super().__init__(rows, tables, arena, angle)
+        self.mass = tables.column(tables.model.columns.weight[:, self.order])
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
@@ -70,10 +86,7 @@ class Polynomials:
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place)
         self.filled, self.n_filled = arena.ints(filled), len(filled)
-        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
-        self.gradient = arena.slot(self.n_entries)
-        self.residual = arena.slot(self.n_polynomials)
-        self.rate, self.soft, self.lent = (arena.slot(self.n_rows) for _ in range(3))
+        self.soft, self.lent = arena.slot(self.n_rows), arena.slot(self.n_rows)
 
 
 def natural_numbers(tables: Tables) -> np.ndarray:

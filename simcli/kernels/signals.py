@@ -89,6 +89,7 @@ _ROUTES = {
     Driven.WRENCH_FORCE: _to_wrench("wrench_force"),
     Driven.WRENCH_TORQUE: _to_wrench("wrench_torque"),
     Driven.MOTION: _to_motion,
+    Driven.AIM: lambda model, dof, source, gain: [Route("aim", dof, source, gain)],
 }
 
 

@@ -28,6 +28,7 @@ class Driven(IntEnum):
     WRENCH_FORCE = 3  # wrenches.force, by 3 * wrench + component
     WRENCH_TORQUE = 4  # wrenches.torque, likewise
     MOTION = 5  # motions.value, by dof
+    AIM = 6  # affine.driving_aim, by dof
 
 
 class MotionKind(IntEnum):

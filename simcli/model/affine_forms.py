@@ -68,22 +68,28 @@ class Forms:
         across[ahead], across[behind] = vectors[0][behind].times(-np.ones(1)), vectors[0][ahead]
         return [vectors[0], across, upright[normal]]
 
-    def direction(self, link: int, components: Array) -> Vector | None:
-        """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form."""
+    def direction(self, link: int, components: Array, full: bool = False) -> Vector | None:
+        """A vector fixed in a link, by its components (W|1, 3) along the link's axes; None if it is no affine form.
+
+        Args:
+            link: index, -1 for the world.
+            components: (W|1, 3).
+            full: keep the terms of components that are zero, which another phase may change.
+        """
         if link < 0:
             return constant_vector(components)
         total = constant_vector(np.zeros((1, 3)))
         for k, axis in enumerate(self.axes(link)):
-            if not np.any(components[:, k]):
+            if not full and not np.any(components[:, k]):
                 continue
             if axis is None:
                 return None
             total = [one + other.times(components[:, k]) for one, other in zip(total, axis, strict=True)]
         return total
 
-    def point(self, link: int, place: Array) -> Vector | None:
-        """A point of a link, from (W|1, 3) in link axes; None if it is no affine form."""
-        arm = self.direction(link, place)
+    def point(self, link: int, place: Array, full: bool = False) -> Vector | None:
+        """A point of a link, from (W|1, 3) in link axes; None if it is no affine form; `full` as of `direction`."""
+        arm = self.direction(link, place, full)
         if link < 0 or arm is None:
             return arm
         return [self.number(link, 0, k) + arm[k] for k in range(3)]

@@ -75,9 +75,8 @@ class ShapeReader:
 
     def __init__(self, worlds: Worlds, folder: Path):
         self.worlds, self.folder = worlds, folder
-        self.columns: dict[str, list] = {
-            name: [] for name in ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights")
-        }
+        names = ("name", "kind", "body", "size", "pose", "collide", "vertices", "faces", "heights", "convex")
+        self.columns: dict[str, list] = {name: [] for name in names}
 
     def read(self, get, path: str, name: str, body: int, needs_mass: bool = True) -> MassProperties | None:
         """Add one shape to the table.
@@ -107,7 +106,7 @@ class ShapeReader:
         elif kind == ShapeKind.HEIGHTFIELD:
             size = self.worlds.numbers(lambda s: (*get(s).size[:2], 0.0), (3,))
             heights = self._terrain(get, path)
-        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights)
+        row = (name, int(kind), body, size, pose, shape.collide, vertices, faces, heights, getattr(shape, "convex", True))
         for column, value in zip(self.columns.values(), row, strict=True):
             column.append(value)
         return None if solid is None else solid.placed(pose)
@@ -157,6 +156,7 @@ class ShapeReader:
             vertices=tuple(c["vertices"]),
             faces=tuple(c["faces"]),
             heights=tuple(c["heights"]),
+            convex=tuple(c["convex"]),
         )
 
 
@@ -231,7 +231,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     com = np.zeros((1, 3)) if com is None else com
     vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
     yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields)
+    volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields, volume=volume)
 
 
 def _written_inertia(worlds: Worlds, name: str) -> Array:

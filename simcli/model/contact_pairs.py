@@ -33,6 +33,8 @@ RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
 FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
 SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
 NUMBERS = ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution")
+OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
+THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
 _DEFAULT = MaterialSpec()
 
 
@@ -58,7 +60,7 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
         return None
     for s in np.unique([first, second]):
         if shapes.kind[s] == ShapeKind.MESH:
-            _check_hull(worlds, shapes, s, labels[s])
+            _check_mesh(worlds, shapes, s, labels[s])
     rank = np.argsort(ORDER)[shapes.kind]
     swap = rank[first] > rank[second]
     a, b = np.where(swap, second, first), np.where(swap, first, second)
@@ -130,9 +132,10 @@ def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array)
         strongest = np.maximum(rank[a], rank[b])
         columns[key] = np.select([strongest == k for k in range(len(RANK))],
                                  [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
+    columns |= {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
     for index, written in enumerate(worlds.first.contact.pairs):
         hit = _named(labels, (written.a, written.b))[a, b]
-        for key in NUMBERS:
+        for key in NUMBERS + OF_PAIRS:
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
                 columns[key] = np.where(hit, value[:, None], columns[key])
@@ -153,6 +156,19 @@ def _shape(worlds: Worlds, name: str, body: str) -> tuple[ShapeSpec, str]:
     key = name if body == "world" else name.removeprefix(f"{body}/")
     owner = worlds.first.world if body == "world" else worlds.first.bodies[body]
     return owner.shapes[key], f"world.shapes.{key}" if body == "world" else f"bodies.{body}.shapes.{key}"
+
+
+def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
+    """Refuse a mesh that cannot collide as the solver wants it: the affine one takes triangles as they are."""
+    if shapes.convex[index] or worlds.first.solver.type != "affine":
+        _check_hull(worlds, shapes, index, label)
+    elif len(shapes.vertices[index]):
+        sides = shapes.vertices[index][shapes.faces[index]]
+        area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
+        if area.min() <= THIN * np.square(np.ptp(sides, axis=1).max(axis=1))[area.argmin()]:
+            _, path = _shape(worlds, *label)
+            message = f"mesh `{label[0]}` has a triangle without area, number {int(area.argmin()) + 1}"
+            worlds.fault("SC632", f"{path}.file", message, "remove degenerate triangles, or write convex: true")
 
 
 def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:

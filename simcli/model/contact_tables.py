@@ -18,6 +18,8 @@ class Contacts(Table):
         rolling_friction: [m], (W|1, P), torque per normal force.
         torsional_friction: [m], (W|1, P), torque per normal force.
         restitution: [1], (W|1, P).
+        d_hat: [m], (W|1, P), where the barrier of affine bodies begins; NaN: where the solver says.
+        barrier_stiffness: [N/m^3], (W|1, P), of it; NaN likewise.
         capacity: most contacts of a world.
     """
 
@@ -29,6 +31,8 @@ class Contacts(Table):
     rolling_friction: Array
     torsional_friction: Array
     restitution: Array
+    d_hat: Array
+    barrier_stiffness: Array
     capacity: int
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.errors import Where
+from simcli.model.affine import read_affine
 from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
@@ -166,6 +167,9 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         _refuse_weightless(worlds, model)
     elif worlds.first.solver.type == "maximal":
         _refuse_points(worlds, model)
+    elif worlds.first.solver.type == "affine":
+        _refuse_points(worlds, model)
+        model = replace(model, affine=read_affine(worlds, model, bodies))
     else:
         _refuse_unnatural(worlds, model)
         model = replace(model, naturals=read_naturals(worlds, model))
@@ -257,7 +261,8 @@ def _refuse_points(worlds: Worlds, model: Model) -> None:
     least = model.bodies.inertia[:, :, model.plane, model.plane] if model.plane >= 0 else inertia[..., 0]
     lacks = (model.bodies.mass <= 0) | (least <= SINGULAR * inertia[..., 2])
     for b in np.flatnonzero(lacks.any(axis=0) & ~model.bodies.kinematic):
-        message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the maximal solver needs"
+        solver = worlds.first.solver.type
+        message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the {solver} solver needs"
         worlds.fault("SC452", f"bodies.{model.bodies.name[b]}", message, "give it inertia, or use the generalized solver")
     worlds.raise_faults()
 

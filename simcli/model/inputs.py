@@ -78,6 +78,9 @@ def _drives(wiring: _Wiring) -> None:
             if drive is not None:
                 wiring.drive(Driven.DRIVE_TARGET, first + k, drive.target)
                 wiring.drive(Driven.DRIVE_TARGET_VELOCITY, first + k, drive.target_velocity)
+        if joint.driving is not None:
+            for aim in (joint.driving.aim_angle, joint.driving.aim_distance):
+                wiring.drive(Driven.AIM, first, aim)
 
 
 def _forces(wiring: _Wiring) -> None:

@@ -48,6 +48,7 @@ class BodyPart:
         kinematic: prescribed motion.
         n_vectors: of its natural coordinates, -1 where nothing is said.
         compliance: [1/(N m)], (W|1,), of its rigidity in natural coordinates.
+        volume: [m^3], (W|1,), of the shapes that give its mass; None without.
     """
 
     name: str
@@ -58,6 +59,7 @@ class BodyPart:
     kinematic: bool = False
     n_vectors: int = -1
     compliance: Array = field(default_factory=lambda: np.zeros(1))
+    volume: Array | None = None
 
 
 @dataclass

@@ -28,6 +28,8 @@ CHANGEABLE = {
     "wrenches": {"point", "force", "torque"},
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
+    "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
+               "driving_passive", "driving_locked", "driving_aim"},
     "contacts": {"friction", "friction_static", "rolling_friction", "torsional_friction", "restitution"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip

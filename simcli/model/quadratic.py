@@ -93,18 +93,42 @@ class Quadratic(Table):
 
 
 @dataclass
-class _Row:
-    """One row: an affine part and products of two forms with a weight (W|1,)."""
+class Polynomial:
+    """One row: an affine part and products of two forms with a weight (W|1,).
+
+    Attributes:
+        affine, products: the parts.
+        shape, partner: see `Quadratic`.
+        touches: coordinates that have an entry in its gradient whether or not it depends on them.
+    """
 
     affine: Affine
     products: list[tuple[Affine, Affine, Array]] = field(default_factory=list)
     shape: Shape = Shape.ITSELF
-    partner: "_Row | None" = None
+    partner: "Polynomial | None" = None
+    touches: frozenset[int] = frozenset()
+
+    @property
+    def coordinates(self) -> frozenset[int]:
+        """Coordinates that it depends on."""
+        linear = {i for i, b in self.affine.coef.items() if np.any(b)}
+        return frozenset(linear.union(*({*a.coef, *b.coef} for a, b, _ in self.products)))
+
+    def curvature(self) -> dict[tuple[int, int], Array]:
+        """Second derivatives by coordinates i >= j, each (W|1,)."""
+        found: dict[tuple[int, int], Array] = {}
+        for a, b, weight in self.products:
+            for one, other in ((a, b), (b, a)):
+                for i, x in one.coef.items():
+                    for j, y in other.coef.items():
+                        if i >= j:
+                            found[i, j] = found.get((i, j), np.zeros(1)) + weight * x * y
+        return found
 
 
-def product(a: Vector, b: Vector, weight: Array) -> _Row:
+def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     """Weight a . b, what is constant multiplied out."""
-    row = _Row(Affine(np.zeros(1)))
+    row = Polynomial(Affine(np.zeros(1)))
     for one, other in zip(a, b, strict=True):
         if not one.coef:
             row.affine = row.affine + other.times(one.constant * weight)
@@ -131,12 +155,12 @@ def quadratic_of(model: Model, constraints: Constraints, unknown: Array) -> Quad
     if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, SMOOTH)).all():
         return None
     rows, pushes = _expand(forms, constraints), pushes_of(forms)
-    return None if rows is None or pushes is None else _tables(forms, rows, pushes, table.is_hard)
+    return None if rows is None or pushes is None else flat_tables(forms, rows, pushes, table.is_hard)
 
 
-def _expand(forms: Forms, constraints: Constraints) -> list[_Row] | None:
+def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
     couples, table = constraints.couples, constraints.rows
-    rows: list[_Row] = []
+    rows: list[Polynomial] = []
     for p in range(len(couples.joint)):
         ends = couples.link_a[p], couples.link_b[p]
         x_a, x_b = (forms.point(int(link), place[:, p]) for link, place in zip(
@@ -145,7 +169,7 @@ def _expand(forms: Forms, constraints: Constraints) -> list[_Row] | None:
             return None
         gap = [b + a.times(-np.ones(1)) for a, b in zip(x_a, x_b, strict=True)]
         for r in range(couples.row_start[p], couples.row_start[p + 1]):
-            expand = _couple_row if table.is_hard[r] else _coordinate
+            expand = couple_row if table.is_hard[r] else _coordinate
             row = expand(forms, table, r, gap, [int(link) for link in ends])
             if row is None:
                 return None
@@ -165,7 +189,7 @@ def _vector_at(forms: Forms, link_of: dict[int, int], first: int) -> Vector:
     return [forms.number(link_of[start], (first - start) // 3, k) for k in range(3)]
 
 
-def _couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> _Row | None:
+def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One row between two links."""
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
@@ -181,10 +205,10 @@ def _couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> _R
     return row
 
 
-def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> _Row | None:
+def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Polynomial | None:
     """One coordinate: a displacement, a length, or the turn of across_a to on_b about on_a."""
     if table.form[r] == Form.ALONG:
-        return _couple_row(forms, table, r, gap, ends)
+        return couple_row(forms, table, r, gap, ends)
     if table.form[r] == Form.LENGTH:
         row = product(gap, gap, np.full(1, 0.5))
         row.shape = Shape.LENGTH
@@ -199,7 +223,8 @@ def _coordinate(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> _R
     return row
 
 
-def _tables(forms: Forms, rows: list[_Row], pushes: list[Push], is_hard: Array) -> Quadratic:
+def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_hard: Array) -> Quadratic:
+    """Rows as flat lists, with the forms that they need."""
     partners = [row.partner for row in rows if row.partner is not None]
     shape, own = np.array([row.shape for row in rows], int), len(rows)
     turns, is_bent = shape == Shape.TURN, np.append(shape != Shape.ITSELF, np.ones(len(partners), bool))
@@ -227,7 +252,7 @@ def _tables(forms: Forms, rows: list[_Row], pushes: list[Push], is_hard: Array) 
     )  # fmt: skip
 
 
-def _gradients(forms: Forms, rows: list[_Row], partners: list[_Row]) -> list[list[tuple]]:
+def _gradients(forms: Forms, rows: list[Polynomial], partners: list[Polynomial]) -> list[list[tuple]]:
     """Entries of all gradients; those of a row and of its partner have the same coordinates."""
     entries = [_gradient(forms, row) for row in rows]
     beside = [_gradient(forms, row) for row in partners]
@@ -239,7 +264,7 @@ def _gradients(forms: Forms, rows: list[_Row], partners: list[_Row]) -> list[lis
     return entries + beside
 
 
-def _gradient(forms: Forms, row: _Row) -> list[tuple[int, Array, dict[int, Array]]]:
+def _gradient(forms: Forms, row: Polynomial) -> list[tuple[int, Array, dict[int, Array]]]:
     """Coordinate, constant part and terms of each entry of a row's gradient, by rising coordinate."""
     constant = {i: b for i, b in row.affine.coef.items() if np.any(b)}
     terms: dict[int, dict[int, Array]] = {}
@@ -248,7 +273,7 @@ def _gradient(forms: Forms, row: _Row) -> list[tuple[int, Array, dict[int, Array
             for i, coef in one.coef.items():
                 mine, at = terms.setdefault(i, {}), forms.of(other)
                 mine[at] = mine[at] + coef * weight if at in mine else coef * weight
-    return [(i, constant.get(i, np.zeros(1)), terms.get(i, {})) for i in sorted({*constant, *terms})]
+    return [(i, constant.get(i, np.zeros(1)), terms.get(i, {})) for i in sorted({*constant, *terms, *row.touches})]
 
 
 def _starts(lists: list[list]) -> Array:

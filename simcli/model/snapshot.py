@@ -18,6 +18,8 @@ class Status(IntEnum):
     UNASSEMBLED = 5  # the loops cannot be closed, or not at the velocities that were written
     TURNS_FAR = 6  # natural coordinates: a body turns too far in one step
     CROWDED = 7  # more contacts than there is room for
+    NOT_CONVERGED = 8  # affine bodies: a step has no minimum within the iterations allowed
+    OVERLAPPING = 9  # affine bodies: shapes cut each other at the start
 
     @property
     def is_failure(self) -> bool:

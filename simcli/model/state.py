@@ -37,7 +37,7 @@ class State:
         n = model.n_worlds
         R, x = reference.body_poses(model, model.joint_q)
         v, w = reference.body_twists(model, model.joint_q, model.joint_qd)
-        pose, twist = rot.make_pose(x, rot.matrix_to_quat(R)), np.concatenate((v, w), axis=-1)
+        pose, twist = rot.make_pose(x, rot.matrix_to_quat(R)), np.concatenate(np.broadcast_arrays(v, w), axis=-1)
         arrays = (model.joint_q, model.joint_qd, model.joint_f, np.moveaxis(pose, 0, 1), np.moveaxis(twist, 0, 1))
         return cls(*(np.array(np.broadcast_to(a, (n, *a.shape[1:]))) for a in arrays))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from simcli.model.actuation import Inputs, Motions, Signals
+from simcli.model.affine_table import Affine
 from simcli.model.contact_tables import Contacts
 from simcli.model.table_base import Array, Table
 
@@ -324,6 +325,7 @@ class Shapes(Table):
         vertices: mesh vertices per shape, (n, 3) [m] in the shape frame, empty for others.
         faces: mesh triangles per shape, (m, 3), empty for others.
         heights: [m] of terrain per shape, (rows along y, columns along x), empty for others.
+        convex: (S,) whether the hull of a mesh stands for it.
     """
 
     name: tuple[str, ...]
@@ -335,6 +337,7 @@ class Shapes(Table):
     vertices: tuple[Array, ...]
     faces: tuple[Array, ...]
     heights: tuple[Array, ...] = ()
+    convex: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -436,6 +439,7 @@ class Model:
         columns: of the natural form of a model (natural.py), else None.
         naturals: of a scene for the natural solver, else None.
         contacts: pairs of shapes that can touch, None if none can.
+        affine: of a scene for the affine solver, else None.
     """
 
     n_worlds: int
@@ -464,6 +468,7 @@ class Model:
     columns: Columns | None = None
     naturals: Naturals | None = None
     contacts: Contacts | None = None
+    affine: Affine | None = None
 
     @property
     def n_bodies(self) -> int:

@@ -122,9 +122,11 @@ def _diag() -> Iterable[Dataset]:
     yield row("position_violation", "m, rad", "largest violation of a constraint row")
     yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint row")
     yield row("penetration", "m", "deepest overlap of two shapes")
+    yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none")
     yield row("contacts", "1", "number of contacts", "i4")
     yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
-              "5 not assembled, 6 turns too far, 7 too many contacts",
+              "5 not assembled, 6 turns too far, 7 too many contacts, "
+              "8 not converged, 9 shapes cut each other at the start",
               "i4", optional=False)  # fmt: skip
 
 

@@ -4,10 +4,12 @@ Each solver spells its own step as a paragraph of named stages. There is no inhe
 no event bus: one dictionary of classes. Never found here: files, scenes, printing.
 """
 
+from simcli.solvers.affine import AffineSolver
 from simcli.solvers.generalized import GeneralizedSolver
 from simcli.solvers.loose import MaximalSolver, NaturalSolver
 from simcli.solvers.plan import RunPlan
 
-SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver}
+SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver,
+           "affine": AffineSolver}  # fmt: skip
 
-__all__ = ["SOLVERS", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]
+__all__ = ["SOLVERS", "AffineSolver", "GeneralizedSolver", "MaximalSolver", "NaturalSolver", "RunPlan"]

@@ -103,6 +103,7 @@ class Core:
                                      self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
             if self.touches:
                 self.contacts = ContactReport(arena, self.bound.impulses.contacts.capacity, self.reports["contacts"])
+            self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
             rows = constraints.rows
@@ -166,6 +167,11 @@ class Core:
                              "some vectors: give them a thickness, or use the maximal solver")
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
         return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns)
+
+    @property
+    def notes(self):
+        """Room for the work of contacts that goes lane by lane."""
+        return self.bound.impulses.contacts.collider.notes
 
     def clear(self):
         """Zero what a run accumulates."""

@@ -16,6 +16,7 @@ from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
 from simcli.solvers.core import ENERGY, HEALTH, Core
+from simcli.solvers.engine import Engine
 from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
@@ -32,7 +33,8 @@ THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.CROWDED: "SC660"}  # fmt: skip
+              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
+TREE = Engine(Core, rollout, leave_phase, enter_phase)
 
 
 class GeneralizedSolver:
@@ -44,6 +46,7 @@ class GeneralizedSolver:
         plan: steps, frames, channels.
         device: from `start_device`.
         phases: what events change during the run, by rising step.
+        engine: the device's side.
 
     Attributes:
         status: (W,), Status of each world.
@@ -51,7 +54,9 @@ class GeneralizedSolver:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = ()):
+    def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
+                 engine: Engine = TREE):
+        self.engine = engine
         self.model, self.plan, self.device, self.options = model, plan, device.for_worlds(model.n_worlds), options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
@@ -60,7 +65,7 @@ class GeneralizedSolver:
         self.row_label = self.core.row_label
         self.arena.build()
         if self.core.touches:
-            self.core.bound.impulses.contacts.collider.notes.build()
+            self.core.notes.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
@@ -74,7 +79,7 @@ class GeneralizedSolver:
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state."""
-        return Core(model, self.options, self.plan, arena, self.models)
+        return self.engine.core(model, self.options, self.plan, arena, self.models)
 
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
@@ -92,6 +97,9 @@ class GeneralizedSolver:
         block = self.run(1, 0)
         if self.core.assembles:
             self.end_unassembled(block)
+        if self.engine.end:
+            self.engine.end(self, block)
+        block.events += self.engine.notes(self.model, self.options, self.plan)
         return block
 
     def end_unassembled(self, block: FrameBlock) -> None:
@@ -104,9 +112,7 @@ class GeneralizedSolver:
         ends = np.flatnonzero((position.max(axis=1) > bound) | (velocity.max(axis=1) > bound * speed))
         if not len(ends):
             return
-        health = self.core.health.read()
         for world in ends.tolist():
-            health[world, 0, 0] = self.status[world] = Status.UNASSEMBLED
             moves = position[world].max() <= bound
             lack = velocity[world] if moves else position[world]
             joint = int(self.core.row_joint[lack.argmax()])
@@ -114,14 +120,18 @@ class GeneralizedSolver:
             text = f"joint `{names[joint]}` cannot be closed: {how} {lack.max():.3g}"
             body = int(self.model.joints.child[joint])
             block.events.append(Event(0, 0.0, world, "SC605", 2, body, joint, float(lack.max()), text))
-        self.core.health.write(health)
+        self.end_at_start(block, ends.tolist(), Status.UNASSEMBLED)
+
+    def end_at_start(self, block: FrameBlock, ends: list[int], status: Status) -> None:
+        """End worlds in frame 0: NaN in the block, frozen on the device."""
+        self.end(dict.fromkeys(ends, status))
         if block.contacts:
             block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
         for name, column in block.columns.items():
             if name == "diag/contacts":
                 column[:, ends] = -1
             elif name == "diag/status":
-                column[:, ends] = Status.UNASSEMBLED
+                column[:, ends] = status
             elif np.issubdtype(column.dtype, np.floating):
                 column[:, ends] = np.nan
 
@@ -156,10 +166,10 @@ class GeneralizedSolver:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
             core = self.lay_out(phase.model, arena)
-            leave_phase(self.core)
+            self.engine.leave(self.core)
             self.arena.refill(arena)
             core.tables.upload(self.arena)
-            enter_phase(self.core)
+            self.engine.enter(self.core)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
         return events
@@ -196,8 +206,8 @@ class GeneralizedSolver:
         start = time.perf_counter()
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
-            compile_thoroughly(work > THOROUGH_WORK and not self.core.by_impulses)  # which would take minutes
-        rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
+            compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
+        self.engine.rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
@@ -299,6 +309,7 @@ class GeneralizedSolver:
             Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
             Status.STOPPED: f"run.stop_when was met by joint `{label}`",
             Status.TURNS_FAR: f"body `{name}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
+            Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{name}` moves most",
         }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
         return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
                      float(status), text)

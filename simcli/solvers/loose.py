@@ -18,7 +18,8 @@ from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
-from simcli.solvers.generalized import GeneralizedSolver
+from simcli.solvers.engine import Engine
+from simcli.solvers.generalized import TREE, GeneralizedSolver
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.start import start_of
 
@@ -34,7 +35,7 @@ class LooseSolver:
 
     Args:
         form: makes it from a model and where everything is.
-        others: as of `GeneralizedSolver`.
+        model, options, plan, device, phases, engine: as of `GeneralizedSolver`.
 
     Attributes:
         status: (W,), Status of each world.
@@ -43,11 +44,11 @@ class LooseSolver:
     """
 
     def __init__(self, form: Callable[[Model, Start], Model], model: Model, options, plan: RunPlan, device: Device,
-                 phases: "Sequence[Phase]" = ()):
+                 phases: "Sequence[Phase]" = (), engine: Engine = TREE):
         self.model, assembly = model, start_of(model, device, phases)
         self.events = assembly.events
         later = [replace(phase, model=form(phase.model, assembly.start)) for phase in phases]
-        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later)
+        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later, engine)
         self.stepper.end(assembly.ended)
         self.row_label = self.stepper.row_label
 

@@ -10,7 +10,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, Slot, any_lane
 from simcli.kernels.quadratic import (
-    Polynomials,
+    SaddlePoint,
     bend_gradients,
     bias,
     extend,
@@ -46,12 +46,12 @@ class QuadraticSteps:
     Args:
         rows: the constraints' rows as polynomials.
         tables, arena: see `System`.
-        angle: see `Polynomials`.
+        angle: see `SaddlePoint`.
         tight: residual that counts as none.
         corrections: at most.
 
     Attributes:
-        rows: see `Polynomials`.
+        rows: see `SaddlePoint`.
         acceleration: (n), force: (R) lambda, of the present step.
         load: (n + R) right-hand side.  solution: (n + R).  worst: largest residual where the step ends.
     """
@@ -59,7 +59,7 @@ class QuadraticSteps:
     _data_oriented = True
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int):
-        self.rows, self.tight, self.corrections = Polynomials(rows, tables, arena, angle), tight, corrections
+        self.rows, self.tight, self.corrections = SaddlePoint(rows, tables, arena, angle), tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
         self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)

@@ -81,29 +81,43 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
                 advance_frame(c, w, first + ti.cast(f, ti.i64) * steps, steps)
             report(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
-            poison = poison_of(c, w)
-            if ti.static(c.reports["joints"]):
-                unload(q, c.state.q, at * c.tables.n_q, w, c.tables.n_q, poison)
-                unload(qd, c.state.qd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
-                unload(qdd, c.state.qdd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
-                unload(effort, c.rows.effort, at * c.tables.n_qd, w, c.tables.n_qd, poison)
-            if ti.static(c.reports["bodies"]):
-                unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
-                unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
-                unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
-            if ti.static(c.reports["reactions"]):
-                unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
-            if ti.static(c.reports["energy"]):
-                unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
-            if ti.static(c.constrained):
-                if ti.static(c.reports["reactions"]):
-                    unload(multiplier, c.bound.system.force, at * c.n_rows, w, c.n_rows, poison)
-                unload(diag, c.bound.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
-            if ti.static(c.touches):
-                if ti.static(c.reports["contacts"]):
-                    unload_contacts(contacts, c, at * c.contacts.width, w)
-                unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
-            unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
+            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
+                         touch, contacts)
+
+
+@ti.func
+def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: ti.template(), qdd: ti.template(),
+                 effort: ti.template(), pose: ti.template(), twist: ti.template(), points: ti.template(),
+                 wrench: ti.template(), multiplier: ti.template(), energy: ti.template(), diag: ti.template(),
+                 health: ti.template(), touch: ti.template(), contacts: ti.template()):
+    """A frame of a block to the buffers; `at` counts frames, blocks and lanes before it.
+
+    Reads:  c
+    Writes: the buffers
+    """
+    poison = poison_of(c, w)
+    if ti.static(c.reports["joints"]):
+        unload(q, c.state.q, at * c.tables.n_q, w, c.tables.n_q, poison)
+        unload(qd, c.state.qd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+        unload(qdd, c.state.qdd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+        unload(effort, c.rows.effort, at * c.tables.n_qd, w, c.tables.n_qd, poison)
+    if ti.static(c.reports["bodies"]):
+        unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
+        unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
+        unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
+    if ti.static(c.reports["reactions"]):
+        unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
+    if ti.static(c.reports["energy"]):
+        unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
+    if ti.static(c.constrained):
+        if ti.static(c.reports["reactions"]):
+            unload(multiplier, c.multipliers, at * c.n_rows, w, c.n_rows, poison)
+        unload(diag, c.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
+    if ti.static(c.touches):
+        if ti.static(c.reports["contacts"]):
+            unload_contacts(contacts, c, at * c.contacts.width, w)
+        unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
+    unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
 @ti.func

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from simcli.spec import (
+    check_affine,
     check_events,
     check_gears,
     check_natural,
@@ -53,6 +54,7 @@ def check_spec(
     check_refs.check_references(check)
     structure = check_physics.check_structure(check)
     check_gears.check_gears(check)
+    check_affine.check_affine(check)
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
     check_signals.check_signals(check)

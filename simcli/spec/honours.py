@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simcli.spec import dofs, structure
+from simcli.spec.check_affine import check_efforts
+from simcli.spec.check_barrier import check_barrier
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
-from simcli.spec.nodes import Scalar, Table, find, walk
+from simcli.spec.nodes import Scalar, Table, walk
 from simcli.spec.quantities import is_signal
 from simcli.spec.smooth import check_smooth
 
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
-BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL))  # solvers that exist in this version
-_TO_BUILD = frozenset((MAXIMAL, NATURAL, AFFINE)) - BUILT
-NONE: frozenset[str] = frozenset()
+BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))
+_EXACT = BUILT - {AFFINE}
 _RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
@@ -43,12 +44,16 @@ class Row:
 
 ROWS: tuple[Row, ...] = (
     Row("joints.*.loop", BUILT, "a loop joint", hint="this version builds trees only"),
-    Row("joints.*.strength_ratio", NONE, "libuipc's strength ratio"),
-    Row("joints.*.driving", NONE, "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.strength_ratio", frozenset((AFFINE,)), "libuipc's strength ratio"),
+    Row("joints.*.driving", frozenset((AFFINE,)), "libuipc's driving joint", hint="use `drive`"),
+    Row("joints.*.limit.*.strength", frozenset((AFFINE,)), "a cubic limit", hint="use `stiffness`"),
+    Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
+    Row("contact.pairs.*.d_hat", frozenset((AFFINE,)), "where the barrier of a pair begins"),
+    Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
     Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
     Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
     Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
-    Row("world.plane", BUILT, "a planar scene", hint="use joints that keep the bodies in a plane"),
+    Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
     Row("initial.assemble", BUILT, "assembly of loops"),
 )
@@ -56,12 +61,12 @@ ROWS: tuple[Row, ...] = (
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
-TOUCHING = ("semi_implicit", "moreau")  # their integrators that take impacts
+TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that take contacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     """Refuse what the chosen solver would ignore."""
-    if not _is_built(check):
+    if ("solver", "") in check.broken:
         return
     solver = check.spec.solver.type
     for row in ROWS:
@@ -72,6 +77,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 refuse(check, row.words, path, row.hint, True)
     check_joint_fields(check, tree)
     check_torsion(check)
+    check_efforts(check)
     _check_integrator(check)
     if tree is not None and solver not in LOOPS:
         for name in tree.loop_joints:
@@ -86,11 +92,22 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
                 )
     if solver not in SIGNALS:
         _signals(check)
+    _check_contact(check)
+
+
+def _check_contact(check: Checker) -> None:
+    """Refuse contact where solver, integrator or precision do not take it, and what the barrier does not know."""
+    solver, apart = check.spec.solver.type, "write contact: {enabled: false}, or collide: false"
     if solver not in CONTACT:
-        _contact(check, "", "remove it", "write contact: {enabled: false}, or collide: false")
+        _contact(check, "", "remove it", apart)
     elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
         hint = f"use {TOUCHING[solver == NATURAL]}"
-        _contact(check, f" with {integrator}", hint, f"{hint}, write contact: {{enabled: false}}, or collide: false")
+        _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
+    elif solver == AFFINE and check.spec.solver.precision == "float32":
+        hint = "use precision: float64"
+        _contact(check, " in single precision", hint, f"{hint}, {apart}")
+    elif solver == AFFINE:
+        check_barrier(check)
 
 
 def _check_integrator(check: Checker) -> None:
@@ -101,19 +118,6 @@ def _check_integrator(check: Checker) -> None:
     elif check.has("solver.spectral_radius"):
         hint = "take generalized_alpha, or leave it out"
         refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
-
-
-def _is_built(check: Checker) -> bool:
-    """Whether the solver is known and exists; a fault if it does not yet."""
-    is_broken = ("solver", "") in check.broken
-    solver = check.spec.solver.type
-    if is_broken:
-        # Its faults may come from the keys of another solver; that this one is not built yet matters more.
-        node = find(check.tree, ("solver", "type"))
-        solver = node.value if isinstance(node, Scalar) else None
-    if isinstance(solver, str) and solver in _TO_BUILD:
-        check.fault("SC502", f"the solver `{solver}` is not built yet in this version", "solver.type", "use generalized")
-    return not is_broken and solver in BUILT
 
 
 def _matches(value: object, pattern: list[str], path: tuple = ()) -> Iterator[tuple[tuple, object]]:

@@ -19,6 +19,7 @@ from simcli.spec.quantities import (
     spell,
     vector,
 )
+from simcli.spec.schema_barrier import BarrierSpec
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
 from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_joint import JointSpec
@@ -54,10 +55,6 @@ class GeneralizedSolver(_Impulsive):
     integrator: Literal["semi_implicit", "rk4", "implicit"] = say("semi_implicit", "Time stepping", "", "rk4")
 
 
-class _Iterative(_Solver):
-    max_iterations: count(gt=0) = say(50, "Iterations per step before the world counts as failed", "", 50)
-
-
 class _Correcting(_Impulsive):
     tolerance: quantity("m", gt=0) = say(
         1e-12, "Residual of the equations that a step leaves; single precision takes 2e-6 at least", "m", 1e-12
@@ -87,12 +84,18 @@ class NaturalSolver(_Correcting):
     )
 
 
-class AffineSolver(_Iterative):
-    """Affine bodies, stiff rigidity, barrier contact."""
+class AffineSolver(_Solver):
+    """Twelve numbers per body; rigidity and joints are stiff energies."""
 
     type: Literal["affine"] = say(REQUIRED, "Kind of coordinates", "", "affine")
     integrator: Literal["bdf1", "bdf2"] = say("bdf1", "Time stepping", "", "bdf2")
-    tolerance: quantity("m/s", gt=0) = say(1e-6, "Largest change of a velocity in the last iteration", "m/s", 1e-6)
+    tolerance: quantity("m", gt=0) = say(1e-6, "Largest displacement by the last iteration of a step", "m", 1e-9)
+    max_iterations: count(gt=0) = say(100, "Iterations per step before the world counts as failed", "", 50)
+    stiffness: quantity("Pa", gt=0) = say(1e8, "Of the rigidity of bodies, times their volume", "Pa", 1e9)
+    strength_ratio: quantity("", gt=0) = say(
+        100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
+    )
+    contact: BarrierSpec = say(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
 
 
 SolverSpec = Annotated[

@@ -337,6 +337,36 @@ class NaturalSpec(Part):
         return {"kind": value} if isinstance(value, str) else value
 
 
+class TransformSpec(Part):
+    """A soft hold on a body: at a pose, or moved along from where it was at the last step, as a motor does."""
+
+    strength: vector("", count=2) = say((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
+                                        [100, 100])  # fmt: skip
+    pose: PoseSpec | None = say(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
+    linear: vector("m/s") | None = say(None, "Motor: velocity of the centre of mass, instead of `pose`", "m/s", [1, 0, 0])
+    angular: vector("rad/s") | None = say(None, "Motor: angular velocity, world, instead of `pose`", "rad/s", [0, 0, 3])
+    is_constrained: Truth = say(True, "Whether it acts", "", True)
+
+    @model_validator(mode="after")
+    def _one(self) -> "TransformSpec":
+        motor = self.linear is not None or self.angular is not None
+        if motor == (self.pose is not None):
+            raise refuse("SC207", "a hold has a `pose`, or `linear` and `angular`", "write one of them")
+        if min(self.strength) < 0:
+            raise refuse("SC231", f"`strength` is negative: {min(self.strength):g}", "it must be at least 0", "strength")
+        return self
+
+
+class AffineSpec(Part):
+    """How a body of the affine solver resists strain: stiffness * volume * |A A^T - 1|^2, or * |A - R|^2 (arap)."""
+
+    stiffness: quantity("Pa", gt=0) | None = say(None, "Stiffness; default: that of the solver", "Pa", 1e9)
+    volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
+                                               0.001)  # fmt: skip
+    energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
+    transform: TransformSpec | None = say(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
+
+
 class BodySpec(Part):
     """A rigid body."""
 
@@ -352,6 +382,7 @@ class BodySpec(Part):
     velocity: VelocitySpec | None = say(None, "Initial velocity, of a free body", "", "{linear: [1, 0, 0]}")
     kinematic: Truth = say(False, "True: moves as prescribed, infinite mass", "", True)
     natural: NaturalSpec | None = say(None, "Natural solver: kind of coordinates", "", "1P3V")
+    affine: AffineSpec | None = say(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
     motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
     points: dict[str, Point] = say(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
 

@@ -46,6 +46,9 @@ class LimitSpec(Part):
     upper: AnyNumber | None = say(None, "Upper bound, reported coordinate; none if left out", "rad or m", 1.5)
     stiffness: quantity(ge=0) = say(0.0, "Stiffness of a soft bound; 0 is a hard one", "N*m/rad or N/m", 1e4)
     damping: quantity(ge=0) | None = say(None, "Damping of a soft bound; default: critical", "N*m*s/rad or N*s/m", 10)
+    strength: quantity("kg*m^2", ge=0) = say(
+        0.0, "Affine solver: of a cubic energy beyond the bounds, strength (excess / width)^3 / dt^2; 0: none", "kg*m^2", 1.0
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -124,17 +127,27 @@ class JointMotionSpec(Part):
 
 
 class DrivingSpec(Part):
-    """Affine solver: driving joint as libuipc spells it."""
+    """Affine solver: a driving joint, libuipc's and more."""
 
-    aim_angle: quantity("rad") | None = say(None, "Target angle of a revolute joint", "rad", 1.0)
-    aim_distance: Length | None = say(None, "Target of a prismatic joint", "m", 0.1)
+    aim_angle: drivable("rad") | None = say(None, "Target of a revolute joint, reported; a number or `$signal`", "rad", 1.0)
+    aim_distance: drivable("m") | None = say(None, "Target of a prismatic joint; a number or `$signal`", "m", 0.1)
     strength_ratio: quantity("", gt=0) = say(100.0, "Stiffness as a ratio of mass / dt^2", "", 100)
+    stiffness: quantity("N*m/rad", "N/m", gt=0) | None = say(
+        None, "Stiffness, instead of `strength_ratio`", "N*m/rad or N/m", 1e6
+    )
     is_constrained: Truth = say(False, "Whether the drive acts", "", True)
-    is_passive: Truth = say(False, "Whether the target follows the measured value", "", False)
+    is_passive: Truth = say(False, "True: the target is the value at the last step, which creeps under load", "", False)
+    is_locked: Truth = say(False, "True: the target is the value at which the drive began to act", "", False)
+    turns: Literal["many", "one"] = say("many", "one: the angle stays within half a turn, and jumps there, as libuipc's", "",
+                                        "one")  # fmt: skip
 
     @model_validator(mode="after")
     def _one(self) -> "DrivingSpec":
-        one_of(self, ("aim_angle", "aim_distance"))
+        one_of(self, ("aim_angle", "aim_distance"), required=False)
+        if self.is_passive and self.is_locked:
+            raise refuse("SC207", "`is_passive` and `is_locked` contradict each other", "keep one of them", "is_locked")
+        if self.stiffness is not None and "strength_ratio" in self.model_fields_set:
+            raise refuse("SC207", "`stiffness` and `strength_ratio` contradict each other", "keep one of them", "stiffness")
         return self
 
 

@@ -56,6 +56,9 @@ def _of_joint(name: str, joint) -> Iterator[Use]:
             yield from _of_number(f"joints.{name}.drive.target", drive.target, dofs.UNITS[role][kind])
             unit = dofs.UNITS["velocity"][kind]
             yield from _of_number(f"joints.{name}.drive.target_velocity", drive.target_velocity, unit)
+    if joint.driving is not None:
+        yield from _of_number(f"joints.{name}.driving.aim_angle", joint.driving.aim_angle, "rad")
+        yield from _of_number(f"joints.{name}.driving.aim_distance", joint.driving.aim_distance, "m")
     if joint.motion is not None and kinds:
         for role in ("position", "velocity"):
             value = getattr(joint.motion, role)

@@ -1,0 +1,144 @@
+"""The doors of barrier contact to a solver, each for the worlds of a block.
+
+In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction.
+"""
+
+import taichi as ti
+
+from simcli.kernels.barrier.advance import cap
+from simcli.kernels.barrier.friction import grip_energy, grip_pieces
+from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
+from simcli.kernels.barrier.stencils import bodies_of, whole_of
+from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
+from simcli.kernels.barrier.tables import PIECE
+from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.memory import local
+from simcli.kernels.skyline import corner
+
+FAR = 1e30  # [m], gap where nothing is near
+
+
+def count_of(items, w, lane):
+    """How many candidates or grips a world has."""
+    return local(ti.cast(one(items.count, w, lane, 0), ti.i32))
+
+
+@ti.func
+def reach(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template(), who: ti.template()):
+    """Candidates of the way dx from x, and how much of it is free of contact.
+
+    Args:
+        x, dx: (12 B) coordinates and their change.
+        who: (1), 0 in worlds that do not ask; they keep their candidates.
+
+    Writes: c.{at, move, candidates, crowded}, most (1) [1], lowered
+    """
+    place_vertices(c, w, x)
+    move_vertices(c, w, dx, 1.0)
+    search(c, w, who)
+    cap(c, w, most, who)
+
+
+@ti.func
+def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
+    """Energy at coordinates that the candidates were searched for.
+
+    Args:
+        who: as of `reach`; the others keep theirs.
+
+    Writes: c.{at, energy, barrier, least, closest, touching, taken}
+    """
+    place_vertices(c, w, x)
+    for lane in range(c.lanes):
+        if one(who, w, lane, 0) != 0.0:
+            total = one(c.near, w, lane, 0) * 0.0
+            least = total + FAR
+            touching = total
+            for k in range(count_of(c.candidates, w, lane)):
+                energy, gap = stencil_energy(c, w, lane, k)
+                total += energy
+                touching += ti.select(energy > 0.0, 1.0, 0.0)
+                if gap < least:
+                    least = gap
+                    put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
+            put(c.barrier, w, lane, 0, total)
+            put(c.least, w, lane, 0, least)
+            put(c.touching, w, lane, 0, touching)
+            if ti.static(c.has_friction):
+                taken = 0.0 * total
+                for g in range(count_of(c.grips, w, lane)):
+                    potential, work = grip_energy(c, w, lane, g, x)
+                    total += potential
+                    taken += work
+                put(c.taken, w, lane, 0, taken)
+            put(c.energy, w, lane, 0, total)
+
+
+@ti.func
+def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
+        who: ti.template(), exact: ti.template()):
+    """Add gradient and projected curvature of all contacts and grips at x.
+
+    Args:
+        gradient: (12 B).
+        matrix: see `SkylineMatrix`.
+        who: as of `reach`.
+        exact: True for the curvature as it is.
+
+    Reads:  c.{candidates, grips}
+    Writes: c.at, gradient, matrix.value
+    """
+    place_vertices(c, w, x)
+    for lane in range(c.lanes):
+        if one(who, w, lane, 0) != 0.0:
+            n_candidates = count_of(c.candidates, w, lane)
+            n_grips = count_of(c.grips, w, lane) if ti.static(c.has_friction) else 0
+            for k in range(n_candidates + n_grips):
+                is_near = 1
+                a, b = 0, 0
+                if k < n_candidates:
+                    is_near = stencil_pieces(c, w, lane, k, exact)
+                    a, b = bodies_of(c, w, lane, k)
+                elif ti.static(c.has_friction):
+                    g = k - n_candidates
+                    grip_pieces(c, w, lane, g, x)
+                    a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
+                if is_near == 1:
+                    add_pieces(c, w, lane, a, b, gradient, matrix)
+
+
+@ti.func
+def add_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, gradient: ti.template(),
+               matrix: ti.template()):
+    """Add what the notes hold to the bodies a and b.
+
+    Reads:  c.notes
+    Writes: gradient, matrix.value
+    """
+    for side in range(2):
+        body = ti.select(side == 0, a, b)
+        if body < c.n_bodies:
+            for r in range(12):
+                more = c.notes.load(w, c.gradient + 12 * side + r)
+                put(gradient, w, lane, 12 * body + r, one(gradient, w, lane, 12 * body + r) + more)
+                for s in range(r + 1):
+                    add_entry(c, w, lane, matrix, corner(12 * body + r, 12 * body + s), 12 * side + r, 12 * side + s)
+    if a < c.n_bodies and b < c.n_bodies:
+        first = ti.select(a > b, 0, 12)
+        for r in range(12):
+            row = corner(12 * ti.max(a, b) + r, 12 * ti.min(a, b))
+            for s in range(12):
+                add_entry(c, w, lane, matrix, row + s, first + r, 12 - first + s)
+
+
+@ti.func
+def add_entry(c: ti.template(), w: ti.i32, lane: ti.i32, matrix: ti.template(), place: ti.i32, r: ti.i32, s: ti.i32):
+    """Add the squares of the notes to an entry.
+
+    Writes: matrix.value
+    """
+    total = one(matrix.value, w, lane, place)
+    for k in range(ti.cast(c.notes.load(w, c.n_pieces), ti.i32)):
+        at = c.pieces + k * PIECE
+        total += c.notes.load(w, at) * c.notes.load(w, at + 1 + r) * c.notes.load(w, at + 1 + s)
+    put(matrix.value, w, lane, place, total)

@@ -1,0 +1,243 @@
+"""Energy, gradient and curvature of one contact, as numbers of its two bodies.
+
+With the nearest points x_A, x_B, the unit vector n between them, d = n . (x_A - x_B) and tangents t_k along which these
+points slide over the features with the changes w_k of the weights c (closest.py), the Hessian of the distance is
+
+    d'' = 1/d sum_k [ v v^T - (u + v)(u + v)^T ],    u = d w_k n,  v = c t_k;  without the second square where nothing slides
+
+Here c t stands for the vector of all corners c_i t. As u and v are orthogonal, each k is a matrix of two by two, whose
+eigenvectors are known: a curvature is a list of squares, H = sum sigma z z^T, and its projection to what is not negative
+leaves out those of negative sigma. Corners are fixed in the bodies, so that a vector of corners c f becomes (f, y_k f) of a
+body: f for p, y_k f for a_k, y the sum of the corners weighted by c.
+
+Source: Hessian of a minimum over parameters. Deviation from projecting each stencil's Hessian by its own eigenvectors: the
+square of the gradient is projected apart from the others, with which it need not be orthogonal.
+"""
+
+import taichi as ti
+
+from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
+from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
+from simcli.kernels.barrier.stencils import corners, places, thickness, whole_of
+from simcli.kernels.barrier.sweep import apart, lower, upper
+from simcli.kernels.barrier.tables import PIECE
+from simcli.kernels.collision.lanes import across, length, one, unit_or, vector
+from simcli.kernels.elementary import precision_of
+from simcli.kernels.values import Vec3
+
+SMALL = {"float64": 1e-150, "float32": 1e-18}  # norms that are as good as zero
+
+
+@ti.func
+def near_gap(kind: ti.i32, reach: ti.template(), a: ti.template(), b: ti.template(), d: ti.template(), e: ti.template()):
+    """True if the boxes of the two features are less than `reach` apart."""
+    low, high = lower(a, a), upper(a, a)
+    low_b, high_b = lower(d, e), upper(d, e)
+    if kind == EDGE_EDGE:
+        low, high = lower(a, b), upper(a, b)
+    else:
+        low_b, high_b = lower(low_b, b), upper(high_b, b)
+    return apart(low, high, low_b, high_b) < reach
+
+
+@ti.func
+def edge_scale(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """[m^4], area squared below which the edges of a candidate count as parallel."""
+    u, v = edges_at_rest(c, w, lane, k)
+    return PARALLEL * u.dot(u) * v.dot(v)
+
+
+@ti.func
+def stencil_energy(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """Barrier of a candidate.
+
+    Returns:
+        [J]; [m], gap, or what is known to be less than it beyond the barrier's reach.
+    """
+    kind, pair, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    energy = 0.0 * xi
+    gap = near + 0.0 * xi
+    if near_gap(kind, xi + near, a, b, d, e):
+        size, _n = direction(blend(weigh(kind, a, b, d, e), (a, b, d, e)))
+        gap = size - xi
+        if gap < near:
+            energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
+            if kind == EDGE_EDGE:
+                area = (b - a).cross(e - d)
+                weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
+                energy = energy * weight
+    return energy, gap
+
+
+@ti.func
+def put_half(c: ti.template(), w: ti.i32, at: ti.i32, f: ti.template(), x: ti.template(), y: ti.template(),
+             u: ti.template(), v: ti.template()):
+    """Twelve numbers of a body: f for p, and x_k y + u_k v for a_k.
+
+    Writes: c.notes
+    """
+    c.notes.store(w, at, f)
+    for k in ti.static(range(3)):
+        c.notes.store(w, at + 3 + 3 * k, y * x.parts[k] + v * u.parts[k])
+
+
+@ti.func
+def new_piece(c: ti.template(), w: ti.i32, factor: ti.template()):
+    """Place of the vector of one more square.
+
+    Writes: c.notes
+    """
+    count = ti.cast(c.notes.load(w, c.n_pieces), ti.i32)
+    at = c.pieces + count * PIECE
+    c.notes.store(w, c.n_pieces, count + 1.0)
+    c.notes.store(w, at, factor)
+    return at + 1
+
+
+@ti.func
+def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: ti.template()):
+    """Gradient and squares of a candidate.
+
+    Args:
+        exact: True for all squares, False for those that are not negative.
+
+    Returns:
+        1 if there is a force.
+
+    Writes: c.notes
+    """
+    is_near = 0
+    kind, pair, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    c.notes.store(w, c.n_pieces, 0.0 * xi)
+    if near_gap(kind, xi + near, a, b, d, e):
+        weights = weigh(kind, a, b, d, e)
+        size, n = direction(blend(weights, (a, b, d, e)))
+        if size - xi < near:
+            is_near = 1
+            energy, slope, curvature = barrier(size - xi, near, one(c.stiffness, w, lane, pair))
+            first, second = places(c, w, lane, k, kind, weights)
+            weight = 1.0 + 0.0 * xi
+            none = vector(0.0, 0.0, 0.0)
+            put_half(c, w, c.gradient, n * slope, first, n * slope, none, none)
+            put_half(c, w, c.gradient + 12, n * -slope, second, n * slope, none, none)
+            if kind == EDGE_EDGE:
+                weight = mollified(c, w, lane, k, weights, b - a, e - d, n, energy, slope, first, second, exact)
+            at = new_piece(c, w, weight * curvature)
+            put_half(c, w, at, n, first, n, none, none)
+            put_half(c, w, at + 12, n * -1.0, second, n, none, none)
+            if kind != POINT_PLANE:
+                count, s, t, change_s, change_t = slide(kind, weights, n, a, b, d, e)
+                load = -weight * slope / size
+                for way in range(2):
+                    bend(c, w, lane, k, kind, weights, n, size, chosen(way == 0, s, t), chosen(way == 0, change_s, change_t),
+                         count > way, load, first, second, exact)
+    return is_near
+
+
+@ti.func
+def bend(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(), n: ti.template(),
+         size: ti.template(), tangent: ti.template(), change: ti.template(), slides: ti.i32, load: ti.template(),
+         first: ti.template(), second: ti.template(), exact: ti.template()):
+    """Squares of the turn of the normal along one tangent.
+
+        load (u u^T + u v^T + v u^T):  eigenvalue L = p^2/2 +- sqrt(p^4/4 + p^2 q^2),  vector L u/p + p v,  p = |u|, q = |v|
+
+    Args:
+        load: [N/m], normal force over the distance.
+
+    Writes: c.notes
+    """
+    none = vector(0.0, 0.0, 0.0)
+    if slides:
+        turn_a, turn_b = places(c, w, lane, k, kind, change)
+        p, q = size * ti.sqrt(squared(change)), ti.sqrt(squared(weights))
+        for sign in ti.static((1, -1) if exact else (1,)):
+            value = 0.5 * p * p + sign * p * ti.sqrt(0.25 * p * p + q * q)
+            at = new_piece(c, w, load * value / (value * value + p * p * q * q))
+            along, up = tangent * p, n * (size * value / p)
+            put_half(c, w, at, along, first, along, turn_a, up)
+            put_half(c, w, at + 12, along * -1.0, second, along, turn_b, up)
+    elif ti.static(exact):
+        at = new_piece(c, w, -load)
+        put_half(c, w, at, tangent, first, tangent, none, none)
+        put_half(c, w, at + 12, tangent * -1.0, second, tangent, none, none)
+
+
+def squared(four):
+    """Sum of the squares of four numbers."""
+    a, b, c, d = four.parts
+    return a * a + b * b + c * c + d * d
+
+
+@ti.func
+def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.template(), u: ti.template(),
+              v: ti.template(), n: ti.template(), energy: ti.template(), slope: ti.template(), first: ti.template(),
+              second: ti.template(), exact: ti.template()):
+    """Gradient of two edges that are nearly parallel, and the squares that the mollifier m(|N|^2), N = u x v, adds.
+
+        d|N|^2 = 2 (v x N) . du + 2 (N x u) . dv
+        d^2|N|^2 / 2 = |du x v + u x dv|^2 + 2 N . (du x dv)
+
+    Args:
+        u, v: [m], the edges.
+        energy, slope: [J; N], of the barrier alone.
+
+    Returns:
+        m.
+
+    Writes: c.notes
+    """
+    N = u.cross(v)
+    m, m_1, m_2 = mollifier(N.dot(N), edge_scale(c, w, lane, k))
+    if m_1 > 0.0:
+        none = vector(0.0, 0.0, 0.0)
+        u_rest, v_rest = edges_at_rest(c, w, lane, k)
+        g_u, g_v = v.cross(N) * 2.0, N.cross(u) * 2.0
+        put_half(c, w, c.gradient, n * (m * slope), first, n * (m * slope), u_rest, g_u * (energy * m_1))
+        put_half(c, w, c.gradient + 12, n * (-m * slope), second, n * (m * slope), v_rest, g_v * (energy * m_1))
+        size_m = m_1 * ti.sqrt(2.0 * (g_u.dot(g_u) + g_v.dot(g_v)))
+        size_b = -slope * ti.sqrt(squared(weights))
+        if size_m > ti.static(SMALL[precision_of()]):
+            ratio = ti.sqrt(size_b / size_m)
+            for sign in ti.static((1, -1) if exact else (1,)):
+                at = new_piece(c, w, sign * 0.5 + 0.0 * m)
+                f, g = n * (slope / ratio), sign * m_1 * ratio
+                put_half(c, w, at, f, first, f, u_rest, g_u * g)
+                put_half(c, w, at + 12, f * -1.0, second, f, v_rest, g_v * g)
+        N_unit = unit_or(N, vector(0.0, 0.0, 1.0))
+        s = across(N_unit)
+        t = N_unit.cross(s)
+        for turn in range(8 if ti.static(exact) else 5):
+            factor = 2.0 * m_1 * energy
+            f, g = g_u * 0.0, g_v * 0.0
+            if turn < 3:
+                axis = Vec3(1.0 * (turn == 0), 1.0 * (turn == 1), 1.0 * (turn == 2))
+                f, g = v.cross(axis), axis.cross(u)
+            elif turn < 7:
+                factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
+                side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
+                f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * side
+            else:
+                factor = m_2 * energy
+                f, g = g_u, g_v
+            at = new_piece(c, w, factor)
+            put_half(c, w, at, f * 0.0, u_rest, f, none, none)
+            put_half(c, w, at + 12, f * 0.0, v_rest, g, none, none)
+    return m
+
+
+def chosen(mask, a, b):
+    """Value a where the mask is set, else b."""
+    return type(a)(*(ti.select(mask, x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+@ti.func
+def edges_at_rest(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """[m], the two edges of a candidate, each in its link."""
+    y_0 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
+    y_1 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
+    y_2 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
+    y_3 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    return y_1 - y_0, y_3 - y_2

@@ -1,0 +1,87 @@
+"""The corners of candidates, in the world and in their bodies."""
+
+import taichi as ti
+
+from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.memory import local
+
+
+def whole_of(slot, w, lane, item):
+    """An integer of one world."""
+    return local(ti.cast(one(slot, w, lane, item), ti.i32))
+
+
+@ti.func
+def corners(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """Kind, pair and corners of a candidate; of a half space all others are the foot of the first.
+
+    Returns:
+        Kind; pair; [m], four places.
+    """
+    kind = whole_of(c.candidates.kind, w, lane, k)
+    pair = whole_of(c.candidates.pair, w, lane, k)
+    a = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
+    b = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
+    d = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
+    e = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    if kind == POINT_PLANE:
+        n = one(c.normal, w, lane, c.shape_a.at(pair))
+        b = a - n * n.dot(a - b)
+        d = b
+        e = b
+    return kind, pair, a, b, d, e
+
+
+@ti.func
+def ways(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, pair: ti.i32):
+    """[m], how the corners of a candidate move in the step at hand."""
+    a = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
+    b = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
+    d = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
+    e = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    if kind == POINT_PLANE:
+        n = one(c.normal, w, lane, c.shape_a.at(pair))
+        b = a - n * n.dot(a)
+        d = b
+        e = b
+    return a, b, d, e
+
+
+@ti.func
+def bodies_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """Bodies of the first and of the second feature of a candidate; n_bodies is the world."""
+    first = c.vertex_body.at(whole_of(c.candidates.corner, w, lane, 4 * k))
+    second = c.vertex_body.at(whole_of(c.candidates.corner, w, lane, 4 * k + 2))
+    return first, second
+
+
+@ti.func
+def places(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template()):
+    """Sums of the weighted corners of each feature, in the links: for weights that sum to 1, a point of the body.
+
+    Returns:
+        [m], of the first feature and of the second.
+    """
+    y_0 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k)) * weights.parts[0]
+    y_1 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1)) * weights.parts[1]
+    y_2 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2)) * weights.parts[2]
+    y_3 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3)) * weights.parts[3]
+    first = y_0
+    second = y_1 + y_2 + y_3
+    if kind == EDGE_EDGE:
+        first = y_0 + y_1
+        second = y_2 + y_3
+    return first, second
+
+
+@ti.func
+def thickness(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+    """[m], radii of the shapes of a pair about their cores."""
+    return one(c.radius, w, lane, c.shape_a.at(pair)) + one(c.radius, w, lane, c.shape_b.at(pair))
+
+
+@ti.func
+def shape_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, corner: ti.i32):
+    """Shape of a corner of a candidate."""
+    return c.vertex_shape.at(whole_of(c.candidates.corner, w, lane, 4 * k + corner))

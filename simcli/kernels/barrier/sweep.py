@@ -1,0 +1,234 @@
+"""Where the vertices are and go, and which features may come near on the way."""
+
+import taichi as ti
+
+from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
+from simcli.kernels.barrier.tables import BOX, EDGE, FACE, NOTHING, VERTEX
+from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.memory import local
+from simcli.kernels.values import Vec3
+from simcli.model.surfaces import HALF_SPACE
+
+
+def place_of(x, w, body, y: Vec3) -> Vec3:
+    """A point y of an affine body, x = p + y_1 a_1 + y_2 a_2 + y_3 a_3."""
+    parts = [x.load(w, 12 * body + k) for k in range(12)]
+    sums = [parts[3 + m] * y.parts[0] + parts[6 + m] * y.parts[1] + parts[9 + m] * y.parts[2] for m in range(3)]
+    return Vec3(*(parts[m] + sums[m] for m in range(3)))
+
+
+@ti.func
+def place_vertices(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Places of all vertices.
+
+    Args:
+        x: (12 B) coordinates p, a_1, a_2, a_3 of the bodies.
+
+    Writes: c.at
+    """
+    zero = c.arena.zero()
+    for v in range(c.n_vertices):
+        body = c.vertex_body.at(v)
+        y = c.vertex.load(w, v)
+        if body < c.n_bodies:
+            c.at.store(w, v, place_of(x, w, body, y))
+        else:
+            c.at.store(w, v, y + Vec3(zero, zero, zero))
+
+
+@ti.func
+def move_vertices(c: ti.template(), w: ti.i32, dx: ti.template(), part: ti.template()):
+    """Ways of all vertices.
+
+    Args:
+        dx: (12 B) changes of the coordinates.
+        part: how much of it.
+
+    Writes: c.move
+    """
+    zero = c.arena.zero()
+    for v in range(c.n_vertices):
+        body = c.vertex_body.at(v)
+        way = Vec3(zero, zero, zero)
+        if body < c.n_bodies:
+            way = place_of(dx, w, body, c.vertex.load(w, v)) * part
+        c.move.store(w, v, way)
+
+
+def lower(a: Vec3, b: Vec3) -> Vec3:
+    """Lower bounds of both."""
+    return Vec3(*(ti.min(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+def upper(a: Vec3, b: Vec3) -> Vec3:
+    """Upper bounds of both."""
+    return Vec3(*(ti.max(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+def apart(low_a: Vec3, high_a: Vec3, low_b: Vec3, high_b: Vec3):
+    """[m], largest gap of two boxes along an axis; negative where they overlap."""
+    gaps = [ti.max(lb - ha, la - hb) for la, ha, lb, hb in
+            zip(low_a.parts, high_a.parts, low_b.parts, high_b.parts, strict=True)]  # fmt: skip
+    return local(ti.max(ti.max(gaps[0], gaps[1]), gaps[2]))
+
+
+@ti.func
+def bound_shapes(c: ti.template(), w: ti.i32):
+    """Swept boxes of all shapes.
+
+    Reads:  c.{at, move}
+    Writes: c.{low, high}
+    """
+    for s in range(c.n_shapes):
+        first = c.vertex_start.at(s)
+        last = c.vertex_start.at(s + 1)
+        if first < last:
+            begin = c.at.load(w, first)
+            end = begin + c.move.load(w, first)
+            low, high = lower(begin, end), upper(begin, end)
+            for v in range(first + 1, last):
+                begin = c.at.load(w, v)
+                end = begin + c.move.load(w, v)
+                low = lower(low, lower(begin, end))
+                high = upper(high, upper(begin, end))
+            c.low.store(w, s, low)
+            c.high.store(w, s, high)
+
+
+@ti.func
+def feature_box(c: ti.template(), w: ti.i32, lane: ti.i32, f: ti.i32):
+    """Swept box of a feature: lower and upper bounds."""
+    v = c.feature_corner.at(3 * f)
+    begin = one(c.at, w, lane, v)
+    end = begin + one(c.move, w, lane, v)
+    low, high = lower(begin, end), upper(begin, end)
+    for k in range(1, c.feature_sort.at(f) + 1):
+        v = c.feature_corner.at(3 * f + k)
+        begin = one(c.at, w, lane, v)
+        end = begin + one(c.move, w, lane, v)
+        low = lower(low, lower(begin, end))
+        high = upper(high, upper(begin, end))
+    return low, high
+
+
+@ti.func
+def search(c: ti.template(), w: ti.i32, who: ti.template()):
+    """Find the candidates of the worlds of a block that ask, pair by pair.
+
+    Args:
+        who: (1), 0 in worlds that do not ask.
+
+    Reads:  c.{at, move}
+    Writes: c.candidates, c.{low, high, crowded}, c.notes
+    """
+    bound_shapes(c, w)
+    for lane in range(c.lanes):
+        if one(who, w, lane, 0) != 0.0:
+            put(c.candidates.count, w, lane, 0, 0.0)
+            put(c.candidates.needed, w, lane, 0, 0.0)
+            for pair in range(c.n_pairs):
+                search_shapes(c, w, lane, pair)
+            if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
+                put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))
+
+
+@ti.func
+def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+    """Candidates of a pair of shapes.
+
+    Writes: c.candidates, c.notes
+    """
+    a, b = c.shape_a.at(pair), c.shape_b.at(pair)
+    reach = one(c.near, w, lane, pair) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
+    if c.core.at(a) == HALF_SPACE:
+        search_plane(c, w, lane, pair, a, b, reach)
+    else:
+        gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
+        if gap <= reach:
+            search_pair(c, w, lane, pair, a, b, reach)
+
+
+@ti.func
+def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
+    """Vertices of shape b that come near the half space a.
+
+    Writes: c.candidates
+    """
+    n = one(c.normal, w, lane, a)
+    plane = c.vertex_start.at(a)
+    origin = one(c.at, w, lane, plane)
+    for v in range(c.vertex_start.at(b), c.vertex_start.at(b + 1)):
+        height = n.dot(one(c.at, w, lane, v) - origin)
+        if height + ti.min(n.dot(one(c.move, w, lane, v)), 0.0) <= reach:
+            append(c, w, lane, POINT_PLANE, pair, v, plane, plane, plane)
+
+
+@ti.func
+def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
+    """Features of two shapes that come near each other: those of b near a are listed, those of a meet the list.
+
+    Writes: c.candidates, c.notes
+    """
+    low, high = one(c.low, w, lane, a), one(c.high, w, lane, a)
+    count = 0
+    for f in range(c.feature_start.at(b), c.feature_start.at(b + 1)):
+        low_f, high_f = feature_box(c, w, lane, f)
+        if apart(low, high, low_f, high_f) <= reach:
+            place = c.near_list + count * (1 + BOX)
+            c.notes.store(w, place, 1.0 * f)
+            c.notes.store(w, place + 1, low_f)
+            c.notes.store(w, place + 4, high_f)
+            count += 1
+    low, high = one(c.low, w, lane, b), one(c.high, w, lane, b)
+    for f in range(c.feature_start.at(a), c.feature_start.at(a + 1)):
+        low_f, high_f = feature_box(c, w, lane, f)
+        if apart(low, high, low_f, high_f) <= reach:
+            for k in range(count):
+                place = c.near_list + k * (1 + BOX)
+                g = ti.cast(c.notes.load(w, place), ti.i32)
+                kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
+                if kind != NOTHING:
+                    if apart(low_f, high_f, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
+                        join(c, w, lane, kind, pair, f, g)
+
+
+@ti.func
+def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, f: ti.i32, g: ti.i32):
+    """Append the stencil of two features, the one with fewer corners first.
+
+    Writes: c.candidates
+    """
+    first, second = f, g
+    if c.feature_sort.at(f) > c.feature_sort.at(g):
+        first, second = g, f
+    i = c.feature_corner.at(3 * first)
+    j = c.feature_corner.at(3 * second)
+    k = c.feature_corner.at(3 * second + 1)
+    l = c.feature_corner.at(3 * second + 2)  # noqa: E741
+    if kind == EDGE_EDGE:
+        append(c, w, lane, kind, pair, i, c.feature_corner.at(3 * first + 1), j, k)
+    else:
+        append(c, w, lane, kind, pair, i, j, k, l)
+
+
+@ti.func
+def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32,
+           l: ti.i32):  # noqa: E741
+    """Append a stencil, or count it if there is no room.
+
+    Writes: c.candidates
+    """
+    needed = one(c.candidates.needed, w, lane, 0)
+    put(c.candidates.needed, w, lane, 0, needed + 1.0)
+    if needed < c.candidates.capacity:
+        at = ti.cast(needed, ti.i32)
+        put(c.candidates.count, w, lane, 0, needed + 1.0)
+        put(c.candidates.kind, w, lane, at, 1.0 * kind)
+        put(c.candidates.pair, w, lane, at, 1.0 * pair)
+        put(c.candidates.corner, w, lane, 4 * at, 1.0 * i)
+        put(c.candidates.corner, w, lane, 4 * at + 1, 1.0 * j)
+        put(c.candidates.corner, w, lane, 4 * at + 2, 1.0 * k)
+        put(c.candidates.corner, w, lane, 4 * at + 3, 1.0 * l)
+
+
+assert VERTEX < EDGE < FACE  # a feature has one corner more than its sort says

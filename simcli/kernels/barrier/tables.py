@@ -1,0 +1,149 @@
+"""What the barrier reads and keeps: surfaces, pairs, candidates and lagged friction per world."""
+
+import numpy as np
+
+from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_POINT, POINT_TRIANGLE
+from simcli.kernels.memory import Arena
+from simcli.kernels.notes import Notes
+from simcli.kernels.tables import Tables
+from simcli.kernels.values import Vec3
+from simcli.model.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
+from simcli.model.tables import Model
+
+NOTHING = -1  # kind of two features that are never near each other without others being as near
+VERTEX, EDGE, FACE = range(3)
+BOX = 6  # scalars of a box
+ARROW = 24  # numbers of two bodies
+PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
+MOST_PIECES = 16
+GRIPPING, LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
+
+
+def kind_of(core_a: int, core_b: int, a: int, b: int) -> int:
+    """Kind of stencil of a feature of one shape and one of another, by the cores of the shapes."""
+    if HALF_SPACE in (core_a, core_b):
+        return POINT_PLANE if {a, b} == {VERTEX} else NOTHING
+    if a == b == VERTEX:
+        return POINT_POINT if core_a == core_b == POINT else NOTHING
+    if a == b == EDGE:
+        return EDGE_EDGE
+    if {a, b} == {VERTEX, EDGE}:
+        return POINT_EDGE if (core_a if a == EDGE else core_b) == SEGMENT else NOTHING
+    return POINT_TRIANGLE if {a, b} == {VERTEX, FACE} else NOTHING
+
+
+class Candidates:
+    """Stencils of each world that may come near within the step, in the order of the pairs.
+
+    Attributes:
+        count: (1).  needed: (1), how many there were; more than the capacity is an overflow.
+        kind, pair: (C).  corner: (4 C), vertices of the stencil.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int):
+        self.capacity = capacity
+        self.count, self.needed = arena.slot(1), arena.slot(1)
+        self.kind, self.pair, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
+
+
+class Grips:
+    """Friction of each world, lagged: contacts as they were at the start of the step.
+
+    Attributes:
+        count: (1).  kind: (G).  corner: (4 G), of the candidate.  first, second: (G), bodies; n_bodies is the world.
+        load: [N], (G), coefficient times normal force.
+        place_a, place_b: [m], (G), points in the links; of the second one the negative, as weights are.
+        along, across: [1], (G), tangents, world.
+        slip: [m], (2 G), difference of the points along the tangents at the start.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int):
+        self.capacity = capacity
+        self.count, self.load = arena.slot(1), arena.slot(capacity)
+        self.kind, self.corner = arena.slot(capacity), arena.slot(4 * capacity)
+        self.first, self.second = arena.slot(capacity), arena.slot(capacity)
+        self.place_a, self.place_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
+        self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
+        self.slip = arena.slot(2 * capacity)
+
+
+class Barrier:
+    """Everything of barrier contact on the device.
+
+    Args:
+        model: with contacts, in its natural form.
+        host: surfaces of its shapes.
+        tables: device tables, for columns that the batch varies.
+        arena: receives the slots; the caller builds it, then `notes`.
+        numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `creep` [m], slip per step of full friction.
+        capacity: most candidates of a world.
+
+    Attributes:
+        at, move: [m], (V), vertices in the world and their way in the step at hand.
+        low, high: [m], (S), swept boxes of the shapes.
+        candidates, grips: see there.
+        energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates, and
+        closest: (1), the pair that has it.
+        taken: [J], (1), by friction since the step began.
+        touching: (1), candidates with a force.
+        crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
+        all: (1) 1, for functions that ask which worlds want something.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, host: Surfaces, tables: Tables, arena: Arena, numbers: dict, capacity: int):
+        pairs = model.contacts
+        self.arena, self.lanes, self.n_bodies = arena, arena.device.lanes, model.n_bodies
+        self.n_shapes, self.n_pairs, self.n_vertices = len(host.core), pairs.n_pairs, len(host.vertex[0])
+        self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
+        body = np.where(host.link < 0, model.n_bodies, host.link)
+        self.body_a, self.body_b = arena.ints(body[pairs.shape_a]), arena.ints(body[pairs.shape_b])
+        self.shape_body, self.core = arena.ints(body), arena.ints(host.core)
+        size = np.diff(host.vertex_start)
+        self.vertex_body = arena.ints(np.repeat(body, size))
+        self.vertex_shape = arena.ints(np.repeat(np.arange(self.n_shapes), size))
+        self.vertex, self.normal = tables.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
+        self.radius, self.friction = tables.column(host.radius), tables.column(pairs.friction)
+        self.near, self.stiffness = tables.column(numbers["near"]), tables.column(numbers["stiffness"])
+        self.creep, self.has_friction = numbers["creep"], bool(np.any(pairs.friction))
+        self.vertex_start = arena.ints(host.vertex_start)
+        self._features(host, arena)
+        self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)
+        self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
+        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, max(capacity // GRIPPING, LEAST))
+        self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
+        self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
+        self.all = arena.shared(np.ones(1))
+        self.notes = Notes(arena)
+        self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
+        self.n_pieces = self.notes.reserve(1)
+        self.near_list = self.notes.reserve(self.most_features * (1 + BOX))
+
+    def _features(self, host: Surfaces, arena: Arena):
+        """Features of each shape: its vertices, edges and faces, by up to three vertices each."""
+        corners, sorts, start = [], [], [0]
+        for s in range(self.n_shapes):
+            v, e, f = (slice(*column[s : s + 2]) for column in (host.vertex_start, host.edge_start, host.face_start))
+            points = np.arange(v.start, v.stop)[:, None]
+            parts = (points[:, [0, 0, 0]], host.edge[e][:, [0, 1, 1]], host.face[f])
+            corners += parts
+            sorts += [np.full(len(part), sort) for sort, part in enumerate(parts)]
+            start.append(start[-1] + sum(map(len, parts)))
+        self.feature_start = arena.ints(start)
+        self.feature_corner = arena.ints(np.concatenate(corners))
+        self.feature_sort = arena.ints(np.concatenate(sorts))
+        self.most_features = int(np.diff(start).max(initial=0))
+        cores = range(HALF_SPACE + 1)
+        self.kind_table = arena.ints([kind_of(i, k, a, b) for i in cores for k in cores for a in range(3) for b in range(3)])
+
+    def kind(self, core_a, core_b, a, b):
+        """Kind of stencil of two features (inside kernels)."""
+        return self.kind_table.at(((core_a * (HALF_SPACE + 1) + core_b) * 3 + a) * 3 + b)
+
+
+assert SURFACE < HALF_SPACE  # the table is as large as the last core says

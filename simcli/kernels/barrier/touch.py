@@ -1,0 +1,61 @@
+"""A contact as it is told: point, normal, gap and force."""
+
+import taichi as ti
+
+from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
+from simcli.kernels.barrier.friction import slip_of
+from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
+from simcli.kernels.barrier.pieces import edge_scale, near_gap
+from simcli.kernels.barrier.stencils import corners, shape_of, thickness
+from simcli.kernels.collision.lanes import one, vector
+
+
+@ti.func
+def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.template()):
+    """What a candidate says of itself at coordinates x, where `measure` was last.
+
+    Returns:
+        1 if it carries a force; pair; [m], point half way between the surfaces; unit normal from shape a to b; [m], gap;
+        [N], force on b: of the barrier, and of friction if the contact was there when the step began.
+    """
+    kind, pair, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    point, normal, force = vector(), vector(), vector()
+    gap = near + 0.0 * xi
+    has_force = 0
+    if near_gap(kind, xi + near, a, b, d, e):
+        weights = weigh(kind, a, b, d, e)
+        size, n = direction(blend(weights, (a, b, d, e)))
+        gap = size - xi
+        if gap < near:
+            _energy, slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
+            first = a * weights.parts[0]
+            if kind == EDGE_EDGE:
+                area = (b - a).cross(e - d)
+                weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
+                slope = slope * weight
+                first = first + b * weights.parts[1]
+            shape = shape_of(c, w, lane, k, 0)
+            side = ti.select(shape == c.shape_a.at(pair), -1.0, 1.0)
+            has_force = ti.select(slope < 0.0, 1, 0)
+            point = first - n * (one(c.radius, w, lane, shape) + 0.5 * gap)
+            normal = n * side
+            force = (n * slope + friction_of(c, w, lane, k, x)) * -side
+    return has_force, pair, point, normal, gap, force
+
+
+@ti.func
+def friction_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.template()):
+    """[N], slope of the potential of friction by the place of a candidate's first feature; 0 without a grip."""
+    force = vector()
+    if ti.static(c.has_friction):
+        for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
+            differs = 0.0
+            for m in range(4):
+                differs += ti.abs(one(c.grips.corner, w, lane, 4 * g + m) - one(c.candidates.corner, w, lane, 4 * k + m))
+            if differs == 0.0 and one(c.grips.kind, w, lane, g) == one(c.candidates.kind, w, lane, k):
+                along, across = slip_of(c, w, lane, g, x)
+                _potential, over, _slope = smooth_step(ti.sqrt(along * along + across * across), c.creep)
+                load = one(c.grips.load, w, lane, g) * over
+                force = one(c.grips.along, w, lane, g) * (load * along) + one(c.grips.across, w, lane, g) * (load * across)
+    return force

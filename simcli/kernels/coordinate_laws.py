@@ -1,0 +1,258 @@
+"""What acts on a coordinate of an affine joint, or on the length of a spring, as an energy V(x) of the coordinate.
+
+    applied    -f x                                     constant efforts, and drives in effort mode
+    springs    k (x - x_0)^2 / 2                        drives, torsion springs, soft limits; driving joints
+    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine_step.py
+    cubic      s (excess / width)^3                     libuipc's limits
+    hard       (max(0, f + k excess)^2 - f^2) / (2 k)   f: the force that holds, raised until nothing exceeds
+
+Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
+
+Source: reference/affine-bodies.md B.5, B.7; hard limits: augmented Lagrangian (Rockafellar). Deviation: dampers are
+energies of the step, as libuipc's passive joints are.
+"""
+
+import math
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import Forces
+from simcli.kernels.memory import Arena, local
+from simcli.kernels.tables import Tables
+from simcli.model.affine_rows import Energies, Kind
+from simcli.model.tables import Model
+
+FULL_TURN = 2.0 * math.pi
+
+
+class Laws:
+    """Device columns of coordinates, per dof, and their memory, per coordinate.
+
+    Attributes:
+        n: coordinates.  dof, row, is_turn: of each.
+        n_points: where laws are evaluated: once per turn, along both axes of a line.  point_of, point_row: coordinate, row.
+        slope, bend, drive, damper: by point, derivatives of the energy at the last evaluation, and parts of the first one.
+        aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
+        strength, hard_lower, hard_upper, hard: cubic and hard limits.
+        start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
+        latch: aim of a locked drive.  was_on: whether it acted in the last step.
+        push: (2 C) force that hard limits give, lower and upper.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena):
+        affine, dofs, n = model.affine, model.dofs, len(model.affine.has_driving)
+        self.n, self.forces, self.damping = len(energies.coordinate_dof), forces, tables.damping
+        self.dof, self.row = arena.ints(energies.coordinate_dof), arena.ints(energies.coordinate_row)
+        self.is_turn = arena.ints(energies.coordinate_kind == Kind.TURN)
+        points = [(k, row + n) for k, row in enumerate(energies.coordinate_row)
+                  for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
+        self.n_points = len(points)
+        self.point_of, self.point_row = (arena.ints([point[i] for point in points]) for i in range(2))
+        self.slope, self.bend, self.drive, self.damper = (arena.slot(self.n_points) for _ in range(4))
+        joint = dofs.joint[energies.coordinate_dof]
+        self.shown = arena.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
+        self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
+                                                 - model.joints.qd_start[joint]])  # fmt: skip
+        self.aim = tables.column(affine.driving_aim, driven="aim" in forces.driven)
+        self.stiffness, self.acts = tables.column(affine.driving_stiffness), tables.column(affine.driving_acts)
+        self.passive, self.locked = tables.column(affine.driving_passive), tables.column(affine.driving_locked)
+        self.one_turn, self.init = tables.column(affine.one_turn[None].astype(float)), tables.column(affine.init)
+        cubic, soft = affine.limit_strength > 0.0, dofs.limit_stiffness[:, :n] > 0.0
+        self.strength = tables.column(affine.limit_strength)
+        lower, upper = dofs.limit_lower[:, :n], dofs.limit_upper[:, :n]
+        self.lower, self.upper = tables.column(lower), tables.column(upper)
+        self.hard_lower = tables.column(np.where(cubic | soft, -np.inf, lower))
+        self.hard_upper = tables.column(np.where(cubic | soft, np.inf, upper))
+        self.hard = tables.column(affine.limit_stiffness)
+        self.start, self.before, self.past, self.now = (arena.slot(self.n) for _ in range(4))
+        self.latch, self.was_on, self.push = arena.slot(self.n), arena.slot(self.n), arena.slot(2 * self.n)
+
+    def clear(self):
+        """Begin at the initial coordinates."""
+        for slot in (self.start, self.before, self.past, self.now, self.latch):
+            slot.write(self.first[..., None])
+        for slot in (self.was_on, self.push):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+def nearest_turn(x, near):
+    """The angle x plus full turns, nearest to another one."""
+    return local(x + FULL_TURN * ti.round((near - x) * (1.0 / FULL_TURN)))
+
+
+class Share:
+    """An energy with its two derivatives, while a kernel is being compiled."""
+
+    _data_oriented = True
+
+    def __init__(self, zero):
+        self.energy, self.slope, self.bend = zero, zero, zero
+
+    def add(self, energy, slope, bend):
+        """Add another one."""
+        self.energy, self.slope, self.bend = local(self.energy + energy), local(self.slope + slope), local(self.bend + bend)
+
+    def spring(self, k, x):
+        """K x^2 / 2."""
+        self.add(k * x * x * 0.5, k * x, k)
+
+
+def evaluate_law(y: Laws, w, k, x, alpha):
+    """What acts on coordinate k at x.
+
+    Args:
+        alpha: [1/s], of the step.
+
+    Returns:
+        Shares: stored, driven, damped, and of hard limits.
+    """
+    fo, d = y.forces, y.dof.at(k)
+    zero = local(x * 0.0)
+    stored, driven, damped, hard = (Share(zero) for _ in range(4))
+    start = y.start.load(w, k)
+    rate = local((x - y.past.load(w, k)) * alpha)
+    applied = zero + fo.constant.load(w, d) + fo.driving.load(w, d)
+    driven.add(-(applied * x), -applied, zero)
+    driven.spring(zero + fo.stiffness.load(w, d), x - fo.target.load(w, d))
+    driven.add(*damper(zero + fo.rate_gain.load(w, d), rate - fo.target_rate.load(w, d), alpha))
+    driven.spring(zero + y.stiffness.load(w, d) * y.acts.load(w, d), error_of_drive(y, w, k, d, x))
+    stored.spring(zero + fo.torsion.load(w, d), x - fo.torsion_rest.load(w, d))
+    lower, upper = zero + fo.soft_lower.load(w, d), zero + fo.soft_upper.load(w, d)
+    excess = local(ti.max(x - upper, zero) - ti.max(lower - x, zero))
+    stiff = select(excess == 0.0, zero, zero + fo.soft_stiffness.load(w, d))
+    stored.spring(stiff, excess)
+    beyond = (start > upper) | (start < lower)
+    damping = zero + y.damping.load(w, d) + select(beyond, zero + fo.soft_damping.load(w, d), zero)
+    damped.add(*damper(damping, rate, alpha))
+    add_cubic(stored, y, w, d, x, zero)
+    add_hard(hard, y, w, k, d, x, zero)
+    return stored, driven, damped, hard
+
+
+def damper(c, rate, alpha):
+    """Energy of a damper over a step, and its two derivatives."""
+    return c * rate * rate * 0.5 / alpha, c * rate, c * alpha
+
+
+def error_of_drive(y: Laws, w, k, d, x):
+    """Coordinate less aim of the driving joint on dof d; within one turn, if asked, as libuipc measures."""
+    start, wraps = y.start.load(w, k), y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), x_type(y))
+    init = y.init.load(w, d)
+    wrapped = local(x - wraps * FULL_TURN * ti.round((x - init) * (1.0 / FULL_TURN)))
+    last = local(start - wraps * FULL_TURN * ti.round((start - init) * (1.0 / FULL_TURN)))
+    aim = select(x * 0.0 + y.locked.load(w, d) > 0.0, y.latch.load(w, k), x * 0.0 + y.aim.load(w, d))
+    return local(wrapped - select(x * 0.0 + y.passive.load(w, d) > 0.0, last, aim))
+
+
+def x_type(y: Laws):
+    """The real type of the device."""
+    return y.start.arena.device.real
+
+
+def add_cubic(share: Share, y: Laws, w, d, x, zero):
+    """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
+    s = zero + y.strength.load(w, d)
+    lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
+    acts = s > 0.0
+    width = select(acts & (upper > lower), upper - lower, zero + 1.0)
+    above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
+    scale = s / (width * width * width)
+    share.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
+              scale * 6.0 * (above + below))  # fmt: skip
+
+
+def add_hard(share: Share, y: Laws, w, k, d, x, zero):
+    """Hard limits at their present forces."""
+    stiff = zero + y.hard.load(w, d)
+    for side in range(2):
+        force = y.push.load(w, 2 * k + side)
+        push = push_of(y, w, d, x, force, side)
+        sign = 2.0 * side - 1.0
+        share.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
+
+
+def way_to_limit(y: Laws, w, k, rate, tolerance):
+    """Part of a move of coordinate k by `rate` until a hard limit that is free pushes, and a little more; else 1 or more."""
+    d, x = y.dof.at(k), y.now.load(w, k)
+    way = local(x * 0.0 + 1.0)
+    for side in range(2):
+        sign = 2.0 * side - 1.0
+        bound = y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d)
+        slack = y.push.load(w, 2 * k + side) / y.hard.load(w, d)
+        left = local((bound - x) * sign - slack)
+        meets = (left > 0.0) & (rate * sign > left + tolerance)
+        way = select(meets, ti.min(way, (left + tolerance) / select(meets, rate * sign, way)), way)
+    return way
+
+
+def push_of(y: Laws, w, d, x, force, side: int):
+    """Force of a hard limit at x that had a force."""
+    gap = x - y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d) - x
+    return local(ti.max(force + gap * y.hard.load(w, d), x * 0.0))
+
+
+@ti.func
+def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
+    """Forces of the hard limits of coordinate k as they are now, where `raised`; returns by how much bounds give [m, rad].
+
+    Reads:  y.now
+    Writes: y.push
+    """
+    d = y.dof.at(k)
+    x = y.now.load(w, k)
+    worst = y.push.arena.zero()
+    for side in ti.static(range(2)):
+        force = y.push.load(w, 2 * k + side)
+        push = push_of(y, w, d, x, force, side)
+        worst = ti.max(worst, ti.abs(push - force) / y.hard.load(w, d))
+        y.push.store(w, 2 * k + side, select(raised, push, force))
+    return worst
+
+
+@ti.func
+def steepen(y: ti.template(), w: ti.i32, m: ti.i32, x: ti.template(), weight: ti.template(), raised: ti.template()):
+    """Slope and bend at point m, where the coordinate is x, with the forces that `raise_pushes` is about to take.
+
+    Reads:  y.{now, push}
+    Writes: y.{slope, bend}
+    """
+    k = y.point_of.at(m)
+    d = y.dof.at(k)
+    zero = y.push.arena.zero()
+    slope = y.slope.load(w, m)
+    bend = y.bend.load(w, m)
+    for side in ti.static(range(2)):
+        force = y.push.load(w, 2 * k + side)
+        old = push_of(y, w, d, x, force, side)
+        new = push_of(y, w, d, x, push_of(y, w, d, y.now.load(w, k), force, side), side)
+        stiff = zero + y.hard.load(w, d)
+        slope = slope + (new - old) * weight * (2.0 * side - 1.0)
+        bend = bend + (select(new > 0.0, stiff, zero) - select(old > 0.0, stiff, zero)) * weight
+    y.slope.store(w, m, select(raised, slope, y.slope.load(w, m)))
+    y.bend.store(w, m, select(raised, bend, y.bend.load(w, m)))
+
+
+@ti.func
+def begin_laws(y: ti.template(), w: ti.i32, weight: ti.template()):
+    """What a step needs of the ones before: x_h = x_n + weight (x_n - x_(n-1)); aims of locked drives that begin to act.
+
+    Reads:  y.now
+    Writes: y.{start, before, past, latch, was_on}
+    """
+    for k in range(y.n):
+        d = y.dof.at(k)
+        before = y.start.load(w, k)
+        x = y.now.load(w, k)
+        y.before.store(w, k, before)
+        y.start.store(w, k, x)
+        y.past.store(w, k, x + (x - before) * weight)
+        on = y.start.arena.zero() + y.acts.load(w, d)
+        begins = (on > 0.0) & (y.was_on.load(w, k) == 0.0)
+        wraps = y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), y.start.arena.device.real)
+        within = x - wraps * FULL_TURN * ti.round((x - y.init.load(w, d)) * (1.0 / FULL_TURN))
+        y.latch.store(w, k, select(begins, within, y.latch.load(w, k)))
+        y.was_on.store(w, k, on)

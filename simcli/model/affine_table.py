@@ -1,0 +1,46 @@
+"""Table of what the affine solver reads besides: see affine.py."""
+
+from dataclasses import dataclass
+
+from simcli.model.table_base import Array, Table
+
+
+@dataclass(frozen=True)
+class Affine(Table):
+    """What the affine solver reads besides (affine.py); stiffness is physical, [N/m], of directions and angles [N m].
+
+    Attributes:
+        shape_stiffness: [J], (W|1, B), times |A A^T - 1|^2, or times |A - R|^2.
+        is_arap: (B,) bool, for the latter.
+        hold: [N/m, N m], (W|1, B, 2), of soft holds, times 1 and times the second moments over the mass.
+        is_motor: (B,) bool, holds that move along.
+        hold_pose: [m, 1], (W|1, B, 7), aim of the others, body frame.
+        hold_rate: [m/s, rad/s], (W|1, B, 6), of motors: centre of mass, angular velocity, world.
+        joint_stiffness: (W|1, J), of the joint's rows.
+        limit_stiffness: (W|1, NV), by which hard limits are found.
+        limit_strength: [J], (W|1, NV), of cubic energies beyond the limits, 0 if there are none.
+        driving_stiffness: (W|1, NV), 0 where there is no driving joint.
+        driving_acts, driving_passive, driving_locked: (W|1, NV), 1 or 0.
+        driving_aim: [m, rad], (W|1, NV), reported coordinate; 0 where a signal gives it.
+        has_driving: (NV,) bool.
+        one_turn: (NV,) bool, the driving joint's angle stays within half a turn of init.
+        init: [m, rad], (W|1, NV), reported coordinate less the measured one.
+    """
+
+    shape_stiffness: Array
+    is_arap: Array
+    hold: Array
+    is_motor: Array
+    hold_pose: Array
+    hold_rate: Array
+    joint_stiffness: Array
+    limit_stiffness: Array
+    limit_strength: Array
+    driving_stiffness: Array
+    driving_acts: Array
+    driving_passive: Array
+    driving_locked: Array
+    driving_aim: Array
+    has_driving: Array
+    one_turn: Array
+    init: Array

@@ -1,0 +1,88 @@
+"""What the kernel of a run of affine bodies reads and writes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcli.kernels.forces import Forces
+from simcli.kernels.loops import Loops
+from simcli.kernels.memory import Arena
+from simcli.kernels.potentials import Potential
+from simcli.kernels.report import FrameRows
+from simcli.kernels.signals import Signals
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import TreeState
+from simcli.model.affine_rows import energies_of
+from simcli.model.tables import Model
+from simcli.solvers.affine_contact import barrier_of
+from simcli.solvers.affine_newton import StepMemory
+from simcli.solvers.contact_report import ContactReport
+from simcli.solvers.core import ENERGY, HEALTH
+from simcli.solvers.plan import RunPlan
+
+DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
+CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
+
+
+class AffineCore:
+    """Everything of a run on the device.
+
+    Args:
+        model: host tables of a phase, in natural form.
+        options, plan, arena, phases: as of `core.Core`.
+
+    Attributes:
+        potential: energies of bodies and joints.  step: memory of a step.
+        touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
+        diagonal: entries of the factor on the diagonal.
+        multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
+        self.precision, self.integrator = arena.device.precision, options.integrator
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
+        self.tables = Tables(model, arena, phases)
+        self.forces = Forces(model, self.tables, arena)
+        self.forces.springs_by_rows = True
+        energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
+        self.potential = Potential(energies, model, self.tables, self.forces, arena)
+        self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws))
+        self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
+        self.max_iterations = options.max_iterations
+        self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
+        self.state = TreeState(self.tables, arena, self.forces.has_external)
+        self.loops = Loops(model, self.tables, arena)
+        self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
+        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        if self.touches:
+            self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
+            self.notes = self.barrier.notes
+            self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
+        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
+        stop = plan.stop_when
+        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
+        self.stop_index = stop.index if stop else 0
+        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
+        self.constrained, self.assembles, self.diagnostics = True, False, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
+        self.n_rows, self.row_label = self.potential.n_rows, energies.label
+        self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
+            np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
+        self.is_square = arena.ints(~np.isin(np.arange(self.n_rows), [
+            *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
+        self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
+
+    def clear(self):
+        """Zero what a run accumulates."""
+        for slot in (self.health, self.count, self.forces.work, self.total_start, self.state.qdd, self.multipliers):
+            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.step.clear()
+        self.potential.laws.clear()
+        self.loops.clear()
+        if self.touches:
+            self.contacts.clear()

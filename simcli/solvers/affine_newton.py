@@ -1,0 +1,340 @@
+"""Newton's method for a step of affine bodies: direction, cap, line search, all lanes of a block side by side.
+
+Everything is evaluated in one place, once per trial point: a kernel that holds the laws twice compiles twice as long.
+
+A lane that has converged keeps its numbers to the bit while the others go on. Where the Hessian is indefinite in a lane, it
+is taken without the curvature of the rows, which leaves a sum of squares.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.barrier.contact import add, measure, reach
+from simcli.kernels.barrier.friction import grip
+from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
+from simcli.kernels.elementary import select
+from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.potentials import (
+    add_gradient,
+    add_hessian,
+    cap_at_limits,
+    find_energy,
+    find_slopes,
+    follow_rows,
+    raise_limits,
+)
+from simcli.kernels.tables import Tables
+from simcli.model import rotations as rot
+from simcli.model.tables import Model
+
+MAX_HALVINGS = 12
+# Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
+ROUNDING = {"float64": 1e-11, "float32": 1e-4}
+# Displacements [m, for bodies of size 1 m] that cannot be told from none.
+TIGHT = {"float64": 1e-14, "float32": 2e-6}
+HALF_SIDE = 3.0  # half the side of a box with the second moment S and the mass m is sqrt(3 S / m)
+
+
+class StepMemory:
+    """What a step knows.
+
+    Args:
+        n: unknowns.
+        model, tables, arena: of the run.
+        tolerance: [m] of the last displacement.
+
+    Attributes:
+        alpha: [1/s].  age: steps made.
+        start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
+        move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
+        running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
+        size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
+        hold: [N/m, N m] of soft holds.  aim: where they pull to.  fixed_aim, motor, rate: see `Affine`.
+        mass: weights.  extent: [m], by body, of its points from its centre.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
+        self.tolerance = max(tolerance, TIGHT[arena.device.precision])
+        self.rounding = ROUNDING[arena.device.precision]
+        for name in ("alpha", "age", "length", "cap", "running", "curve", "energy", "size", "iterations", "failed"):
+            setattr(self, name, arena.slot(1))
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "aim"):
+            setattr(self, name, arena.slot(n))
+        mass = (model.columns.weight - model.columns.excess)[:, -n:]
+        self.mass = tables.column(mass)
+        blocks = mass.reshape(len(mass), model.n_bodies, 4, 3)[..., 0]
+        hold, aim = soft_holds(model, blocks)
+        self.has_holds = bool(hold.any())
+        self.hold, self.fixed_aim = tables.column(hold), tables.column(aim)
+        self.motor, self.rate = arena.ints(model.affine.is_motor), tables.column(model.affine.hold_rate.reshape(
+            len(model.affine.hold_rate), -1))  # fmt: skip
+        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / blocks[..., 0])
+        self.extent = tables.column(extent)
+
+    def clear(self):
+        """Before the first step."""
+        for slot in (self.age, self.iterations, self.failed, self.size, self.x_before, self.v_before, self.force):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+        self.alpha.write(np.ones((1, 1, 1)))
+
+
+def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness of the soft holds of each coordinate, and where those with a pose pull to.
+
+    Args:
+        model: in natural form.
+        weight: [kg, kg m^2], (W|1, B, 4), of position and vectors.
+
+    Returns:
+        [N/m, N m], (W|1, 12 B) and [m, 1], (W|1, 12 B).
+
+    Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
+    """
+    hold, links = model.affine.hold, model.links
+    share = hold[..., [0, 1, 1, 1]] * (weight / weight[..., :1])
+    pose = model.affine.hold_pose
+    R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
+    centre = pose[..., :3] - rot.turn(R, links.body_offset)
+    vectors = np.swapaxes(R, -1, -2)
+    both = max(len(centre), len(vectors)), model.n_bodies
+    aim = np.concatenate([np.broadcast_to(x, (*both, *x.shape[2:])) for x in (centre[..., None, :], vectors)], axis=-2)
+    return np.repeat(share, 3, axis=-1).reshape(len(share), -1), aim.reshape(len(aim), -1)
+
+
+@ti.func
+def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
+    """Move c.potential.rows.x to the minimum, by evaluations at next_x that shorten a direction or find a new one.
+
+    Args:
+        moves: 0 to evaluate where the bodies are, and no more.
+
+    Reads:  c.step.{target, alpha}, c.health
+    Writes: c.potential, c.step.{running, iterations, failed, size}
+    """
+    z = c.step
+    f = c.potential.rows
+    zero = c.tables.arena.zero()
+    z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, zero + 1.0, zero))
+    z.iterations.store(w, 0, zero)
+    z.size.store(w, 0, zero + ti.math.inf)
+    z.length.store(w, 0, zero + 1.0)
+    z.energy.store(w, 0, zero + ti.math.inf)
+    for i in range(c.potential.n):
+        f.next_x.store(w, i, f.x.load(w, i))
+        z.move.store(w, i, zero)
+    z.cap.store(w, 0, zero + 1.0)
+    if ti.static(c.touches):
+        c.barrier.crowded.store(w, 0, zero)
+    going = 1
+    turn = 0
+    aims = 1
+    for _ in range(c.max_iterations * (MAX_HALVINGS + 1)):
+        if going != 0:
+            if ti.static(c.touches):
+                if aims != 0:
+                    avoid(c, w, turn)
+            energy = total_energy(c, w)
+            aims = 1 - ti.cast(any_lane(~fits(c, w, energy)), ti.i32)
+            if moves == 0:
+                going = 0
+            elif aims == 0:
+                shorten(c, w, fits(c, w, energy))
+            else:
+                settle(c, w, energy)
+                going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
+                if going != 0:
+                    find_direction(c, w)
+            turn += 1
+    z.failed.store(w, 0, select(z.iterations.load(w, 0) > float(c.max_iterations), zero + 1.0, zero))
+
+
+@ti.func
+def avoid(c: ti.template(), w: ti.i32, turn: ti.i32):
+    """Cut the direction to what is free of contact; at the start of a step, where it is zero, keep what friction holds.
+
+    A world with more contacts than there is room for does not move.
+
+    Reads:  c.step.{move, running}
+    Writes: c.barrier, c.step.{cap, length}, c.potential.rows.next_x
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    reach(c.barrier, w, c.potential.rows.x, z.move, z.cap, z.running)
+    if ti.static(c.barrier.has_friction):
+        if turn == 0:
+            grip(c.barrier, w, c.potential.rows.x, z.running)
+    crowded = c.barrier.crowded.load(w, 0) > 0.0
+    z.running.store(w, 0, select(crowded, zero, z.running.load(w, 0)))
+    z.length.store(w, 0, z.cap.load(w, 0))
+    go_along(c, w, z.cap.load(w, 0))
+
+
+@ti.func
+def total_energy(c: ti.template(), w: ti.i32):
+    """[J], the incremental potential at next_x.
+
+    Writes: c.potential
+    """
+    z = c.step
+    alpha = z.alpha.load(w, 0)
+    total = c.tables.arena.zero()
+    for i in range(c.potential.n):
+        gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
+        total = total + gap * gap * z.mass.load(w, i)
+    total = total * (alpha * alpha * 0.5)
+    if ti.static(z.has_holds):
+        for i in range(c.potential.n):
+            off = c.potential.rows.next_x.load(w, i) - z.aim.load(w, i)
+            total = total + off * off * z.hold.load(w, i) * 0.5
+    total = total + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
+    if ti.static(c.touches):
+        measure(c.barrier, w, c.potential.rows.next_x, z.running)
+        total = total + c.barrier.energy.load(w, 0)
+    return total
+
+
+def fits(c, w, energy):
+    """Lanes whose next_x may be taken: the energy there has not grown, or the direction is too short to tell.
+
+    Reads: c.step.{energy, size, length, running}
+    """
+    z = c.step
+    bound = z.energy.load(w, 0)
+    short = (z.size.load(w, 0) <= z.tolerance) | (z.length.load(w, 0) <= 0.5**MAX_HALVINGS)
+    return (energy <= bound) | short | (z.running.load(w, 0) == 0.0)
+
+
+@ti.func
+def shorten(c: ti.template(), w: ti.i32, fit: ti.template()):
+    """Halve the part of the direction that is taken, in lanes where next_x does not fit.
+
+    Writes: c.step.length, c.potential.rows.next_x
+    """
+    length = select(fit, c.step.length.load(w, 0), c.step.length.load(w, 0) * 0.5)
+    c.step.length.store(w, 0, length)
+    go_along(c, w, length)
+
+
+@ti.func
+def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
+    """Next_x = x + length move in lanes that run.
+
+    Writes: c.potential.rows.next_x
+    """
+    f = c.potential.rows
+    running = c.step.running.load(w, 0) > 0.0
+    for i in range(c.potential.n):
+        x = f.x.load(w, i)
+        f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
+
+
+@ti.func
+def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
+    """Take next_x, and end the lanes that have converged; where hard limits still give, raise their forces and go on.
+
+    Reads:  c.step.{size, length}
+    Writes: c.potential.{rows.x, laws.push}, c.step.{running, iterations, energy}
+    """
+    z = c.step
+    f = c.potential.rows
+    for i in range(c.potential.n):
+        f.x.store(w, i, f.next_x.load(w, i))
+    running = z.running.load(w, 0) > 0.0
+    done = running & (z.size.load(w, 0) <= z.tolerance) & (z.length.load(w, 0) == 1.0)
+    bound = energy + ti.abs(energy) * z.rounding
+    if ti.static(c.potential.laws.n > 0):
+        if any_lane(done):
+            gives = raise_limits(c.potential, w, done)
+            bound = select(done, bound + ti.math.inf, bound)  # of another energy: nothing to compare with
+            done = done & (gives <= z.tolerance)
+    z.energy.store(w, 0, bound)
+    z.iterations.store(w, 0, z.iterations.load(w, 0) + select(done, z.running.load(w, 0) * 0.0, z.running.load(w, 0)))
+    ends = done | (z.iterations.load(w, 0) > float(c.max_iterations))
+    z.running.store(w, 0, select(ends, c.tables.arena.zero(), z.running.load(w, 0)))
+
+
+@ti.func
+def find_direction(c: ti.template(), w: ti.i32):
+    """Newton's direction at x, its size, and the next point along it.
+
+    Writes: c.step.{move, curve, size, cap, length}, c.potential
+    """
+    z = c.step
+    p = c.potential
+    zero = c.tables.arena.zero()
+    follow_rows(p, w, p.rows.next_x)  # the same place as x, with its forms
+    z.curve.store(w, 0, zero + 1.0)
+    again = 1
+    for _ in range(2):
+        if again != 0:
+            build(c, w)
+            lacks = (least_pivot(p.matrix, w) <= 0.0) & (z.running.load(w, 0) > 0.0)
+            z.curve.store(w, 0, select(lacks, zero, z.curve.load(w, 0)))
+            again = ti.cast(any_lane(lacks), ti.i32)
+    x = p.matrix.factor
+    for i in range(p.n):
+        x.x.store(w, x.position.at(i), -p.gradient.load(w, i))
+    substitute_blocks(p.matrix, w)
+    for i in range(p.n):
+        z.move.store(w, i, x.x.load(w, x.position.at(i)))
+    measure_direction(c, w)
+    z.length.store(w, 0, z.cap.load(w, 0))
+    go_along(c, w, z.cap.load(w, 0))
+
+
+@ti.func
+def build(c: ti.template(), w: ti.i32):
+    """Gradient and factor of the Hessian at x.
+
+    Reads:  c.step.{curve, alpha, target}
+    Writes: c.potential.{gradient, matrix}
+    """
+    z = c.step
+    p = c.potential
+    alpha = z.alpha.load(w, 0)
+    curve = z.curve.load(w, 0)
+    square = alpha * alpha
+    clear_matrix(p.matrix, w)
+    for i in range(p.n):
+        mass = square * z.mass.load(w, i)
+        p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
+        add_entry(p.matrix, w, c.diagonal.at(i), mass)
+    if ti.static(z.has_holds):
+        for i in range(p.n):
+            hold = z.hold.load(w, i)
+            p.gradient.store(w, i, p.gradient.load(w, i) + (p.rows.x.load(w, i) - z.aim.load(w, i)) * hold)
+            add_entry(p.matrix, w, c.diagonal.at(i), p.gradient.arena.zero() + hold)
+    find_slopes(p, w, curve)
+    add_gradient(p, w)
+    add_hessian(p, w, curve)
+    if ti.static(c.touches):
+        add(c.barrier, w, p.rows.x, p.gradient, p.matrix, z.running, False)
+    factorize_blocks(p.matrix, w)
+
+
+@ti.func
+def measure_direction(c: ti.template(), w: ti.i32):
+    """Size of the direction [m]: displacement of the centre and of points at the extent of each body.
+
+    Writes: c.step.{size, cap}
+    """
+    z = c.step
+    size = c.tables.arena.zero()
+    for b in range(c.tables.n_bodies):
+        centre = c.tables.arena.zero()
+        turn = c.tables.arena.zero()
+        for k in range(3):
+            centre = ti.max(centre, ti.abs(z.move.load(w, 12 * b + k)))
+        for k in range(3, 12):
+            turn = ti.max(turn, ti.abs(z.move.load(w, 12 * b + k)))
+        size = ti.max(size, centre + turn * z.extent.load(w, b))
+    bad = c.tables.arena.zero()
+    for i in range(c.potential.n):  # a NaN is lost in a maximum
+        bad = bad + z.move.load(w, i) * 0.0
+    z.size.store(w, 0, select(z.running.load(w, 0) > 0.0, size + bad, z.size.load(w, 0)))
+    cap = c.tables.arena.zero() + 1.0
+    if ti.static(c.potential.laws.n > 0):
+        cap = cap_at_limits(c.potential, w, z.move, z.tolerance)
+    z.cap.store(w, 0, cap)

@@ -1,0 +1,182 @@
+"""One step of affine bodies: the minimum of an incremental potential.
+
+    alpha^2/2 (x - y)^T M (x - y) + V(x) -> min,    v+ = alpha (x - x_h),    y = x_h + v_h / alpha + a / alpha^2
+
+    bdf1   alpha = 1/h        x_h = x_n                      v_h = v_n
+    bdf2   alpha = 3/(2h)     x_h = x_n + (x_n - x_(n-1))/3  v_h likewise;   its first step is one of bdf1
+
+a: accelerations by gravity and wrenches, the latter at the end of a free flight, x_h + v_h / alpha.
+
+Source: reference/affine-bodies.md B.2. Deviation: energies are physical (J), external forces act in both formulas, and BDF2
+starts by a step of BDF1 rather than by a copy of the state.
+"""
+
+import taichi as ti
+
+from simcli.kernels.coordinate_laws import begin_laws
+from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.forces import load_links
+from simcli.kernels.potentials import begin_springs, work_of_laws
+from simcli.kernels.quadratic import take_state
+from simcli.kernels.signals import drive
+from simcli.kernels.tree import store_vector, vector_at
+from simcli.solvers.affine_newton import minimise
+from simcli.solvers.affine_places import place_affine
+from simcli.solvers.clock import LEAN
+from simcli.solvers.integrators import H
+
+
+@ti.func
+def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template(), steps: ti.i32):
+    """One step of length h [s] that ends at t; of no steps, the energies of the initial state.
+
+    Reads:  c
+    Writes: c.state.{q, qd}, c.step, c.potential, c.forces.work
+    """
+    if steps > 0:
+        predict(c, w, h, t)
+    else:
+        begin(c, w)
+    minimise(c, w, steps)
+    if steps > 0:
+        commit(c, w)
+    else:
+        for k in range(c.potential.n_lengths):
+            c.potential.length.store(w, k, c.potential.length_now.load(w, k))
+
+
+@ti.func
+def begin(c: ti.template(), w: ti.i32):
+    """Coordinates of the initial state, and what the first step expects of one before.
+
+    Reads:  c.state
+    Writes: c.potential, c.step
+    """
+    p = c.potential
+    take_state(p.rows, c.state, w)
+    if ti.static(c.signals.n > 0):
+        drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
+    c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
+    for i in range(p.n):
+        c.step.x_before.store(w, i, p.rows.x.load(w, i))
+        c.step.v_before.store(w, i, p.rows.v.load(w, i))
+
+
+@ti.func
+def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
+    """The constants of the step, and the targets y.
+
+    Reads:  c.potential.rows.{x, v}, c.step.{x_before, v_before, age}
+    Writes: c.step.{alpha, past, start, target, force}, c.potential.laws
+    """
+    z = c.step
+    f = c.potential.rows
+    zero = c.tables.arena.zero()
+    weight = zero
+    z.alpha.store(w, 0, zero + 1.0 / h)
+    if ti.static(c.integrator == "bdf2"):
+        later = z.age.load(w, 0) > 0.0
+        weight = select(later, zero + 1.0 / 3.0, zero)
+        z.alpha.store(w, 0, select(later, zero + 1.5 / h, zero + 1.0 / h))
+    alpha = z.alpha.load(w, 0)
+    for i in range(f.n):
+        x = f.x.load(w, i)
+        v = f.v.load(w, i)
+        past = x + (x - z.x_before.load(w, i)) * weight
+        flight = past + (v + (v - z.v_before.load(w, i)) * weight) / alpha
+        z.start.store(w, i, x)
+        z.past.store(w, i, past)
+        z.target.store(w, i, flight)
+    if ti.static(c.signals.n > 0):
+        drive(c.signals, w, t, -h * LEAN[c.precision])
+    find_forces(c, w)
+    square = alpha * alpha
+    for i in range(f.n):
+        pull = z.force.load(w, i) / (z.mass.load(w, i) * square)
+        pull = select(zero + z.mass.load(w, i) > 0.0, pull, zero)
+        z.target.store(w, i, z.target.load(w, i) + pull)
+    for b in range(c.tables.n_bodies):
+        for k in ti.static(range(3)):
+            at = 12 * b + k
+            z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
+    begin_laws(c.potential.laws, w, weight)
+    begin_springs(c.potential, w, weight)
+    if ti.static(z.has_holds):
+        find_aims(c, w, h)
+
+
+@ti.func
+def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Where soft holds pull to: their poses, or for motors where the body began the step, moved along for a time h.
+
+    Reads:  c.step.{start, fixed_aim, motor, rate}
+    Writes: c.step.aim
+    """
+    z = c.step
+    for b in range(c.tables.n_bodies):
+        for k in range(12):
+            z.aim.store(w, 12 * b + k, c.tables.arena.zero() + z.fixed_aim.load(w, 12 * b + k))
+        if z.motor.at(b) != 0:
+            turn = exp_rotation(vector_at(z.rate, w, 6 * b + 3) * (c.tables.arena.zero() + h)).matrix()
+            moved = vector_at(z.start, w, 12 * b) + vector_at(z.rate, w, 6 * b) * h
+            store_vector(z.aim, w, 12 * b, moved)
+            for k in range(1, 4):
+                store_vector(z.aim, w, 12 * b + 3 * k, turn * vector_at(z.start, w, 12 * b + 3 * k))
+
+
+@ti.func
+def find_forces(c: ti.template(), w: ti.i32):
+    """External forces on the coordinates: wrenches where the free flight c.step.target leads.
+
+        force f, couple m:  F_p = f,   F_k = m x a^k / 2,   a^k the reciprocal vectors, columns of A^-T
+
+    which gives the couple the power m . w for any A. Source: reference/affine-bodies.md B.6. No deviation.
+
+    Reads:  c.step.target, c.forces
+    Writes: c.step.force, c.state
+    """
+    z = c.step
+    for i in range(c.potential.n):
+        z.force.store(w, i, c.tables.arena.zero())
+    if ti.static(c.forces.n_wrenches > 0):
+        place_affine(c, w, z.target, c.potential.rows.v)
+        load_links(c.tables, c.forces, c.state, w)
+        for b in range(c.tables.n_bodies):
+            pull = c.state.external.load(w, b)
+            a = [vector_at(z.target, w, 12 * b + 3 + 3 * k) for k in range(3)]
+            volume = 1.0 / a[0].dot(a[1].cross(a[2]))
+            for k in ti.static(range(3)):
+                z.force.store(w, 12 * b + k, pull.force.parts[k])
+                couple = pull.moment.cross(a[(k + 1) % 3].cross(a[(k + 2) % 3])) * (volume * 0.5)
+                for m in ti.static(range(3)):
+                    z.force.store(w, 12 * b + 3 + 3 * k + m, couple.parts[m])
+
+
+@ti.func
+def commit(c: ti.template(), w: ti.i32):
+    """Velocities at the end of the step, and the work: forces there times displacements, which is what the formula balances.
+
+    Reads:  c.step, c.potential
+    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.forces.work
+    """
+    z = c.step
+    f = c.potential.rows
+    alpha = z.alpha.load(w, 0)
+    supplied = c.tables.arena.zero()
+    for i in range(f.n):
+        start = z.start.load(w, i)
+        x = f.x.load(w, i)
+        v = (x - z.past.load(w, i)) * alpha
+        supplied = supplied + z.force.load(w, i) * (x - start)
+        if ti.static(z.has_holds):
+            supplied = supplied - (x - z.aim.load(w, i)) * z.hold.load(w, i) * (x - start)
+        z.x_before.store(w, i, start)
+        z.v_before.store(w, i, f.v.load(w, i))
+        f.v.store(w, i, v)
+    dissipated, driven = work_of_laws(c.potential, w)
+    if ti.static(c.touches):
+        if ti.static(c.barrier.has_friction):
+            dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
+    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
+    c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
+    z.age.store(w, 0, z.age.load(w, 0) + 1.0)

@@ -1,0 +1,53 @@
+"""What the affine solver asks of joints that are driven, stiff or loaded."""
+
+from simcli.spec import dofs
+from simcli.spec.checker import Checker
+from simcli.spec.joint_fields import AFFINE_COORDINATES, refuse
+from simcli.spec.schema_joint import JointSpec
+
+AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
+
+
+def check_affine(check: Checker) -> None:
+    """Driving joints stand on a base joint; stiffness is said once."""
+    if ("solver", "") in check.broken or check.spec.solver.type != "affine":
+        return
+    for name, joint in check.spec.joints.items():
+        _check_driving(check, name, joint)
+        if joint.compliance and joint.strength_ratio is not None:
+            check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
+                        f"joints.{name}.strength_ratio", "keep one of them")  # fmt: skip
+        for index, limit in enumerate(joint.limit or ()):
+            if limit is not None and limit.strength and (limit.lower is None or limit.upper is None or limit.stiffness):
+                hint = "write lower and upper, and no stiffness"
+                check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
+                            _limit_path(check, name, index), hint)  # fmt: skip
+
+
+def check_efforts(check: Checker) -> None:
+    """Refuse efforts on joints whose coordinates the affine solver does not measure."""
+    if check.spec.solver.type != "affine":
+        return
+    for name, force in check.spec.forces.items():
+        joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
+        if joint is not None and joint.type not in AFFINE_COORDINATES:
+            hint = f"it acts on {', '.join(sorted(AIMS))} and cylindrical joints; or use a wrench"
+            refuse(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+
+
+def _limit_path(check: Checker, name: str, index: int) -> str:
+    path = f"joints.{name}.limit"
+    return f"{path}[{index}]" if check.has(f"{path}[{index}].strength") else path
+
+
+def _check_driving(check: Checker, name: str, joint: JointSpec) -> None:
+    if joint.driving is None:
+        return
+    path, base = f"joints.{name}.driving", dofs.SAME.get(joint.type, joint.type)
+    if base not in AIMS:
+        check.fault("SC612", f"joint `{name}` of type `{joint.type}` is no base for a driving joint", path,
+                    "a driving joint stands on a revolute or a prismatic joint", on_key=True)  # fmt: skip
+        return
+    for key in AIMS.values():
+        if getattr(joint.driving, key) is not None and key != AIMS[base]:
+            check.fault("SC612", f"`{key}` on a {base} joint", f"{path}.{key}", f"write `{AIMS[base]}`", on_key=True)

@@ -1,0 +1,249 @@
+"""Steps of affine bodies against numpy's, and joints that are driven, held and bounded against closed forms."""
+
+import numpy as np
+import pytest
+from support.affine_oracle import couple, mass_matrix, polar, steps
+from support.forward import CHANNELS as FEW
+from support.scenes import scene
+
+from simcli.model import rotations as rot
+from simcli.model.phases import build_phases
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
+
+CHANNELS = FEW | {"reactions"}
+EXACT = 1e-9  # issue 6
+G = 9.81
+
+
+class Run:
+    """All frames of a scene, every step one."""
+
+    def __init__(self, text, device, n, channels=CHANNELS, **options):
+        document = scene(text)
+        spec = resolve(document)
+        phases = build_phases(document, spec)
+        options = spec.solver.model_copy(update=options)
+        plan = RunPlan(spec.solver.dt, 1, n, frozenset(channels))
+        later = [phase for phase in phases if phase.texts]
+        self.model = phases[0].model
+        self.solver = SOLVERS["affine"](self.model, options, plan, device, later)
+        blocks = [self.solver.initial()]
+        while sum(len(block.step) for block in blocks) <= n:
+            blocks.append(self.solver.advance(n + 1 - sum(len(block.step) for block in blocks)))
+        self.columns = {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+        self.events = [event for block in blocks for event in block.events]
+
+    def q(self, joint):
+        """Its first coordinate at every step."""
+        j = self.model.joints.name.index(joint)
+        return self.columns["frames/joint_q"][:, 0, self.model.joints.q_start[j]]
+
+    def of_joint(self, name, joint):
+        """A column of the joint's own."""
+        j = self.model.joints.name.index(joint)
+        return self.columns[f"frames/{name}"][:, 0, j if name == "joint_wrench" else self.model.joints.qd_start[j]]
+
+
+FREE = """
+params: {}
+defaults: {body: {mass: 2, com: [0.1, -0.05, 0.2],
+                  inertia: {full: [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]]},
+                  velocity: {linear: [1, 0.5, 2], angular: [0.5, 3, 1]}, affine: {volume: 1.0e-3}}}
+bodies:
+  fallen: {pose: {xyz: [0, 0, 1], rpy: [0.3, -0.2, 0.5]}}
+  turned: {affine: {stiffness: 1 MPa, volume: 1.0e-3}}
+  pushed: {}
+forces:
+  spin: {type: wrench, body: turned, torque: [0.5, -1, 2]}
+  push: {type: wrench, body: pushed, force: [3, -2, 1], at: [0.3, 0.2, 0]}
+solver: {type: affine, dt: 0.01, tolerance: 1.0e-12}
+run: {duration: 1}
+"""
+MASS, COM = 2.0, np.array([0.1, -0.05, 0.2])
+INERTIA = np.array([[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]])
+
+
+def pull(force, at=COM):
+    """Force of coordinates (p, rows of A) by a force at a point of a rigid body: at the centre of mass, and a couple."""
+
+    def of(q):
+        arm = polar(q) @ (at - COM)
+        return np.concatenate((force, np.outer(force, COM).ravel())) + couple(q, np.cross(arm, force))
+
+    return of
+
+
+LOADS = {
+    "fallen": lambda q: 0.0,
+    "turned": lambda q: couple(q, np.array([0.5, -1.0, 2.0])),
+    "pushed": pull(np.array([3.0, -2.0, 1.0]), np.array([0.3, 0.2, 0.0])),
+}
+
+
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_free_bodies_take_the_steps_of_the_formula(device, integrator):
+    n = 60
+    run = Run(FREE, device, n, ("bodies",), integrator=integrator)
+    M, weight = mass_matrix(MASS, COM, INERTIA), pull(np.array([0.0, 0.0, -G * MASS]))
+    pose, twist = (run.columns[f"frames/{name}"][:, 0] for name in ("body_q", "body_qd"))
+    assert [event.code for event in run.events] == ["SC611"] * (integrator == "bdf1")
+    for b, (name, load) in enumerate(LOADS.items()):
+        R, spin = rot.quat_to_matrix(pose[0, b, 3:]), twist[0, b, 3:]
+        rate = rot.skew(spin) @ R
+        q = np.concatenate((pose[0, b, :3], R.ravel()))
+        v = np.concatenate((twist[0, b, :3] - rate @ COM, rate.ravel()))
+        stiffness = (1e6 if name == "turned" else 1e8) * 1e-3
+        xs, vs = steps(q, v, M, stiffness, 0.01, n, integrator, lambda x, load=load: load(x) + weight(x))
+        assert np.abs(vs[-1] - vs[0]).max() > 0.5
+        for k in range(n + 1):
+            np.testing.assert_allclose(rot.quat_to_matrix(pose[k, b, 3:]), polar(xs[k]), atol=EXACT)
+            # The body frame is where the rigid body would have it, whose centre of mass is that of the affine one.
+            centre = xs[k][:3] + xs[k][3:].reshape(3, 3) @ COM
+            np.testing.assert_allclose(pose[k, b, :3] + polar(xs[k]) @ COM, centre, atol=EXACT)
+            np.testing.assert_allclose(twist[k, b, :3], vs[k][:3] + vs[k][3:].reshape(3, 3) @ COM, atol=EXACT)
+
+
+# Cubes of 64 kg and 0.4 m on hinges about the vertical; K = 6400 kg m^2 / dt^2 where nothing is said.
+CUBE, H, K = 64.0 * 0.4**2 / 6.0, 0.01, 6400.0
+HINGES = """
+defaults:
+  body: {mass: 64, inertia: {diag: ["${64*0.16/6}", "${64*0.16/6}", "${64*0.16/6}"]}}
+  joint: {type: revolute, parent: world, axis: [0, 0, 1]}
+bodies:
+  driven: {pose: {xyz: [0, 0, 0]}}
+  creeping: {pose: {xyz: [0, 2, 0]}}
+  locked: {pose: {xyz: [0, 4, 0]}}
+  base: {pose: {xyz: [0, 6, 0]}}
+  turning: {pose: {xyz: [0, 6.5, 0]}}
+  lifted: {pose: {xyz: [0, 8, 0]}}
+  toggled: {pose: {xyz: [0, 10, 0]}}
+  wrapped: {pose: {xyz: [0, 12, 0]}}
+  cubic: {pose: {xyz: [0, 14, 0]}}
+  hard: {pose: {xyz: [0, 16, 0]}}
+  held: {pose: {xyz: [0, 18, 0]}}
+  placed: {pose: {xyz: [0, 20, 0]}, affine: {transform: {pose: {xyz: [0.3, 20, 0.5]}}}}
+  motor: {pose: {xyz: [0, 22, 0]}, affine: {energy: arap, transform: {linear: [2, 0, 0], angular: [0, 0, 3]}}}
+joints:
+  driven: {child: driven, at: [0, 0, 0], driving: {aim_angle: $aim, is_constrained: true}}
+  creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
+  locked: {child: locked, at: [0, 4, 0], driving: {is_locked: true, is_constrained: true}}
+  base: {type: fixed, child: base, at: [0, 6, 0]}
+  turning: {child: turning, parent: base, at: [0, 6.5, 0], init_angle: 0.5,
+            driving: {aim_angle: $fast, is_constrained: true}}
+  lifted: {type: prismatic, child: lifted, at: [0, 8, 0], driving: {aim_distance: 0.02, is_constrained: true}}
+  toggled: {child: toggled, at: [0, 10, 0], driving: {aim_angle: 0.3, is_constrained: true}}
+  wrapped: {child: wrapped, at: [0, 12, 0], q: 6.3831853, driving: {aim_angle: 0.2, is_constrained: true, turns: one}}
+  cubic: {child: cubic, at: [0, 14, 0], limit: {lower: -0.5, upper: 0.1, strength: 20}, damping: 60}
+  hard: {child: hard, at: [0, 16, 0], limit: [-0.5, 0.1], damping: 60}
+  held: {type: ball, child: held, at: [0, 18, 0], compliance: 1.0e-6}
+forces:
+  on_creeping: {type: torque, joint: creeping, value: 500}
+  on_locked: {type: torque, joint: locked, value: 500}
+  on_toggled: {type: torque, joint: toggled, value: 5}
+  on_cubic: {type: torque, joint: cubic, value: 30}
+  on_hard: {type: torque, joint: hard, value: 30}
+signals:
+  aim: {table: {time: [0, 0.5, 1], value: [0, 1, -1], interpolate: cubic}}
+  fast: {ramp: {from: 0.5, to: "${0.5 + 6*pi}", end: 1}}
+events:
+  - {at: 0.2, set: {joints.toggled.driving.is_passive: true}}
+  - {at: 0.4, set: {joints.toggled.driving.is_constrained: false}}
+  - {at: 0.6, set: {joints.toggled.driving.is_constrained: true, joints.toggled.driving.is_passive: false,
+                    joints.toggled.driving.aim_angle: 0.5}}
+solver: {type: affine, dt: 0.01, tolerance: 1.0e-11}
+run: {duration: 1}
+"""
+STEPS = 100
+
+
+@pytest.fixture(scope="module")
+def hinges():
+    from support.device import live_device
+
+    return Run(HINGES, live_device(), STEPS)
+
+
+def aim(t):
+    """The cubic through (0, 0), (0.5, 1), (1, -1) with no curvature at its ends: m_1 = -9 there."""
+    moment, h = 1.5 * (-4.0 - 2.0) / 0.5, 0.5
+    s = np.where(t < h, t, 1.0 - t)
+    start = np.where(t < h, 0.0, -1.0)
+    return start + ((1.0 - start) / h - moment * h / 6.0) * s + moment * s**3 / (6.0 * h)
+
+
+def test_driven_hinge_follows_its_aim_within_the_static_error(hinges):
+    t = H * np.arange(STEPS + 1)
+    error = hinges.q("driven") - aim(t)
+    # Inertia times the largest acceleration, and in the first step the jump of the velocity, over the stiffness.
+    bound = CUBE * 18.0 / (K / H**2)
+    assert np.abs(error[3:]).max() < 1.1 * bound
+    assert np.abs(error).max() > 0.3 * bound
+    np.testing.assert_allclose(hinges.of_joint("joint_effort", "driven")[1:], -error[1:] * K / H**2, rtol=1e-6, atol=1e-4)
+
+
+def test_passive_drive_creeps_as_derived_and_a_lock_does_not(hinges):
+    creep, lock = hinges.q("creeping"), hinges.q("locked")
+    assert np.diff(creep)[10:] / H == pytest.approx(500.0 * H / K, rel=1e-6)
+    assert lock[10:] == pytest.approx(500.0 * H**2 / K, rel=1e-6)
+    assert np.ptp(lock[10:]) < 1e-11
+
+
+def test_three_turns_are_six_pi(hinges):
+    assert hinges.q("turning")[-1] == pytest.approx(0.5 + 6.0 * np.pi, abs=1e-5)
+    assert np.diff(hinges.q("turning"))[2:] == pytest.approx(6.0 * np.pi * H, rel=1e-4)
+
+
+def test_prismatic_drive_gives_way_by_weight_over_both_of_its_rows(hinges):
+    assert hinges.q("lifted")[-1] == pytest.approx(0.02 - 64.0 * G / (2.0 * K / H**2), abs=EXACT)
+
+
+def test_switching_a_drive_leaves_its_angle_continuous(hinges):
+    q = hinges.q("toggled")
+    assert q[20] == pytest.approx(0.3 + 5.0 * H**2 / K, abs=1e-9)
+    assert np.diff(q)[22:40] == pytest.approx(5.0 * H**2 / K, rel=1e-3)
+    free = np.diff(q, 2)[41:58]
+    assert free == pytest.approx(5.0 / CUBE * H**2, rel=1e-3)
+    assert q[-1] == pytest.approx(0.5 + 5.0 * H**2 / K, abs=1e-9)
+    assert np.abs(np.diff(q)[[19, 20, 39, 40, 59]]).max() < 0.01
+    assert [event.code for event in hinges.events] == ["SC606"] * 3
+
+
+def test_one_turn_drives_stay_on_the_raw_branch(hinges):
+    assert hinges.q("wrapped")[-1] == pytest.approx(0.2 + 2.0 * np.pi, abs=1e-6)
+
+
+def test_limits_give_way_as_their_energies_say(hinges):
+    over = np.sqrt(30.0 * H**2 * 0.6**3 / (3.0 * 20.0))
+    assert hinges.q("cubic")[-1] == pytest.approx(0.1 + over, rel=1e-6)
+    assert hinges.q("hard")[-1] == pytest.approx(0.1, abs=EXACT)
+    assert hinges.q("hard").max() < 0.1 + EXACT
+    assert hinges.of_joint("joint_effort", "hard")[-1] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_stiffness_is_that_of_the_scene(hinges):
+    sag = hinges.columns["frames/body_q"][-1, 0, :, 2]
+    assert sag[0] == pytest.approx(-64.0 * G / (2.0 * K / H**2), rel=1e-5)  # two points on the axis
+    assert sag[10] == pytest.approx(-64.0 * G * 1e-6, rel=1e-5)
+    for joint in ("driven", "lifted", "held", "cubic"):
+        assert hinges.of_joint("joint_wrench", joint)[-1, :3] == pytest.approx([0, 0, 64.0 * G], rel=1e-4, abs=2.0), joint
+
+
+def test_soft_holds_and_motors_follow_their_recurrences(hinges):
+    """(1 + eta) x_(n+1) = 2 x_n - x_(n-1) + eta aim - g h^2, eta = 100: a hold leaves a tenth per step."""
+    place, eta = hinges.columns["frames/body_q"][:, 0, 11:, :3], 100.0
+    aim, x = np.array([0.3, 20.0, 0.5]), [np.array([0.0, 20.0, 0.0])] * 2
+    for _ in range(STEPS):
+        x.append((2.0 * x[-1] - x[-2] + eta * aim - np.array([0, 0, G * H**2])) / (1.0 + eta))
+    np.testing.assert_allclose(place[:, 0], x[1:], atol=EXACT)
+    speed = [0.0]
+    for _ in range(STEPS):
+        speed.append((speed[-1] + eta * 2.0) / (1.0 + eta))
+    np.testing.assert_allclose(hinges.columns["frames/body_qd"][:, 0, 12, 0], speed, atol=1e-7)
+    assert hinges.columns["frames/body_qd"][-1, 0, 12, 5] == pytest.approx(3.0, rel=2e-3)
+
+
+def test_every_step_converges(hinges):
+    assert not hinges.columns["diag/status"].any()
+    assert hinges.columns["diag/residual"][1:].max() <= 1e-11
+    assert hinges.columns["diag/iterations"].max() < 30

@@ -1,0 +1,187 @@
+"""Barrier contact alone: laws by differences, curvature, free parts of ways against many samples, closed forms."""
+
+import numpy as np
+import pytest
+from support.barriers import Bench
+from support.contacts import read_model, scene
+from support.device import live_device
+
+from simcli.model import rotations as rot
+from simcli.model.surfaces import surfaces
+
+SHAPES = {
+    "ball": "{type: sphere, radius: 0.3}",
+    "box": "{type: box, size: [0.5, 0.7, 0.9]}",
+    "capsule": "{type: capsule, radius: 0.2, length: 0.6}",
+    "mesh": "{type: mesh, file: rock.obj}",
+}
+N = 24  # worlds
+NEAR = 0.3  # [m]
+CREEP = 1e-2  # [m]
+STEP = 1e-6  # of differences
+CLOSE = 2e-6  # relative error of second differences with it: STEP^2 times the fourth derivative, and 1e-16 / STEP
+ROUND = 1e-12  # [1], rounding of eigenvalues relative to the largest entry
+SAMPLES = 400  # along a way
+
+
+FIRST, SECOND = ("ball", "box", "capsule"), ("box", "capsule", "mesh")
+BODIES = [f"{side}_{key}" for side, keys in (("a", FIRST), ("b", SECOND)) for key in keys]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Six bodies of one shape each, and ground."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+        text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES})
+        model = read_model(tmp_path_factory.mktemp("scene"), text)
+    bench = Bench(model, live_device(), N, NEAR, creep=CREEP)
+    yield bench
+    bench.destroy()
+
+
+def affine(R, x):
+    """Twelve numbers p, a_1, a_2, a_3 of bodies."""
+    return np.concatenate([x, np.swapaxes(R, -1, -2).reshape(*x.shape[:-1], 9)], axis=-1)
+
+
+def rotations(rng, *shape):
+    q = rng.normal(size=(*shape, 4))
+    return rot.quat_to_matrix(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+
+def meeting(bench, rng, gap, parallel=0.0):
+    """Coordinates in which two bodies, others in each world, are about a gap apart, and which these are.
+
+    They are turned by at most `parallel` against each other, if it is not 0, and else somehow, and a little deformed.
+
+    Returns:
+        (W, 12 B), and (W, 24) the numbers of these two.
+    """
+    host, n_bodies = bench.host, len(BODIES)
+    A = rotations(rng, N, n_bodies)
+    x = np.tile(100.0 * np.arange(1.0, n_bodies + 1)[:, None], (N, 1, 3))
+    chosen = np.array([(w % 3, 3 + w // 3 % 3) for w in range(N)])
+    for w, (i, j) in enumerate(chosen):
+        A[w, (i, j)] += 0.02 * rng.normal(size=(2, 3, 3)) * (parallel == 0.0)
+        if parallel:
+            A[w, j] = rot.quat_to_matrix(rot.unit(np.append(rng.normal(size=3) * parallel, 1.0))) @ A[w, i]
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        up, down = (host.vertex[0, slice(*host.vertex_start[b : b + 2])] @ A[w, b].T for b in (i, j))
+        apart = host.radius[0, i] + host.radius[0, j] + gap * rng.uniform(0.3, 1.0)
+        x[w, j] = x[w, i] + up[np.argmax(up @ n)] + n * apart - down[np.argmin(down @ n)]
+        x[w, j] += 0.05 * np.cross(n, rng.normal(size=3))
+    numbers = (12 * chosen[:, :, None] + np.arange(12)).reshape(N, 24)
+    return affine(A, x).reshape(N, -1), numbers
+
+
+def at(numbers, values):
+    """Values of the numbers of the two bodies, 0 of the others, (W, 12 B)."""
+    whole = np.zeros((N, 12 * len(BODIES)))
+    np.put_along_axis(whole, numbers, values, axis=1)
+    return whole
+
+
+def of_two(numbers, curve):
+    """Rows and columns of the two bodies, (W, 24, 24)."""
+    return np.array([one[np.ix_(which, which)] for one, which in zip(curve, numbers, strict=True)])
+
+
+@pytest.mark.parametrize("parallel", [0.0, 0.01])
+def test_gradient_and_curvature_are_differences_of_the_energy(bench, parallel):
+    rng = np.random.default_rng(3)
+    x, two = meeting(bench, rng, 0.8 * NEAR, parallel)
+    bench.begin(x)
+    x = x + at(two, 0.5 * CREEP * rng.normal(size=(N, 24)))  # friction slips, by less than it needs to be full and by more
+    energy, barrier, least = bench.energy(x)
+    assert (least > 0).all()
+    assert (energy > barrier).sum() > N / 2
+    gradient, projected = bench.curve(x)
+    same, exact = bench.curve(x, exact=True)
+    assert np.array_equal(gradient, same)
+    slope, curve = np.zeros((N, 24)), np.zeros((N, 24, 24))
+    for k in range(24):
+        dx = at(two, STEP * np.tile(np.eye(24)[k], (N, 1)))
+        slope[:, k] = (bench.energy(x + dx)[0] - bench.energy(x - dx)[0]) / (2 * STEP)
+        curve[:, :, k] = np.take_along_axis(bench.curve(x + dx)[0] - bench.curve(x - dx)[0], two, axis=1) / (2 * STEP)
+    gradient, projected, exact = np.take_along_axis(gradient, two, axis=1), of_two(two, projected), of_two(two, exact)
+    size, most = np.abs(gradient).max(axis=1), np.abs(exact).max(axis=(1, 2))
+    assert (np.abs(slope - gradient).max(axis=1) <= CLOSE * np.maximum(size, STEP * most)).all()
+    assert (np.abs(curve - exact).max(axis=(1, 2)) <= CLOSE * most).all()
+    assert (np.linalg.eigvalsh(projected).min(axis=1) >= -ROUND * most).all()
+    assert (np.linalg.eigvalsh(projected - exact).min(axis=1) >= -ROUND * most).all()
+
+
+def test_free_parts_of_ways_touch_nothing_and_waste_little(bench):
+    rng = np.random.default_rng(4)
+    x, two = meeting(bench, rng, 0.2 * NEAR)
+    bench.begin(x)
+    start = bench.energy(x)[2]
+    p, q = (np.take_along_axis(x, two[:, k : k + 3], axis=1) for k in (0, 12))
+    way = rng.normal(size=(N, 24)) * np.tile([1.0] * 3 + [0.5] * 9, 2)
+    way[:, 12:15] -= 3.0 * (q - p)  # towards each other
+    dx = at(two, way)
+    part = bench.free_part(x, dx)
+    assert (part > 0).all()
+    assert (part < 1).sum() > N / 2
+    least = np.min([bench.energy(x + t * part[:, None] * dx)[2] for t in np.linspace(0, 1, SAMPLES)], axis=0)
+    assert (least >= 0.1 * start * (1 - 1e-9)).all()
+    at_end = bench.energy(x + part[:, None] * dx)[2]
+    assert (at_end[part < 1] <= 0.2 * NEAR).all()
+
+
+def test_a_way_along_a_surface_is_free(bench):
+    place = 100.0 * np.arange(len(BODIES))[:, None] * (1.0, 0.0, 0.0) + (0.0, 0.0, 0.7)
+    x = np.tile(affine(np.tile(np.eye(3), (len(BODIES), 1, 1)), place).ravel(), (N, 1))
+    dx = np.zeros_like(x)
+    dx[:, 0::12] = np.linspace(0.0, 50.0, N)[:, None]
+    assert (bench.begin(x) > 0).all()
+    assert (bench.free_part(x, dx) == 1.0).all()
+    dx[:, 2::12] = -1.0
+    assert bench.free_part(x, dx) == pytest.approx(np.full(N, 0.9 * (0.7 - 0.5)), rel=1e-12)  # of the capsule
+
+
+def test_worlds_do_not_depend_on_their_neighbours(bench):
+    rng = np.random.default_rng(5)
+    x, _ = meeting(bench, rng, 0.8 * NEAR)
+    bench.begin(x)
+    energy, (gradient, curve) = bench.energy(x)[0], bench.curve(x)
+    order = rng.permutation(N)
+    bench.begin(x[order])
+    other, (gradient_2, curve_2) = bench.energy(x[order])[0], bench.curve(x[order])
+    assert np.array_equal(energy[order], other)
+    assert np.array_equal(gradient[order], gradient_2)
+    assert np.array_equal(curve[order], curve_2)
+
+
+def test_surfaces_have_the_features_that_count(bench):
+    host = bench.host
+    for s, name in enumerate([*BODIES, "ground"]):
+        v, e, f = (int(np.diff(column)[s]) for column in (host.vertex_start, host.edge_start, host.face_start))
+        if name.endswith("box"):
+            assert (v, e, f) == (8, 12, 12)
+        elif name.endswith("ball"):
+            assert (v, e, f) == (1, 0, 0)
+        elif name.endswith("capsule"):
+            assert (v, e, f) == (2, 1, 0)
+        elif name.endswith("mesh"):
+            assert v - f / 2 == 2  # Euler's formula: three edges per two triangles
+
+
+def test_curved_surfaces_tell_how_far_they_lie_inside(tmp_path, all_honoured):
+    text = scene({"ground": "{type: plane}"}, {"a": {
+        "drum": "{type: cylinder, radius: 0.3, length: 0.7}", "hat": "{type: cone, radius: 0.3, length: 0.7}",
+        "egg": "{type: ellipsoid, radii: [0.3, 0.3, 0.3]}"}})  # fmt: skip
+    model = read_model(tmp_path, text)
+    for segments in (8, 16, 32):
+        host = surfaces(model, segments)
+        rim = 0.3 * (1 - np.cos(np.pi / segments))
+        told = dict(zip(model.shapes.name, host.deviation, strict=True))
+        assert [told[name] for name in ("a/drum", "a/hat", "ground")] == pytest.approx([rim, rim, 0.0])
+        egg = model.shapes.name.index("a/egg")
+        corner = host.vertex[0][host.face[slice(*host.face_start[egg : egg + 2])]]
+        weights = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+        radius = np.linalg.norm(np.einsum("nk,fkx->fnx", weights, corner), axis=-1)
+        assert 0.5 * told["a/egg"] < 0.3 - radius.min() <= told["a/egg"]
+        assert radius.max() <= 0.3 * (1 + 1e-12)

@@ -1,0 +1,208 @@
+"""Runs with barrier contact: rest gaps and sliding in closed form, surfaces that never meet, energy that never grows."""
+
+import numpy as np
+import pytest
+from support.barriers import Drop, box_mesh, rest_gap
+from support.device import live_device
+
+G = 9.8
+KAPPA = 1e9  # [N/m^3]
+TOLERANCE = 1e-6  # [m], of the last displacement of a step: the default
+
+
+def block(gravity, densities, rest=""):
+    """A cube of 0.4 m just over the ground, in as many worlds as there are densities."""
+    each = len(densities)
+    return f"""
+world: {{gravity: {gravity[0]}, shapes: {{ground: {{type: plane}}}}}}
+bodies:
+  cube: {{pose: {{xyz: [0, 0, 0.2095]}}, shapes: {{it: {{type: box, size: [0.4, 0.4, 0.4], density: 1000}}}}}}
+batch:
+  worlds: {each}
+  vary:
+    world.gravity: {{list: {gravity}}}
+    bodies.cube.shapes.it.density: {{list: {list(densities)}}}
+{rest}"""
+
+
+def test_cubes_hover_where_the_closed_form_says(tmp_path):
+    masses = np.array([64.0, 27.0, 1000.0])
+    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}\nrun: {duration: 0.6}"
+    run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path, ["contacts"])
+    expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
+    assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # reference/affine-bodies.md B.8
+    assert run.columns["diag/gap"][-1] == pytest.approx(expected, abs=TOLERANCE)
+    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z, reference B.3
+    assert run.columns["frames/body_q"][-1, :, 0, 2] - 0.2 == pytest.approx(expected - sag, abs=1e-7)
+    total = run.columns["energy/total"]
+    assert (np.diff(total, axis=0) <= 1e-9 * np.abs(total[0])).all()
+    assert run.columns["diag/status"].max() == 0
+    last = run.contacts[-1]
+    assert last.count.tolist() == [[4, 4, 4]]
+    force = last.columns["force"].reshape(3, 4, 3)
+    side = np.where(run.model.shapes.name[int(last.columns["shape_b"][0])] == "cube/it", 1.0, -1.0)
+    assert side * force[:, :, 2] == pytest.approx(np.repeat(masses[:, None] * G / 4, 4, axis=1), rel=1e-4)
+    assert np.abs(force[:, :, :2]).max() < 1e-6 * G
+    assert last.columns["gap"].reshape(3, 4) == pytest.approx(np.outer(expected, np.ones(4)), abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_a_thin_barrier_carries_as_much_at_a_smaller_gap(tmp_path):
+    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 1 mm, stiffness: 1.0e9}}\nrun: {duration: 0.5}"
+    text = block([[0, 0, -G]], [1000.0], solver)
+    run = Drop(text.replace("0.2095", "0.2005"), live_device(), tmp_path)
+    expected = rest_gap(64 * G / 4, 1e-3, KAPPA)
+    assert expected == pytest.approx(12.8e-6, abs=5e-8)
+    assert run.columns["diag/gap"][-1, 0] == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_friction_holds_with_a_creep_and_slides_by_its_law(tmp_path):
+    # The slope of 0.2 is held by friction 0.5: the creep y of a step carries mu N (2 y/e - y^2/e^2) = m g sin. A
+    # slope of 0.8 is not, and BDF1 is exact for constant forces: dv = h (g sin - mu g cos) each step.
+    limits = "tolerance: 1.0e-9, contact: {d_hat: 0.01, creep_speed: 0.01}"
+    slopes = np.array([0.2, 0.8])
+    gravity = [[G * np.sin(np.arctan(s)), 0.0, -G * np.cos(np.arctan(s))] for s in slopes]
+    solver = f"solver: {{type: affine, dt: 0.01, {limits}}}\nrun: {{duration: 0.6}}"
+    run = Drop(block([[float(x) for x in g] for g in gravity], [1000.0] * 2, solver), live_device(), tmp_path)
+    speed = run.columns["frames/body_qd"][:, :, 0, 0]
+    part = slopes[0] / 0.5
+    assert speed[-1, 0] == pytest.approx(0.01 * (1 - np.sqrt(1 - part)), rel=1e-3)
+    pull = gravity[1][0] + 0.5 * gravity[1][2]
+    assert np.diff(speed[30:, 1]) == pytest.approx(np.full(len(speed) - 31, 0.01 * pull), rel=1e-3)
+    lost = run.columns["energy/dissipated"][:, 1]
+    way = run.columns["frames/body_q"][:, 1, 0, 0]
+    normal = -0.5 * 64 * gravity[1][2]
+    assert np.diff(lost[30:]) == pytest.approx(normal * np.diff(way[30:]), rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_ball_that_slides_comes_to_roll(tmp_path):
+    # Friction acts where the surfaces are near each other, not at the core: v = 5/7 v_0 once it rolls, whatever mu is.
+    text = """
+world: {shapes: {ground: {type: plane}}}
+materials: {cloth: {friction: 0.2}}
+bodies:
+  ball: {pose: {xyz: [0, 0, 0.1009]}, velocity: {linear: [0.5, 0, 0]},
+         shapes: {it: {type: sphere, radius: 0.1, density: 1000, material: cloth}}}
+contact: {pairs: [{a: ball, b: ground, friction: 0.2}]}
+solver: {type: affine, dt: 0.002, integrator: bdf2, tolerance: 1.0e-9, contact: {creep_speed: 1.0e-4}}
+run: {duration: 0.2}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    v, spin = run.columns["frames/body_qd"][-1, 0, 0, 0], run.columns["frames/body_qd"][-1, 0, 0, 4]
+    assert v == pytest.approx(5 / 7 * 0.5, rel=1e-2)
+    assert spin * 0.1 == pytest.approx(v, rel=1e-2)
+
+
+def no_crossing(run, meshes):
+    """No two surfaces cut each other at any step, and nothing is below the ground."""
+    pose = run.columns["frames/body_q"][:, 0]
+    for step in range(len(pose)):
+        assert run.crossings(meshes, step) == []
+    return (run.columns["diag/gap"][1:] > 0).all() and run.columns["diag/status"].max() == 0
+
+
+def pile(n, integrator, duration, size=0.2, apart=0.02):
+    """Cubes n x n x n over the ground, a little out of line."""
+    rng = np.random.default_rng(n)
+    lines = ["world: {shapes: {ground: {type: plane}}}", "bodies:"]
+    for k in range(n**3):
+        x, y, z = np.array((k % n, k // n % n, k // n**2)) * (size + apart) + (*rng.uniform(-0.2, 0.2, 2) * apart, 0.0)
+        lines.append(f"  c{k}: {{pose: {{xyz: [{x:.6f}, {y:.6f}, {z + size / 2 + apart:.6f}]}}, shapes: {{it: "
+                     f"{{type: box, size: [{size}, {size}, {size}], density: 1000}}}}}}")  # fmt: skip
+    lines.append(f"solver: {{type: affine, dt: 0.01, integrator: {integrator}, contact: {{d_hat: 2 mm}}}}")
+    lines.append(f"run: {{duration: {duration}}}")
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_a_pile_of_cubes_stays_apart_and_gains_no_energy(tmp_path, integrator):
+    run = Drop(pile(3, integrator, 0.5), live_device(), tmp_path)
+    assert no_crossing(run, [box_mesh((0.2, 0.2, 0.2))] * 27)
+    total = run.columns["energy/total"][:, 0]
+    assert (total <= total[0] * (1 + 1e-12)).all()
+    if integrator == "bdf1":
+        assert (np.diff(total) < 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_boxes_that_tumble_onto_each_other_stay_apart(tmp_path, integrator):
+    text = f"""
+world: {{shapes: {{ground: {{type: plane}}}}}}
+defaults: {{shape: {{density: 1000}}}}
+bodies:
+  low: {{pose: {{xyz: [0, 0, 0.3], rpy: [0.7, 0.4, 0.2]}}, shapes: {{it: {{type: box, size: [0.4, 0.2, 0.1]}}}}}}
+  middle: {{pose: {{xyz: [0.05, 0.02, 0.7], rpy: [1.2, 0.3, 1]}}, velocity: {{linear: [0, 0, -3], angular: [5, 2, 1]}},
+           shapes: {{it: {{type: box, size: [0.4, 0.2, 0.1]}}}}}}
+  high: {{pose: {{xyz: [-0.05, 0.05, 1.1], rpy: [0.2, 1.3, 1]}}, velocity: {{linear: [0, 0, -6], angular: [-3, 8, 1]}},
+         shapes: {{it: {{type: box, size: [0.4, 0.2, 0.1]}}}}}}
+solver: {{type: affine, dt: 0.005, integrator: {integrator}}}
+run: {{duration: 0.6}}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
+    total = run.columns["energy/total"][:, 0]
+    assert (total <= total[0] * (1 + 1e-12)).all()
+    assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
+
+
+def ring(radius=0.1, thick=0.02, n=12, m=6):
+    """Corners and triangles of a ring about z."""
+    a, b = np.meshgrid(2 * np.pi * np.arange(n) / n, 2 * np.pi * np.arange(m) / m, indexing="ij")
+    r = radius + thick * np.cos(b)
+    corners = np.stack((r * np.cos(a), r * np.sin(a), thick * np.sin(b)), axis=-1).reshape(-1, 3)
+    i, j = (index.ravel() for index in np.meshgrid(np.arange(n), np.arange(m), indexing="ij"))
+    p, q, s, t = (k % n * m + l % m for k, l in ((i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)))  # noqa: E741
+    return corners, np.concatenate([np.stack(three, axis=1) for three in ((p, q, s), (p, s, t))])
+
+
+@pytest.mark.slow
+def test_a_chain_of_rings_hangs_together(tmp_path):
+    corners, faces = ring()
+    lines = [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in corners]
+    (tmp_path / "ring.obj").write_text("\n".join(lines + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]))
+    text = """
+world: {shapes: {peg: {type: capsule, radius: 0.02, length: 0.4, pose: {xyz: [0, 0, 1], rpy: [90 deg, 0, 0]}}}}
+defaults: {shape: {density: 7800}}
+bodies:
+  r0: {pose: {xyz: [0, 0, 0.95], rpy: [90 deg, 0, 0]}, shapes: {it: {type: mesh, file: ring.obj, convex: false}}}
+  r1: {pose: {xyz: [0, 0, 0.80], rpy: [90 deg, 0, 90 deg]}, shapes: {it: {type: mesh, file: ring.obj, convex: false}}}
+  r2: {pose: {xyz: [0, 0, 0.65], rpy: [90 deg, 0, 0]}, velocity: {linear: [0.5, 0.4, 0]},
+       shapes: {it: {type: mesh, file: ring.obj, convex: false}}}
+solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}
+run: {duration: 1}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    assert no_crossing(run, [(corners, faces)] * 3)
+    assert (run.columns["frames/body_q"][-1, 0, :, 2] > 0.5).all()  # nothing has fallen out of the chain
+    total = run.columns["energy/total"][:, 0]
+    assert (np.diff(total) < 0).all()
+
+
+@pytest.mark.slow
+def test_worlds_of_a_batch_are_the_worlds_alone(tmp_path):
+    densities = [400.0, 700.0, 1000.0, 1300.0, 1600.0]
+    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}\nrun: {duration: 0.1}"
+    tilt = [[0.5 * k, 0.2, -G] for k in range(5)]
+    together = Drop(block(tilt, densities, solver), live_device(), tmp_path).columns
+    for world in (0, 4):
+        alone = Drop(block(tilt[world : world + 1], densities[world : world + 1], solver), live_device(), tmp_path).columns
+        for name, column in alone.items():
+            assert np.array_equal(column[:, 0], together[name][:, world], equal_nan=True), name
+
+
+@pytest.mark.slow
+def test_a_world_with_too_many_contacts_and_one_that_begins_in_another_are_ended_by_name(tmp_path):
+    text = pile(2, "bdf1", 0.2)
+    run = Drop(text.replace("0.120000]", "0.105000]", 1), live_device(), tmp_path)
+    assert run.columns["diag/status"].max() == 0
+    low = text.replace("0.120000]", "0.095000]", 1)
+    run = Drop(low, live_device(), tmp_path)
+    assert [event.code for event in run.events] == ["SC631"]
+    assert "`c0/it`" in run.events[0].text
+    assert "`ground`" in run.events[0].text
+    assert run.columns["diag/status"][-1, 0] == 9
+    assert np.isnan(run.columns["frames/body_q"]).all()
