@@ -178,7 +178,6 @@ MUTATIONS = [
     # solver
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «strength_ratio»: 100\n"),
     ("SC501", "    q: 30 deg\n", "    q: 30 deg\n    «driving»: {aim_angle: 1.0}\n"),
-    ("SC501", "enabled: false,", "enabled: true,"),
 ]  # fmt: skip
 # Mutations whose place is not in the replaced text: the piece of the mutated scene that the fault must point at.
 ELSEWHERE = {
@@ -188,7 +187,6 @@ ELSEWHERE = {
     ("SC101", "com: [0.2, 0, 0]"): ": {diag: [1e-3",
     ("SC416", "{type: prismatic,"): "slide",
     ("SC460", "    inertia: {diag: [1e-3, 2e-3, 2e-3]}\n"): "1.0",
-    ("SC501", "enabled: false,"): "contact",
 }
 
 
