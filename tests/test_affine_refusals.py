@@ -46,7 +46,6 @@ def test_what_is_not_honoured_is_refused_by_name(text):
     (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, mass: 2,"), "SC501"),
     (SCENE.replace("a: {mass: 2, inertia: {diag: [1, 1, 1]}}", "a: {mass: 2, inertia: point}"), "SC452"),
     (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {}}, mass: 2,"), "SC207"),
-    (SCENE.replace("inertia: {diag: [1, 1, 1]}", "shapes: {s: {type: sphere, radius: 1}}"), "SC501"),
     (SCENE.replace("affine,", "natural,").replace("a: {mass: 2,", "a: {affine: {volume: 1}, mass: 2,"), "SC501"),
 ])  # fmt: skip
 def test_scenes_that_are_refused(text, code):

@@ -28,6 +28,7 @@ def standing_tower(request, tmp_path_factory):
     return seen
 
 
+@slow
 def test_tower_stands_with_a_heavy_top(standing_tower):
     gone = moved(standing_tower, [f"b{k}" for k in range(HEIGHT)])
     assert np.abs(gone).max() < DRIFT
@@ -35,6 +36,7 @@ def test_tower_stands_with_a_heavy_top(standing_tower):
     assert standing_tower.diag.residual[:][1:].max() < STEP
 
 
+@slow
 def test_ground_carries_the_tower_and_its_top(standing_tower):
     """Each box carries all above it; the lowest gets from below what it hands on and its own weight."""
     mass = np.asarray(standing_tower.model["body_mass"])
@@ -46,6 +48,7 @@ def test_ground_carries_the_tower_and_its_top(standing_tower):
     assert np.abs(base / (GRAVITY * mass.sum(axis=1)) - 1).max() < 1e-6
 
 
+@slow
 def test_tower_needs_no_work_once_it_stands(standing_tower):
     tries = standing_tower.diag.iterations[:]
     assert tries[1:].mean() < 1

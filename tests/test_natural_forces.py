@@ -112,7 +112,8 @@ def smooth():
     return by_rk4(SMOOTH, live_device())
 
 
-@pytest.mark.parametrize("integrator", ["zhong06", pytest.param("generalized_alpha", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["zhong06", "generalized_alpha"])
 def test_smooth_forces_to_order_two(smooth, device, integrator):
     check_order_two(SMOOTH, integrator, device, smooth)
 

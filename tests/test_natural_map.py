@@ -73,6 +73,7 @@ def log(tmp_path_factory):
     return pipeline.build_model(document, spec, None), spec
 
 
+@pytest.mark.slow
 def test_the_device_says_the_same_of_every_step(log):
     model, spec = log
     device = live_device()
@@ -116,6 +117,7 @@ def test_mujoco_stands_where_the_humanoid_does():
         assert peer.body_mass[other] == pytest.approx(model.bodies.mass[0, b], rel=ROUNDING)
 
 
+@pytest.mark.slow
 def test_mujoco_yields_where_it_touches(log):
     pytest.importorskip("mujoco")
     model, spec = log
