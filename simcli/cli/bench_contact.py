@@ -9,8 +9,8 @@ from simcli.cli import console
 WATCHED = 4  # worlds whose every step is looked at for the residuals
 HUMANOID = Path(__file__).resolve().parents[1] / "docs" / "humanoid.yaml"
 PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
-          "batch.vary={bodies.torso.velocity.linear[0]: {uniform: [-0.5, 0.5]}, "
-          "bodies.torso.velocity.linear[1]: {uniform: [-0.5, 0.5]}}")  # fmt: skip
+          'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
+          '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}')  # fmt: skip
 STACK = """simcli: 1
 name: stacks
 params: {{d: 0.0}}
