@@ -81,7 +81,7 @@ class Impulses:
         enough: [m/s], what a step may lack.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
-        turns: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
+        searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
     """
 
     _data_oriented = True
@@ -105,7 +105,7 @@ class Impulses:
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
-        self.turns = self.passes if tables.is_natural and spins else 1
+        self.searches = self.passes if tables.is_natural and spins else 1
         self.start = arena.slot(self.problem.n)
         self.kept, self.awake = arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
@@ -163,7 +163,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         turn_directions(c, w, h, ti.cast(kind == EVALUATE, ti.i32))
     goes_on = 1
     wakes = ti.cast(kind == EVALUATE or c.turns, ti.i32)
-    for attempt in range(1 + m.turns):
+    for attempt in range(1 + m.searches):
         if goes_on != 0:
             if wakes != 0:
                 for n in range(m.n_plain):
@@ -183,7 +183,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
             if ti.static(c.bound.system.laws.n > 0):
                 if kind == EVALUATE and attempt == 0:
                     wakes = wake_bounds(c, w, h)
-            goes_on = ti.cast(wakes != 0 or attempt + 1 < m.turns, ti.i32)
+            goes_on = ti.cast(wakes != 0 or attempt + 1 < m.searches, ti.i32)
     lacks = p.lack.load(w, 0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
