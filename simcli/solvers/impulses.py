@@ -45,6 +45,7 @@ from simcli.solvers.impulse_rows import (
     HARD,
     LOWER,
     MOTION,
+    UNBOUNDED,
     UPPER,
     bound_spins,
     mirrored,
@@ -58,7 +59,8 @@ from simcli.solvers.integrators import copy
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
-FINER, COARSEST = 0.01, 10.0  # of what the last step missed by its poses, and of `exact`: how finely a step begins
+FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
+FINER, COARSEST = 0.01, 1.0  # of what the last step missed by its poses, and of `exact`: how finely a step begins
 
 class Impulses:
     """Memory of the problem.
@@ -81,6 +83,7 @@ class Impulses:
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
         enough: [m/s], what a step may lack.
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
+        lacked: [m/s], what the solution before the last one began with.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
@@ -113,7 +116,7 @@ class Impulses:
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
-        self.iterations, self.residual, self.missed, self.first = (arena.slot(1) for _ in range(4))
+        self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.slot(1) for _ in range(5))
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -157,12 +160,13 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         goal = ti.max(goal, ti.min(m.missed.load(w, 0) * FINER, p.limits.exact * COARSEST))
         m.missed.store(w, 0, c.tables.arena.zero())
         m.first.store(w, 0, c.tables.arena.zero() + 1.0)
+        m.lacked.store(w, 0, c.tables.arena.zero() + UNBOUNDED)
         state_problem(c, w, b, h, g, instant)
         p.kappa.store(w, 0, c.tables.arena.zero() + KAPPA)
         m.iterations.store(w, 0, c.tables.arena.zero())
     else:
         enough = enough * 0.0 + m.enough
-        p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
+        set_kappa(m, w)
         if ti.static(c.turns):
             restate(c, w)
     if ti.static(c.turns):
@@ -198,6 +202,21 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
+
+
+@ti.func
+def set_kappa(m: ti.template(), w: ti.i32):
+    """The proximal compliance of a solution that follows another: the same, and with it the factors, while that goes fast.
+
+    Reads:  p.{lack, progress.kappa}
+    Writes: p.kappa, m.lacked
+    """
+    p = m.problem
+    lacks = p.lack.load(w, 0)
+    before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
+    is_fast = (after < before) & (lacks < FAST * m.lacked.load(w, 0))
+    p.kappa.store(w, 0, select(is_fast, before, after))
+    m.lacked.store(w, 0, lacks)
 
 
 @ti.func

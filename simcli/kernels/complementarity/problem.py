@@ -148,14 +148,14 @@ class Progress:
         rho: weight of the sweeps.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
         open: 1 until the world is through.  turn: rounds that are over.  rows: how many are on, three for a contact.
-        stale: 1 if the next Newton step wants a new matrix.  lacked: `lack` of the search before.
+        stale: 1 if the next Newton step wants a new matrix.
     """
 
     _data_oriented = True
 
     def __init__(self, arena: Arena):
         (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
-         self.residual, self.open, self.turn, self.rows, self.stale, self.lacked) = ones(arena, 15)
+         self.residual, self.open, self.turn, self.rows, self.stale) = ones(arena, 14)
 
 
 def ones(arena: Arena, count: int) -> list:
@@ -170,12 +170,11 @@ def prepare(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, begin, free, push, live, known, swept}, p.progress.{stale, lacked}, rows and contacts
+    Writes: p.{root, begin, free, push, live, known, swept}, p.progress.stale, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
     p.swept.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
-    p.progress.lacked.store(w, 0, p.arena.zero() + UNBOUNDED)
     pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)

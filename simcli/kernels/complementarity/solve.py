@@ -30,7 +30,6 @@ from simcli.kernels.procedures import procedure
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding
 TRIES = 3  # of a round at most: the first stage alone, and all stages with kappa raised once and twice
-GAIN = 0.1  # a search that begins with less than this part of what the one before began with keeps its kappa
 LEAST_SIGMA = 1e-12  # [m/s], of a stage that begins
 
 
@@ -254,12 +253,10 @@ def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
         over = is_open & (firmer == 0)
         turns = select(over, g.turn.load(w, 0) + one, g.turn.load(w, 0))
         firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
-        holds = (kappa == 0.0) | ((p.lack.load(w, 0) < GAIN * g.lacked.load(w, 0)) & (rounds == 1))
-        softer = select(holds, kappa, ti.max(0.1 * kappa, LEAST_KAPPA))
+        softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
         g.stale.store(w, 0, select(firmer, one, g.stale.load(w, 0)))
         g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, select(over, zero, g.thorough.load(w, 0))))
-        g.lacked.store(w, 0, select(over, p.lack.load(w, 0), g.lacked.load(w, 0)))
         g.turn.store(w, 0, turns)
         last = (kappa == 0.0) | (turns >= ti.cast(rounds, p.arena.device.real))
         ends = over & ((residual < p.limits.exact) | last)
