@@ -172,7 +172,7 @@ def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti
 def mass_block(p, w, i, j) -> Mat3:
     """Three rows and columns of M."""
     places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
-    return Mat3(*(p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
+    return Mat3(*(p.arena.zero() + p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
 
 
 def pulled_block(p, w, c, k) -> Mat3:
