@@ -11,6 +11,7 @@ from simcli.spec import (
     check_plane,
     check_refs,
     check_run,
+    check_shapes,
     check_signals,
     honours,
 )
@@ -44,6 +45,7 @@ def check_spec(
         check_events.try_events(check)
         check_run.check_batch(check)
         return
+    check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
     for name, body in spec.bodies.items():
         check_physics.check_body(check, name, body)
         check_natural.check_natural(check, name, body)
@@ -76,7 +78,9 @@ def check_entries(
     """
     check = Checker(spec, tree, document, faults, set())
     for section, name in changed:
-        if section == "bodies":
+        if section == "world":
+            check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
+        elif section == "bodies":
             chosen = [name] if name else list(spec.bodies)
             check_plane.check_plane(check, chosen, [])
             for key in chosen:
