@@ -13,6 +13,7 @@ from simcli.spec import (
     check_run,
     check_shapes,
     check_signals,
+    check_touching,
     honours,
 )
 from simcli.spec.checker import Checker
@@ -59,6 +60,7 @@ def check_spec(
     check_affine.check_affine(check)
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
+    check_touching.check_touching(check)
     check_signals.check_signals(check)
     check_events.check_events(check)
     honours.check_honours(check, structure)
