@@ -38,7 +38,7 @@ from simcli.solvers.corrections import (
     PROJECT,
     START,
 )
-from simcli.solvers.impulses import finish_impulses, is_loose, keep_impulses, look_ahead, look_back, use_impulses
+from simcli.solvers.impulses import finish_impulses, keep_impulses, look_ahead, look_back, needs_end, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
@@ -371,7 +371,7 @@ def end_touching(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, p:
         if ti.static(c.forces.has_work):
             effort_power(c.tables, c.forces, c.state, w, h)
             accumulate_work(c.forces, w, h)
-        over = is_loose(c, w)
+        over = ti.cast(not any_lane(needs_end(c, w) != 0.0), ti.i32)
     elif not any_lane(c.bound.worst.load(w, 0) > 0.0):
         over = 1
     use_impulses(c, w, kind, h)

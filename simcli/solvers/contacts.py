@@ -169,11 +169,13 @@ def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i3
 def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     """Keep the contacts of a step that is over.
 
-    Reads:  k.collider.contacts, p.contacts
-    Writes: k.{known, pair, feature, impulse, place, slips, bend}
+    Reads:  k.collider.contacts, p.{contacts, velocity}
+    Writes: p.contacts.speed, k.{known, pair, feature, impulse, place, slips, bend}
     """
     table = k.collider.contacts
     k.known.store(w, 0, table.count.load(w, 0))
+    for c in range(whole(p.live, w, 1)):
+        p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
     for lane in range(k.collider.lanes):
         for c in range(contacts_of(k.collider, w, lane)):
             put(k.pair, w, lane, c, one(table.pair, w, lane, c))

@@ -265,12 +265,13 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
     """Turn on the bounds that were thought to be far, and have been passed: 1 if there are any.
 
     Reads:  p.{rows.on, velocity}, c.bound.system.laws
-    Writes: c.bound.impulses.awake, p.{push, kappa}
+    Writes: c.bound.impulses.awake, p.{asked, push, kappa}
     """
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
+    wakes = zero
     found = 0
     for n in range(m.n_plain):
         kind = m.kind.at(n)
@@ -287,10 +288,12 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
                 passed = speed > y.laws.high.load(w, k)
             passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
             m.awake.store(w, n, select(passed, zero + 1.0, zero))
+            wakes = select(passed, zero + 1.0, wakes)
             if any_lane(passed):
                 found = 1
     if found != 0:
-        p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
+        p.asked.store(w, 0, wakes)
+        p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
         for n in range(y.n_dofs):
             p.push.store(w, n, zero)
     return found
@@ -336,22 +339,32 @@ def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     return speed
 
 
+def spin_friction(k, w, lane, pair, a):
+    """[m], torsional friction (a = 0) of a pair in one world, else its rolling friction."""
+    return one(k.rolling_friction if a else k.torsional_friction, w, lane, pair)
+
+
 @ti.func
 def state_spins(c: ti.template(), w: ti.i32):
-    """Rows of rolling and torsional friction, on where their contacts are.
+    """Rows of rolling and torsional friction, on where contacts have it.
 
     Writes: p.rows.{on, bias, compliance, impulse} of spins
     """
     m = c.bound.impulses
     p = m.problem
+    k = m.contacts.collider
     zero = c.tables.arena.zero()
-    for k in range(m.contacts.capacity):
-        for a in ti.static(range(3)):
-            n = m.first_spin + 3 * k + a
-            p.rows.on.store(w, n, p.contacts.on.load(w, k))
-            p.rows.bias.store(w, n, zero)
-            p.rows.compliance.store(w, n, zero)
-            p.rows.impulse.store(w, n, zero)
+    for n in range(m.first_spin, m.first_spin + 3 * m.contacts.capacity):
+        p.rows.on.store(w, n, zero)
+        p.rows.bias.store(w, n, zero)
+        p.rows.compliance.store(w, n, zero)
+        p.rows.impulse.store(w, n, zero)
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
+            for a in ti.static(range(3)):
+                on = ti.select(spin_friction(k, w, lane, pair, a) > 0.0, 1.0, 0.0)
+                put(p.rows.on, w, lane, m.first_spin + 3 * n + a, on)
 
 
 @ti.func
@@ -369,9 +382,7 @@ def bound_spins(c: ti.template(), w: ti.i32):
             pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
             normal = one(p.contacts.impulse, w, lane, n).parts[0]
             for a in ti.static(range(3)):
-                most = one(k.rolling_friction, w, lane, pair) * normal
-                if ti.static(a == 0):
-                    most = one(k.torsional_friction, w, lane, pair) * normal
+                most = spin_friction(k, w, lane, pair, a) * normal
                 put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
                 put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
 

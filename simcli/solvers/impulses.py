@@ -19,7 +19,7 @@ from simcli.kernels.complementarity.solve import ready, search
 from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE, choose
-from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.memory import Arena
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import retract
@@ -154,6 +154,11 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     """
     m = c.bound.impulses
     p = m.problem
+    one = c.tables.arena.zero() + 1.0
+    met = needs_end(c, w)
+    if kind == EVALUATE:
+        met = one
+    p.asked.store(w, 0, met)
     enough = c.tables.arena.zero() + p.limits.tolerance
     goal = enough * 1.0
     if kind == EVALUATE:
@@ -187,6 +192,8 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                 state_rest(c, w, h)
             if ti.static(m.first_spin >= 0):
                 bound_spins(c, w)
+            if ti.static(m.searches > 1):
+                p.asked.store(w, 0, one)
             p.goal.store(w, 0, goal)
             search(p, w, m.rounds, enough)
             m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
@@ -197,10 +204,11 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
             goes_on = ti.cast(wakes != 0 or attempt + 1 < m.searches, ti.i32)
     lacks = p.lack.load(w, 0)
     if kind != EVALUATE:
-        m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, lacks, m.missed.load(w, 0)))
+        m.missed.store(w, 0, select((m.first.load(w, 0) != 0.0) & (met != 0.0), lacks, m.missed.load(w, 0)))
         m.first.store(w, 0, lacks * 0.0)
-    c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
-    m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
+    c.bound.worst.store(w, 0, select((lacks >= enough) & (met != 0.0), one, one * 0.0))
+    left = select(lacks >= enough, p.residual.load(w, 0), lacks)
+    m.residual.store(w, 0, select(met != 0.0, left, m.residual.load(w, 0)))
     take_answer(c, w, h, g)
 
 
@@ -326,13 +334,11 @@ def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def is_loose(c: ti.template(), w: ti.i32):
-    """1 if no contact and no rigid row of this step needs its end."""
-    found = 1
-    if ti.static(c.bound.impulses.has_hard or not c.touches):
-        found = 0
-    elif any_lane(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0):
-        found = 0
+def needs_end(c: ti.template(), w: ti.i32):
+    """1 for the worlds in which a contact or a rigid row of this step asks for its end."""
+    found = c.tables.arena.zero() + 1.0
+    if ti.static(c.touches and not c.bound.impulses.has_hard):
+        found = select(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0, found, found * 0.0)
     return found
 
 

@@ -102,6 +102,7 @@ class Problem:
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
+        asked: (1) 1 for the worlds that are searched; the others of a pack keep what they have.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
@@ -135,8 +136,8 @@ class Problem:
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations, self.sweeps,
-         self.status) = ones(arena, 9)
+        (self.kappa, self.asked, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations,
+         self.sweeps, self.status) = ones(arena, 10)
         self.progress = Progress(arena)
 
 
@@ -174,7 +175,7 @@ def prepare(p: ti.template(), w: ti.i32):
     """
     p.known.store(w, 0, p.arena.zero())
     p.swept.store(w, 0, p.arena.zero())
-    p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
+    p.progress.stale.store(w, 0, ti.max(p.progress.stale.load(w, 0), p.asked.load(w, 0)))
     pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)

@@ -43,6 +43,7 @@ def solve(p: ti.template(), w: ti.i32, rounds: ti.i32):
     Reads:  what is given
     Writes: what is found
     """
+    p.asked.store(w, 0, p.arena.zero() + 1.0)
     ready(p, w)
     p.goal.store(w, 0, p.arena.zero() + p.limits.tolerance)
     search(p, w, rounds, p.goal.load(w, 0))
@@ -85,32 +86,35 @@ def serve(p: ti.template(), w: ti.i32, searches: ti.i32, rounds: ti.i32):
 
 @ti.func
 def begin(p: ti.template(), w: ti.i32):
-    """Nothing is found yet: no impulse, the free velocity.
+    """Nothing is found yet in the worlds that are asked: no impulse, the free velocity.
 
     Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of both
     """
     g = p.progress
     zero = p.arena.zero()
+    asked = p.asked.load(w, 0) != 0.0
     empty = g.rows.load(w, 0) == 0.0
     kappa = p.kappa.load(w, 0)
-    g.kappa.store(w, 0, kappa)
+    g.kappa.store(w, 0, select(asked, kappa, g.kappa.load(w, 0)))
     g.thorough.store(w, 0, select((kappa == 0.0) | (kappa > ALMOST * MOST_KAPPA), zero + 1.0, zero))
-    g.open.store(w, 0, select(empty, zero, zero + 1.0))
+    g.open.store(w, 0, select(empty, zero, p.asked.load(w, 0)))
     g.turn.store(w, 0, zero)
-    p.residual.store(w, 0, select(empty, zero, zero + STARTING))
-    p.proximal.store(w, 0, select(empty, zero, zero + STARTING))
-    p.lack.store(w, 0, zero)
+    start = select(empty, zero, zero + STARTING)
+    p.residual.store(w, 0, select(asked, start, p.residual.load(w, 0)))
+    p.proximal.store(w, 0, select(asked, start, p.proximal.load(w, 0)))
+    p.lack.store(w, 0, select(asked, zero, p.lack.load(w, 0)))
     p.iterations.store(w, 0, zero)
     p.sweeps.store(w, 0, zero)
-    p.status.store(w, 0, select(empty, zero + SOLVED, zero + UNSOLVED))
+    p.status.store(w, 0, select(asked, select(empty, zero + SOLVED, zero + UNSOLVED), p.status.load(w, 0)))
     for a in range(p.n):
-        p.trial.store(w, a, p.velocity.load(w, a))
-        p.velocity.store(w, a, p.free.load(w, a))
+        v = p.velocity.load(w, a)
+        p.trial.store(w, a, v)
+        p.velocity.store(w, a, select(asked, p.free.load(w, a), v))
     for s in range(whole(p.live, w, 0)):
-        p.rows.kept.store(w, s, zero)
+        p.rows.kept.store(w, s, select(asked, zero, p.rows.kept.load(w, s)))
     for c in range(whole(p.live, w, 1)):
-        x = p.contacts.impulse.load(w, c)
-        p.contacts.kept.store(w, c, chosen(zero == 0.0, x * 0.0, x))
+        x = p.contacts.kept.load(w, c)
+        p.contacts.kept.store(w, c, chosen(asked, x * 0.0, x))
 
 
 @ti.func
