@@ -44,7 +44,7 @@ class System:
         assembly_locks: whether assembly does.
 
     Attributes:
-        entry: (n_entries) values of M (lower triangle) and J.
+        entry: (n_entries) values of M (lower triangle) and J.  seen: on the host, unknowns from the last one that a row sees.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
         softness: (1) e of hard rows relative to J M^-1 J^T.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
@@ -75,6 +75,8 @@ class System:
         self.m_start, self.m_with = arena.ints(m_start), arena.ints(m_with)
         self.j_start, self.j_dof, self.j_side = arena.ints(j_start), arena.ints(j_dof), arena.ints(j_side)
         self.j_other = arena.ints(j_other)
+        self.seen = [self.n_dofs - 1 - pairs[self.n_mass + a : self.n_mass + b, 1]
+                     for a, b in zip(j_start[:-1], j_start[1:], strict=True)]  # fmt: skip
         self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
         self.place = arena.ints(pattern.place)
         rows = constraints.rows

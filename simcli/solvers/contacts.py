@@ -218,8 +218,11 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
 def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     """J v of contact c in one world."""
     total = vector()
-    for a in range(p.n_given):
-        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    if ti.static(p.is_large):
+        total = contact_speed(p, w, c, v)
+    else:
+        for a in range(p.n_given):
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
 

@@ -1,6 +1,6 @@
 """Schema of contact: which shapes touch, overrides of pairs, and what a solver does about it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -65,6 +65,10 @@ class ContactSolvingSpec(Part):
     tolerance: quantity("m/s", gt=0) = say(
         1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
         "precision takes 1e-4 at least", "m/s", 1e-10
+    )  # fmt: skip
+    linear: Literal["auto", "direct", "krylov"] = say(
+        "auto", "Linear systems of the bodies: direct, factors that are dense; krylov, nothing dense, for bodies without "
+        "joints or the maximal solver; auto: krylov for many bodies", "", "krylov"
     )  # fmt: skip
     passes: count(gt=0) = say(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
                               "", 8)  # fmt: skip

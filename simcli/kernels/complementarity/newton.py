@@ -13,6 +13,7 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, block, corner, put_block, substitute, whole
+from simcli.kernels.complementarity.krylov import solve_general
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
@@ -72,22 +73,27 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
     zero = p.arena.zero()
     for i in range(p.n):
         p.force.store(w, i, zero)
-        for j in range(i + 1):
-            value = zero + p.mass.load(w, corner(i, j))
-            p.matrix.store(w, i * p.n + j, value)
-            p.matrix.store(w, j * p.n + i, value)
+        if ti.static(not p.is_large):
+            for j in range(i + 1):
+                value = zero + p.mass.load(w, corner(i, j))
+                p.matrix.store(w, i * p.n + j, value)
+                p.matrix.store(w, j * p.n + i, value)
     p.progress.merit.store(w, 0, zero)
     for s in range(whole(p.live, w, 0)):
-        condense_row(p, w, s, kind)
+        weigh_row(p, w, s, kind)
+        if ti.static(not p.is_large):
+            condense_row(p, w, s)
     for c in range(whole(p.live, w, 1)):
-        condense_contact(p, w, c, kind)
+        weigh_contact(p, w, c, kind)
+        if ti.static(not p.is_large):
+            condense_contact(p, w, c)
     if kind != ADMM:
         pull(p, w, p.rows.step, p.contacts.step, p.force)
 
 
 @ti.func
-def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
-    """Add G J^T J of a row to the matrix."""
+def weigh_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
+    """G and -f of a row, and its part of the merit."""
     slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
     gain = 1.0 / swept_row(p, w, s)
     if kind != ADMM:
@@ -97,6 +103,12 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
         p.rows.step.store(w, s, -F * scale)
         p.progress.merit.store(w, 0, p.progress.merit.load(w, 0) + F * F)
     p.rows.gain.store(w, s, gain)
+
+
+@ti.func
+def condense_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """Add G J^T J of a row to the matrix."""
+    gain = p.rows.gain.load(w, s)
     for e in range(whole(p.rows.length, w, s)):
         a = whole(p.rows.columns, w, s * p.n + e)
         pulled = p.rows.jacobian.load(w, s * p.n + a) * gain
@@ -107,8 +119,8 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
 
 
 @ti.func
-def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
-    """Add J^T G J of a contact to the matrix."""
+def weigh_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
+    """G and -f of a contact, and its part of the merit."""
     d = p.contacts.metric.load(w, c).parts[2]
     slack = d * p.limits.slack
     zero = p.arena.zero()
@@ -122,6 +134,12 @@ def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
         p.contacts.step.store(w, c, -(scale * F))
         p.progress.merit.store(w, 0, p.progress.merit.load(w, 0) + F.dot(F))
     p.contacts.gain.store(w, c, gain)
+
+
+@ti.func
+def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T G J of a contact to the matrix."""
+    gain = p.contacts.gain.load(w, c)
     if any_entry(gain):
         for e in range(whole(p.contacts.length, w, c)):
             k = whole(p.contacts.columns, w, c * p.n + e)
@@ -163,7 +181,10 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     Reads:  factors, p.force, {step, gain} of both
     Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
     """
-    substitute(p, w, p.force)
+    if ti.static(p.is_large):
+        solve_general(p, w, p.force)
+    else:
+        substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
         speed = row_speed(p, w, s, p.force)
         step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
