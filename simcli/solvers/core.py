@@ -23,8 +23,8 @@ from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
-from simcli.solvers.large_worlds import is_large
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
+from simcli.solvers.large_worlds import is_large
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES

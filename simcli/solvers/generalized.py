@@ -68,6 +68,8 @@ class GeneralizedSolver:
         self.arena.build()
         if self.core.touches:
             self.core.notes.build()
+        if self.core.is_large:
+            self.core.bound.impulses.problem.large.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])

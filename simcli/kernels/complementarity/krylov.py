@@ -11,6 +11,7 @@ holds rows of joints with all that they couple (block_factor.py), and of contact
 import taichi as ti
 
 from simcli.kernels.complementarity.block_factor import substitute_blocks
+from simcli.kernels.complementarity.graph import COMPLETE
 from simcli.kernels.complementarity.large_problem import multiply
 
 SYMMETRIC, GENERAL = 0, 1  # places in p.large.steps
@@ -24,6 +25,15 @@ def solve_symmetric(p: ti.template(), w: ti.i32, x: ti.template()):
     Reads:  gain of both, p.large.{factor, guess}
     Writes: x, p.large.{guess, left, turned, along, image, steps}
     """
+    if p.large.graph.notes.load(w, p.large.graph.state) == COMPLETE:
+        substitute_blocks(p.large.factor, w, x)
+    else:
+        approach(p, w, x)
+
+
+@ti.func
+def approach(p: ti.template(), w: ti.i32, x: ti.template()):
+    """`solve_symmetric` by conjugate gradients."""
     g = p.large
     multiply(p, w, g.guess, g.left)
     for a in range(p.n):
@@ -56,7 +66,7 @@ def solve_symmetric(p: ti.template(), w: ti.i32, x: ti.template()):
 
 @ti.func
 def dot(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template()):
-    """x . y."""
+    """X . y."""
     total = p.arena.zero()
     for a in range(p.n):
         total = total + x.load(w, a) * y.load(w, a)
@@ -77,6 +87,15 @@ def solve_general(p: ti.template(), w: ti.i32, x: ti.template()):
     Reads:  gain of both, p.large.factor
     Writes: x, p.large.{left, turned, along, image, steps, basis, hessenberg, cosine, sine, rest}
     """
+    if p.large.graph.notes.load(w, p.large.graph.state) == COMPLETE:
+        substitute_blocks(p.large.factor, w, x)
+    else:
+        reduce(p, w, x)
+
+
+@ti.func
+def reduce(p: ti.template(), w: ti.i32, x: ti.template()):
+    """`solve_general` by GMRES."""
     g = p.large
     zero = p.arena.zero()
     copy(p, w, x, g.left)
@@ -96,6 +115,16 @@ def solve_general(p: ti.template(), w: ti.i32, x: ti.template()):
             for a in range(p.n):
                 g.turned.store(w, a, g.left.load(w, a) - g.image.load(w, a))
             size = norm(p, w, g.turned)
+
+
+def basis(g, w, k):
+    """Number k of the vectors of a search."""
+    return g.factor.notes.load(w, g.basis + k)
+
+
+def put_basis(g, w, k, value):
+    """Replace number k of the vectors of a search."""
+    g.factor.notes.store(w, g.basis + k, value)
 
 
 @ti.func
@@ -120,26 +149,26 @@ def span(p: ti.template(), w: ti.i32, size: ti.template(), enough: ti.template()
     n = p.n
     m = g.krylov
     for a in range(n):
-        g.basis.store(w, a, g.left.load(w, a) / size)
+        put_basis(g, w, a, g.left.load(w, a) / size)
     g.rest.store(w, 0, size)
     last = 0
     goes_on = 1
     for j in range(m):
         if goes_on != 0:
             for a in range(n):
-                g.along.store(w, a, g.basis.load(w, j * n + a))
+                g.along.store(w, a, basis(g, w, j * n + a))
             substitute_blocks(g.factor, w, g.along)
             multiply(p, w, g.along, g.image)
             for i in range(j + 1):
                 total = p.arena.zero()
                 for a in range(n):
-                    total = total + g.weight.load(w, a) * g.basis.load(w, i * n + a) * g.image.load(w, a)
+                    total = total + g.weight.load(w, a) * basis(g, w, i * n + a) * g.image.load(w, a)
                 g.hessenberg.store(w, i * m + j, total)
                 for a in range(n):
-                    g.image.store(w, a, g.image.load(w, a) - total * g.basis.load(w, i * n + a))
+                    g.image.store(w, a, g.image.load(w, a) - total * basis(g, w, i * n + a))
             beyond = norm(p, w, g.image)
             for a in range(n):
-                g.basis.store(w, (j + 1) * n + a, g.image.load(w, a) / ti.max(beyond, p.limits.tiny))
+                put_basis(g, w, (j + 1) * n + a, g.image.load(w, a) / ti.max(beyond, p.limits.tiny))
             rotate(p, w, j, beyond)
             g.steps.store(w, GENERAL, g.steps.load(w, GENERAL) + 1.0)
             last = j + 1
@@ -190,6 +219,6 @@ def combine(p: ti.template(), w: ti.i32, last: ti.i32):
     for a in range(p.n):
         total = p.arena.zero()
         for i in range(last):
-            total = total + g.rest.load(w, i) * g.basis.load(w, i * p.n + a)
+            total = total + g.rest.load(w, i) * basis(g, w, i * p.n + a)
         g.along.store(w, a, total)
     substitute_blocks(g.factor, w, g.along)

@@ -19,6 +19,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.block_factor import BlockFactor
 from simcli.kernels.complementarity.dense import corner, put_three, three, whole
+from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.values import Mat3, Vec3
 
@@ -27,7 +28,7 @@ SEEN = 2 * SIZE  # of a contact
 MOST_VECTORS = 100  # of a search without symmetry (krylov.py)
 CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1], of the right-hand side, that a sweep leaves
 CLOSER = {"float64": 1e-11, "float32": 1e-6}  # that a Newton step leaves
-HALVES = ((0, 0), (0, 1), (1, 0), (1, 1))  # blocks of three of a body
+ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Large:
         value: entries of the rows.  seen: (SEEN contacts) what a contact sees of each velocity: normal, two tangents.
         body: (2 contacts) bodies that it sees, -1 for none.  spin: (3 SEEN contacts) entries of the spins.
         inverse: (36 bodies) inverse of the mass of a body.
-        factor: preconditioner.  body_place: place of the blocks of a body in it.  pair_place: of each pair of entries of rows.
+        graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
+        edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
         guess, left, turned, along, image: (n) velocities and momenta of the searches.
         basis, hessenberg, cosine, sine, rest: of that without symmetry.
@@ -79,25 +81,34 @@ class Large:
         self.seen, self.body = arena.slot(SEEN * n_contacts, Vec3), arena.slot(2 * n_contacts)
         self.spin = arena.slot(3 * SEEN * n_contacts * pattern.has_spins)
         self.inverse = arena.slot(SIZE * SIZE * pattern.n_bodies)
-        pairs, self.pair_start = coupled(pattern)
-        self.pair_start = arena.ints(self.pair_start)
-        self.factor = BlockFactor(arena, 2 * pattern.n_bodies, pairs)
-        n_own = len(HALVES) * pattern.n_bodies
-        self.body_place = arena.ints(self.factor.place[:n_own])
-        self.pair_place = arena.ints(self.factor.place[n_own:])
+        edges, edge, edge_start = coupled(pattern)
+        self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
+        room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
+        self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
+        self.factor = BlockFactor(arena, self.graph)
         self.weight, self.guess, self.left, self.turned, self.along, self.image = (arena.slot(n) for _ in range(6))
-        self.basis, self.hessenberg = arena.slot(n * (MOST_VECTORS + 1)), arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
+        self.basis, self.hessenberg = self.factor.notes.reserve(n * (MOST_VECTORS + 1)), arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.slot(2)
         self.close, self.closer = CLOSE[arena.device.precision], CLOSER[arena.device.precision]
 
 
-def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks of three of each body, then of every pair of entries of each row; where the pairs of a row begin."""
-    own = np.array([(2 * b + i, 2 * b + j) for b in range(pattern.n_bodies) for i, j in HALVES], int).reshape(-1, 2)
-    threes = [pattern.column[a:b] // 3 for a, b in zip(pattern.start[:-1], pattern.start[1:], strict=True)]
-    pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in threes]
-    return np.concatenate([own, *pairs]).astype(int), np.cumsum([0, *(len(row) ** 2 for row in threes)])
+    def build(self):
+        """Allocate what is no part of the state."""
+        self.graph.notes.build()
+        self.factor.notes.build()
+
+
+def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bodies that rows couple, (E, 2); which of these each pair of entries of each row is, -1 for one body; offsets."""
+    bodies = [pattern.column[a:b] // SIZE for a, b in zip(pattern.start[:-1], pattern.start[1:], strict=True)]
+    pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in bodies]
+    pairs, start = np.concatenate([np.zeros((0, 2), int), *pairs]), np.cumsum([0, *(len(row) ** 2 for row in bodies)])
+    apart = pairs[:, 0] != pairs[:, 1]
+    edges, which = np.unique(np.sort(pairs[apart], axis=1), axis=0, return_inverse=True)
+    edge = np.full(len(pairs), -1)
+    edge[apart] = which.ravel()
+    return edges, edge, start
 
 
 def mass_place(p, i, j):

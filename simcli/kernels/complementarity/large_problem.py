@@ -2,10 +2,26 @@
 
 import taichi as ti
 
-from simcli.kernels.complementarity.block_factor import add_block, add_entry, clear_blocks, factorize_blocks
+from simcli.kernels.complementarity.block_factor import (
+    HALF,
+    QUARTER,
+    add_quarter,
+    clear_blocks,
+    factorize_blocks,
+    place_of,
+)
 from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.graph import (
+    COMPLETE,
+    OPEN,
+    UNKNOWN,
+    clear_graph,
+    couple,
+    find_entry,
+    order_bodies,
+    transpose,
+)
 from simcli.kernels.complementarity.large import (
-    HALVES,
     SEEN,
     SIZE,
     body_of,
@@ -29,6 +45,7 @@ def prepare_large(p: ti.template(), w: ti.i32):
     Reads:  p.{mass, push}
     Writes: p.{free, push, momentum, live}, p.large.{inverse, weight, guess}, metric of both
     """
+    p.large.graph.notes.store(w, p.large.graph.state, UNKNOWN)
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
     for a in range(p.n):
@@ -114,28 +131,58 @@ def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
 
 
 @ti.func
-def precondition(p: ti.template(), w: ti.i32):
-    """Factors of M + J^T G J without what contacts couple of different bodies.
+def factorize_large(p: ti.template(), w: ti.i32):
+    """Factors of M + J^T G J; where there is no room for them, without what contacts couple of different bodies.
 
     Reads:  p.mass, gain of both
-    Writes: p.large.factor
+    Writes: p.large.{graph, factor}
     """
     g = p.large
+    if g.graph.notes.load(w, g.graph.state) == UNKNOWN:
+        find_pattern(p, w)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
-        for k in ti.static(range(len(HALVES))):
-            i, j = ti.static(HALVES[k])
-            add_block(g.factor, w, 2 * b + i, 2 * b + j, g.body_place.at(len(HALVES) * b + k), mass_block(p, w, b, i, j))
+        for i in ti.static(range(2)):
+            for j in ti.static(range(2)):
+                add_quarter(g.factor, w, g.factor.diagonal, b, i, j, mass_block(p, w, b, i, j))
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)
     for c in range(whole(p.live, w, 1)):
         if p.contacts.on.load(w, c) != 0.0:
-            for side in range(2):
-                body = body_of(p, w, c, side)
-                if body >= 0:
-                    add_contact(p, w, c, side, body)
+            add_contact(p, w, c)
     factorize_blocks(g.factor, w)
+
+
+@ti.func
+def find_pattern(p: ti.template(), w: ti.i32):
+    """Order and fill of what is coupled; of joints alone where there is no room for all.
+
+    Writes: p.large.graph
+    """
+    g = p.large.graph
+    clear_graph(g, w)
+    for c in range(whole(p.live, w, 1)):
+        if p.contacts.on.load(w, c) != 0.0:
+            a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
+            if a >= 0 and b >= 0:
+                couple(g, w, a, b)
+    state = COMPLETE
+    if order_bodies(g, w) == 0:
+        state = OPEN
+        clear_graph(g, w)
+        order_bodies(g, w)
+    g.notes.store(w, g.state, state)
+    transpose(g, w)
+    for e in range(g.n_edges):
+        g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
+    for c in range(whole(p.live, w, 1)):
+        found = -1
+        if p.contacts.on.load(w, c) != 0.0:
+            a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
+            if a >= 0 and b >= 0:
+                found = find_entry(g, w, a, b)
+        g.notes.store(w, g.place + g.n_edges + c, found)
 
 
 def mass_block(p, w, b, i, j) -> Mat3:
@@ -146,7 +193,7 @@ def mass_block(p, w, b, i, j) -> Mat3:
 
 @ti.func
 def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
-    """Add J^T g J of a row to the preconditioner.
+    """Add J^T g J of a row to the matrix that is factorised.
 
     Writes: p.large.factor
     """
@@ -156,35 +203,67 @@ def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
         first = g.start.at(s)
         length = g.start.at(s + 1) - first
         for e in range(length):
+            a = g.column.at(first + e)
             pulled = g.value.load(w, first + e) * gain
             for f in range(length):
-                place = g.pair_place.at(g.pair_start.at(s) + e * length + f)
-                add_entry(g.factor, w, g.column.at(first + e), g.column.at(first + f), place,
-                          pulled * g.value.load(w, first + f))
+                entry = -1
+                edge = g.edge.at(g.edge_start.at(s) + e * length + f)
+                if edge >= 0:
+                    entry = g.graph.notes.load(w, g.graph.place + edge)
+                add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
     else:
         if ti.static(g.spin.n_items > 0):
-            at = (s - g.n_plain) * SEEN
-            for side in range(2):
-                body = body_of(p, w, (s - g.n_plain) // 3, side)
-                if body >= 0:
-                    for i in range(SIZE):
-                        pulled = g.spin.load(w, at + SIZE * side + i) * gain
-                        for j in range(SIZE):
-                            place = g.body_place.at(len(HALVES) * body + 2 * (i // 3) + j // 3)
-                            add_entry(g.factor, w, SIZE * body + i, SIZE * body + j, place,
-                                      pulled * g.spin.load(w, at + SIZE * side + j))
+            add_spin(p, w, s - g.n_plain, gain)
 
 
 @ti.func
-def add_contact(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, body: ti.i32):
-    """Add J^T G J of a contact and one of its bodies to the preconditioner.
+def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
+    """Add J^T g J of a spin to the matrix that is factorised.
+
+    Writes: p.large.factor
+    """
+    g = p.large
+    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + spin // 3)
+    for one in range(2):
+        for other in range(2):
+            a, b = body_of(p, w, spin // 3, one), body_of(p, w, spin // 3, other)
+            if a >= 0 and b >= 0:
+                for i in range(SIZE):
+                    pulled = g.spin.load(w, spin * SEEN + SIZE * one + i) * gain
+                    for j in range(SIZE):
+                        value = pulled * g.spin.load(w, spin * SEEN + SIZE * other + j)
+                        add_entry(p, w, SIZE * a + i, SIZE * b + j, entry, value)
+
+
+@ti.func
+def add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
+    """Add to what two velocities have in common.
+
+    Writes: p.large.factor
+    """
+    f = p.large.factor
+    at = place_of(f, w, a // SIZE, b // SIZE, entry)
+    if at >= 0:
+        at += QUARTER * (2 * (a % SIZE // HALF) + b % SIZE // HALF) + HALF * (a % HALF) + b % HALF
+        f.notes.store(w, at, f.notes.load(w, at) + value)
+
+
+@ti.func
+def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T G J of a contact to the matrix that is factorised.
 
     Writes: p.large.factor
     """
     g = p.large
     gain = p.contacts.gain.load(w, c)
-    for i in range(2):
-        pulled = half_seen(p, w, c, side, i) * gain
-        for j in range(2):
-            value = pulled * half_seen(p, w, c, side, j).T
-            add_block(g.factor, w, 2 * body + i, 2 * body + j, g.body_place.at(len(HALVES) * body + 2 * i + j), value)
+    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
+    for one in range(2):
+        for other in range(2):
+            a, b = body_of(p, w, c, one), body_of(p, w, c, other)
+            if a >= 0 and b >= 0:
+                at = place_of(g.factor, w, a, b, entry)
+                if at >= 0:
+                    for i in ti.static(range(2)):
+                        pulled = half_seen(p, w, c, one, i) * gain
+                        for j in ti.static(range(2)):
+                            add_quarter(g.factor, w, at, 0, i, j, pulled * half_seen(p, w, c, other, j).T)

@@ -12,7 +12,7 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
-from simcli.kernels.complementarity.large_problem import precondition
+from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import measure
 from simcli.kernels.complementarity.newton import COARSE, condense, descend
 from simcli.kernels.complementarity.problem import (
@@ -154,7 +154,7 @@ def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience:
                 if kind != ADMM or any_lane(g.changed.load(w, 0) != 0.0):
                     condense(p, w, kind)
                     if ti.static(p.is_large):
-                        precondition(p, w)
+                        factorize_large(p, w)
                     else:
                         factorize(p, w)
                 if kind == ADMM:
