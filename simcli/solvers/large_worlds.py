@@ -21,11 +21,11 @@ def is_large(models: Sequence[Model], options) -> bool:
         models: of all phases.
         options: of the solver.
     """
-    linear = getattr(getattr(options, "contact", None), "linear", "direct")
+    linear = getattr(getattr(options, "contact", None), "linear", "dense")
     links = models[0].links
     apart = models[0].columns is None and bool((links.parent < 0).all() and (links.n_qd == SIZE).all())
     touches = any(model.contacts is not None for model in models)
-    return touches and apart and (linear == "krylov" or (linear == "auto" and SIZE * len(links.parent) >= LARGE))
+    return touches and apart and (linear == "sparse" or (linear == "auto" and SIZE * len(links.parent) >= LARGE))
 
 
 def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables, has_spins: bool) -> Pattern:

@@ -66,9 +66,9 @@ class ContactSolvingSpec(Part):
         1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
         "precision takes 1e-4 at least", "m/s", 1e-10
     )  # fmt: skip
-    linear: Literal["auto", "direct", "krylov"] = say(
-        "auto", "Linear systems of the bodies: direct, factors that are dense; krylov, nothing dense, for bodies without "
-        "joints or the maximal solver; auto: krylov for many bodies", "", "krylov"
+    linear: Literal["auto", "dense", "sparse"] = say(
+        "auto", "Linear systems of a step: dense, between all velocities; sparse, between the bodies that touch or are joined, "
+        "in the maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
     )  # fmt: skip
     passes: count(gt=0) = say(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
                               "", 8)  # fmt: skip
