@@ -12,7 +12,8 @@ Hard rows vanish where the step ends; laws become rows with bounds.
     upper       hi - v                                x >= 0
     spin        (n, t_1, t_2) . (w_B - w_A)           torsional and rolling friction times the normal impulse
 
-Everything else of a law is linear, c - g v, and goes into M and F; in a large world, where M holds bodies apart, into F and a row.
+Everything else of a law is linear, c - g v, and goes into M and F; in large worlds, where M holds
+bodies apart, into rows.
 
 Source: reference/contact-solver.md, section 1. Deviation: bounds that are far are rows only once they have been passed.
 """

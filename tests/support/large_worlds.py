@@ -18,7 +18,8 @@ def fair():
     ball = {"type": "sphere", "radius": 0.05}
     bodies, joints = {}, {}
     for k in range(4):
-        bodies[f"link{k}"] = {"mass": 0.2, "inertia": {"diag": [1e-3] * 3}, "pose": {"xyz": [0.1 * k + 0.05, 0, 0.24 - 0.05 * k]}}
+        place = [0.1 * k + 0.05, 0, 0.24 - 0.05 * k]
+        bodies[f"link{k}"] = {"mass": 0.2, "inertia": {"diag": [1e-3] * 3}, "pose": {"xyz": place}}
         joints[f"ball{k}"] = {"type": "ball", "parent": f"link{k - 1}" if k else "world", "child": f"link{k}",
                               "at": [0.1 * k, 0, 0.26 - 0.05 * k]}  # fmt: skip
     bodies["link3"] |= {"mass": 5.0, "inertia": {"diag": [1e-2] * 3}, "shapes": {"s": ball}}

@@ -18,7 +18,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import substitute, whole
-from simcli.kernels.complementarity.krylov import solve_symmetric
+from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
@@ -135,7 +135,7 @@ def solve_velocity(p: ti.template(), w: ti.i32):
         p.contacts.part.store(w, c, times(right, Vec3(*reciprocals(swept_contact(p, w, c)))))
     pull(p, w, p.rows.part, p.contacts.part, p.force)
     if ti.static(p.is_large):
-        solve_symmetric(p, w, p.force)
+        solve_large(p, w, p.force)
     else:
         substitute(p, w, p.force)
 

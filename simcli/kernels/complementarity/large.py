@@ -13,6 +13,7 @@ Source: reference/contact-solver.md, section 5, large worlds. Deviation: see kry
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import taichi as ti
@@ -25,9 +26,8 @@ from simcli.kernels.values import Mat3, Vec3
 
 SIZE = 6  # velocities of a body
 SEEN = 2 * SIZE  # of a contact
-MOST_VECTORS = 100  # of a search without symmetry (krylov.py)
-CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1], of the right-hand side, that a sweep leaves
-CLOSER = {"float64": 1e-11, "float32": 1e-6}  # that a Newton step leaves
+MOST_VECTORS = 200  # of a search (krylov.py)
+CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
 ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
 
 
@@ -63,10 +63,8 @@ class Large:
         graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
-        guess, left, turned, along, image: (n) velocities and momenta of the searches.
-        basis, hessenberg, cosine, sine, rest: of that without symmetry.
-        steps: (2) iterations so far, of sweeps and of Newton steps.
-        krylov, close, closer: see their constants.
+        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
+        krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
     """
 
     _data_oriented = True
@@ -86,11 +84,11 @@ class Large:
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
         self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
         self.factor = BlockFactor(arena, self.graph)
-        self.weight, self.guess, self.left, self.turned, self.along, self.image = (arena.slot(n) for _ in range(6))
+        self.weight, self.along, self.image = (arena.slot(n) for _ in range(3))
         self.basis, self.hessenberg = self.factor.notes.reserve(n * (MOST_VECTORS + 1)), arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
-        self.steps = arena.slot(2)
-        self.close, self.closer = CLOSE[arena.device.precision], CLOSER[arena.device.precision]
+        self.steps = arena.slot(1)
+        self.close = CLOSE[arena.device.precision]
 
 
     def build(self):
@@ -101,7 +99,7 @@ class Large:
 
 def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bodies that rows couple, (E, 2); which of these each pair of entries of each row is, -1 for one body; offsets."""
-    bodies = [pattern.column[a:b] // SIZE for a, b in zip(pattern.start[:-1], pattern.start[1:], strict=True)]
+    bodies = [pattern.column[a:b] // SIZE for a, b in pairwise(pattern.start)]
     pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in bodies]
     pairs, start = np.concatenate([np.zeros((0, 2), int), *pairs]), np.cumsum([0, *(len(row) ** 2 for row in bodies)])
     apart = pairs[:, 0] != pairs[:, 1]

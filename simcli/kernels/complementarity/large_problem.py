@@ -43,14 +43,13 @@ def prepare_large(p: ti.template(), w: ti.i32):
     """Inverse masses, the free velocity, what is on, and the metric.
 
     Reads:  p.{mass, push}
-    Writes: p.{free, push, momentum, live}, p.large.{inverse, weight, guess}, metric of both
+    Writes: p.{free, push, momentum, live}, p.large.{inverse, weight}, metric of both
     """
     p.large.graph.notes.store(w, p.large.graph.state, UNKNOWN)
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-        p.large.guess.store(w, a, p.free.load(w, a))
     multiply_blocks(p, w, p.free, p.momentum)
     for s in range(whole(p.live, w, 0)):
         d = metric_of_row(p, w, s)

@@ -13,7 +13,7 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, block, corner, put_block, substitute, whole
-from simcli.kernels.complementarity.krylov import solve_general
+from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
@@ -182,7 +182,7 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
     """
     if ti.static(p.is_large):
-        solve_general(p, w, p.force)
+        solve_large(p, w, p.force)
     else:
         substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
