@@ -46,7 +46,8 @@ class System:
         assembly_locks: whether assembly does.
 
     Attributes:
-        entry: (n_entries) values of M (lower triangle) and J.  seen: on the host, unknowns from the last one that a row sees.
+        entry: (n_entries) values of M (lower triangle) and J.
+        seen: on the host, unknowns that a row sees, counted from the last one.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
         softness: (1) e of hard rows relative to J M^-1 J^T.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.

@@ -67,8 +67,8 @@ class ContactSolvingSpec(Part):
         "precision takes 1e-4 at least", "m/s", 1e-10
     )  # fmt: skip
     linear: Literal["auto", "dense", "sparse"] = say(
-        "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the maximal "
-        "solver or without joints; auto: sparse for many bodies", "", "sparse"
+        "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
+        "maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
     )  # fmt: skip
     passes: count(gt=0) = say(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
                               "", 8)  # fmt: skip

@@ -85,7 +85,8 @@ class Large:
         self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
         self.factor = BlockFactor(arena, self.graph)
         self.weight, self.along, self.image = (arena.slot(n) for _ in range(3))
-        self.basis, self.hessenberg = self.factor.notes.reserve(n * (MOST_VECTORS + 1)), arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
+        self.basis = self.factor.notes.reserve(n * (MOST_VECTORS + 1))
+        self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.slot(1)
         self.close = CLOSE[arena.device.precision]
