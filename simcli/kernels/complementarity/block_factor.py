@@ -2,73 +2,17 @@
 
     W = A_i;   for k in L_i:  L_ik = W_k U_k^-1,  W -= L_ik U_k;    P_i = W_i = L_i U_i,  U_i = L_i^-1 W
 
-U_k below stands for the scaled rows. A block on the diagonal is factorised by halves, see `split`.
+U_k below stands for the scaled rows. The rows of a block are vectors, which the compiler gives the processor as such: three
+times as fast as their numbers one by one.
 """
 
 import taichi as ti
 
-from simcli.kernels.complementarity import dense
-from simcli.kernels.complementarity.dense import put_three, three
 from simcli.kernels.complementarity.graph import Graph
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory import Arena, get_lane, local, put_lane
 from simcli.kernels.notes import Notes
-from simcli.kernels.values import Mat3, Value, Vec3
 
-HALF, QUARTER = 3, 9  # rows of half a block, numbers of a quarter
-
-
-class Block(Value):
-    """Six rows and columns, as four matrices: (0, 0), (0, 1), (1, 0), (1, 1)."""
-
-    width = 36
-
-    @staticmethod
-    def of(*quarters) -> "Block":
-        """Join the quarters."""
-        return Block(*(part for quarter in quarters for part in quarter.parts))
-
-    def quarter(self, i: int, j: int) -> Mat3:
-        """Half of the rows and columns."""
-        at = QUARTER * (2 * i + j)
-        return Mat3(*self.parts[at : at + QUARTER])
-
-    def quarters(self) -> list[Mat3]:
-        """All four."""
-        return [self.quarter(i, j) for i in range(2) for j in range(2)]
-
-    def __mul__(self, other: "Block") -> "Block":
-        a, b, c, d = self.quarters()
-        e, f, g, h = other.quarters()
-        return Block.of(a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
-
-    def times(self, x: Vec3, y: Vec3) -> tuple[Vec3, Vec3]:
-        """The product with six numbers, by halves."""
-        a, b, c, d = self.quarters()
-        return a * x + b * y, c * x + d * y
-
-
-def split(block: Block) -> Block:
-    """L and U of a block in one."""
-    a, b, c, d = block.quarters()
-    first = dense.split(a)
-    right, left = dense.below(first, b), dense.right_solved(first, c)
-    return Block.of(first, right, left, dense.split(d - left * right))
-
-
-def below(f: Block, block: Block) -> Block:
-    """L^-1 A, f from `split`."""
-    first, _, left, last = f.quarters()
-    a, b, c, d = block.quarters()
-    a, b = dense.below(first, a), dense.below(first, b)
-    return Block.of(a, b, dense.below(last, c - left * a), dense.below(last, d - left * b))
-
-
-def right_solved(f: Block, block: Block) -> Block:
-    """A U^-1, f from `split`."""
-    first, right, _, last = f.quarters()
-    a, b, c, d = block.quarters()
-    a, c = dense.right_solved(first, a), dense.right_solved(first, c)
-    return Block.of(a, dense.right_solved(last, b - a * right), c, dense.right_solved(last, d - c * right))
+SIZE = 6  # velocities of a body, rows of a block
 
 
 class BlockFactor:
@@ -79,7 +23,8 @@ class BlockFactor:
         graph: what it is coupled by.
 
     Attributes:
-        notes: real numbers.  upper, lower: (room) blocks (k, column) and (column, k).  diagonal: (n) by bodies.
+        notes: rows of blocks.  upper, lower: (room) blocks (k, column) and (column, k).  diagonal: (n) by bodies, of factors
+            their U, with inverses on its diagonal.  unit: (n) their L, of which the diagonal is not used.
         row: (n) blocks of the row that is worked on.
     """
 
@@ -87,25 +32,100 @@ class BlockFactor:
 
     def __init__(self, arena: Arena, graph: Graph):
         self.arena, self.graph, self.n = arena, graph, graph.n
-        notes = self.notes = Notes(arena)
-        self.upper, self.lower = notes.reserve(Block.width * graph.room), notes.reserve(Block.width * graph.room)
-        self.diagonal, self.row = notes.reserve(Block.width * graph.n), notes.reserve(Block.width * graph.n)
+        notes = self.notes = Notes(arena, width=SIZE)
+        self.upper, self.lower = notes.reserve(SIZE * graph.room), notes.reserve(SIZE * graph.room)
+        self.diagonal, self.unit, self.row = (notes.reserve(SIZE * graph.n) for _ in range(3))
 
 
-def block_at(f, w, first, k) -> Block:
-    """Block k of those from a place on."""
-    return f.notes.value(w, first + Block.width * k, Block)
+def rows_of(f, w, at) -> list:
+    """Rows of the block that begins at a place."""
+    return [f.notes.load(w, at + k) for k in range(SIZE)]
 
 
-def put_block(f, w, first, k, value: Block):
+def put_rows(f, w, at, rows: list):
     """Replace a block."""
-    f.notes.store(w, first + Block.width * k, value)
+    for k, row in enumerate(rows):
+        f.notes.store(w, at + k, row)
 
 
-def add_quarter(f, w, first, k, i, j, value: Mat3):
-    """Add to a quarter of block k."""
-    at = first + Block.width * k + QUARTER * (2 * i + j)
-    f.notes.store(w, at, f.notes.value(w, at, Mat3) + value)
+def six(x, w, body) -> list:
+    """Numbers of a body."""
+    return [x.load(w, SIZE * body + k) for k in range(SIZE)]
+
+
+def put_six(x, w, body, values: list):
+    """Replace the numbers of a body."""
+    for k, value in enumerate(values):
+        x.store(w, SIZE * body + k, value)
+
+
+def weighted(rows: list, weights):
+    """The sum of rows by the numbers of a vector: a row of a product."""
+    total = get_lane(weights, 0) * rows[0]
+    for k in range(1, SIZE):
+        total = total + get_lane(weights, k) * rows[k]
+    return local(total)
+
+
+def inner(row, x: list):
+    """The inner product of a vector and numbers."""
+    total = get_lane(row, 0) * x[0]
+    for k in range(1, SIZE):
+        total = total + get_lane(row, k) * x[k]
+    return local(total)
+
+
+def split(rows: list) -> tuple[list, list]:
+    """U with the inverses of its diagonal there, and L."""
+    unit = [local(row * 0.0) for row in rows]
+    for k in range(SIZE):
+        inverse = local(1.0 / get_lane(rows[k], k))
+        for i in range(k + 1, SIZE):
+            factor = local(get_lane(rows[i], k) * inverse)
+            put_lane(unit[i], k, factor)
+            rows[i] = local(rows[i] - rows[k] * factor)
+        put_lane(rows[k], k, inverse)
+    return rows, unit
+
+
+def right_solved(rows: list, pivot: list) -> list:
+    """A U^-1 of a block, U as `split` leaves it."""
+    found = []
+    for row in rows:
+        solved = local(row)
+        for k in range(SIZE):
+            part = local(get_lane(row, k) * get_lane(pivot[k], k))
+            put_lane(solved, k, part)
+            row = local(row - pivot[k] * part)
+        found.append(solved)
+    return found
+
+
+def below(rows: list, unit: list) -> list:
+    """L^-1 A of a block."""
+    found = []
+    for i, row in enumerate(rows):
+        for k in range(i):
+            row = local(row - found[k] * get_lane(unit[i], k))
+        found.append(row)
+    return found
+
+
+def forward(x: list, unit: list) -> list:
+    """L^-1 x."""
+    for i in range(1, SIZE):
+        for k in range(i):
+            x[i] = local(x[i] - get_lane(unit[i], k) * x[k])
+    return x
+
+
+def backward(x: list, pivot: list) -> list:
+    """U^-1 x, U as `split` leaves it."""
+    for i in reversed(range(SIZE)):
+        for k in range(i + 1, SIZE):
+            x[i] = local(x[i] - get_lane(pivot[i], k) * x[k])
+        x[i] = local(x[i] * get_lane(pivot[i], i))
+    return x
 
 
 @ti.func
@@ -117,11 +137,11 @@ def place_of(f: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, e: ti.i32):
     """
     at = -1
     if a == b:
-        at = f.diagonal + Block.width * a
+        at = f.diagonal + SIZE * a
     elif e >= 0:
-        at = f.lower + Block.width * e
+        at = f.lower + SIZE * e
         if f.graph.notes.load(w, f.graph.position + a) < f.graph.notes.load(w, f.graph.position + b):
-            at = f.upper + Block.width * e
+            at = f.upper + SIZE * e
     return at
 
 
@@ -131,12 +151,22 @@ def clear_blocks(f: ti.template(), w: ti.i32):
 
     Writes: f.notes
     """
-    zero = f.arena.zero()
-    for k in range(Block.width * f.graph.notes.load(w, f.graph.fill)):
+    zero = ti.Vector([f.arena.zero()] * SIZE)
+    for k in range(SIZE * f.graph.notes.load(w, f.graph.fill)):
         f.notes.store(w, f.upper + k, zero)
         f.notes.store(w, f.lower + k, zero)
-    for k in range(Block.width * f.n):
+    for k in range(SIZE * f.n):
         f.notes.store(w, f.diagonal + k, zero)
+
+
+@ti.func
+def move_block(f: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32):
+    """Copy a block.
+
+    Writes: f.notes
+    """
+    for k in range(SIZE):
+        f.notes.store(w, target + k, f.notes.load(w, source + k))
 
 
 @ti.func
@@ -149,32 +179,50 @@ def factorize_blocks(f: ti.template(), w: ti.i32):
     for i in range(f.n):
         body = g.notes.load(w, g.order + i)
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
-            put_block(f, w, f.row, g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t)),
-                      block_at(f, w, f.lower, g.notes.load(w, g.row_entry + t)))
-        put_block(f, w, f.row, body, block_at(f, w, f.diagonal, body))
+            other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
+            move_block(f, w, f.lower + SIZE * g.notes.load(w, g.row_entry + t), f.row + SIZE * other)
+        move_block(f, w, f.diagonal + SIZE * body, f.row + SIZE * body)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-            put_block(f, w, f.row, g.notes.load(w, g.column + e), block_at(f, w, f.upper, e))
+            move_block(f, w, f.upper + SIZE * e, f.row + SIZE * g.notes.load(w, g.column + e))
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             k = g.notes.load(w, g.row_pivot + t)
             reduce_row(f, w, k, g.notes.load(w, g.order + k), g.notes.load(w, g.row_entry + t))
-        pivot = split(block_at(f, w, f.row, body))
-        put_block(f, w, f.diagonal, body, pivot)
-        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-            put_block(f, w, f.upper, e, below(pivot, block_at(f, w, f.row, g.notes.load(w, g.column + e))))
+        finish_row(f, w, i, body)
 
 
 @ti.func
 def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i32):
-    """Take pivot k out of the row that is worked on.
+    """Take pivot k out of the row that is worked on: most of the time of a factorisation goes here.
 
     Writes: f.{lower, row}
     """
     g = f.graph
-    left = right_solved(block_at(f, w, f.diagonal, body), block_at(f, w, f.row, body))
-    put_block(f, w, f.lower, entry, left)
+    left = right_solved(rows_of(f, w, f.row + SIZE * body), rows_of(f, w, f.diagonal + SIZE * body))
+    put_rows(f, w, f.lower + SIZE * entry, left)
     for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
-        other = g.notes.load(w, g.column + e)
-        put_block(f, w, f.row, other, block_at(f, w, f.row, other) - left * block_at(f, w, f.upper, e))
+        at = f.row + SIZE * g.notes.load(w, g.column + e)
+        take_away(f, w, at, left, f.upper + SIZE * e)
+
+
+def take_away(f, w, at, left: list, other):
+    """Subtract the product with another block from the block at a place."""
+    rows = rows_of(f, w, other)
+    for k in range(SIZE):
+        f.notes.store(w, at + k, f.notes.load(w, at + k) - weighted(rows, left[k]))
+
+
+@ti.func
+def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
+    """Factors of the pivot of a row, and the scaled blocks behind it.
+
+    Writes: f.{diagonal, unit, upper}
+    """
+    g = f.graph
+    pivot, unit = split(rows_of(f, w, f.row + SIZE * body))
+    put_rows(f, w, f.diagonal + SIZE * body, pivot)
+    put_rows(f, w, f.unit + SIZE * body, unit)
+    for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+        put_rows(f, w, f.upper + SIZE * e, below(rows_of(f, w, f.row + SIZE * g.notes.load(w, g.column + e)), unit))
 
 
 @ti.func
@@ -187,25 +235,24 @@ def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
     g = f.graph
     for i in range(f.n):
         body = g.notes.load(w, g.order + i)
-        one, two = three(x, w, 2 * body), three(x, w, 2 * body + 1)
         for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
             other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
-            left = block_at(f, w, f.lower, g.notes.load(w, g.row_entry + t))
-            a, b = left.times(three(x, w, 2 * other), three(x, w, 2 * other + 1))
-            one, two = one - a, two - b
-        pivot = block_at(f, w, f.diagonal, body)
-        one = dense.forward(pivot.quarter(0, 0), one)
-        put_three(x, w, 2 * body, one)
-        put_three(x, w, 2 * body + 1, dense.forward(pivot.quarter(1, 1), two - pivot.quarter(1, 0) * one))
+            take_product(f, w, x, body, f.lower + SIZE * g.notes.load(w, g.row_entry + t), other)
+        put_six(x, w, body, forward(six(x, w, body), rows_of(f, w, f.unit + SIZE * body)))
     for m in range(f.n):
         i = f.n - 1 - m
         body = g.notes.load(w, g.order + i)
-        one, two = three(x, w, 2 * body), three(x, w, 2 * body + 1)
         for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
-            other = g.notes.load(w, g.column + e)
-            a, b = block_at(f, w, f.upper, e).times(three(x, w, 2 * other), three(x, w, 2 * other + 1))
-            one, two = one - a, two - b
-        pivot = block_at(f, w, f.diagonal, body)
-        two = dense.backward(pivot.quarter(1, 1), two)
-        put_three(x, w, 2 * body + 1, two)
-        put_three(x, w, 2 * body, dense.backward(pivot.quarter(0, 0), one - pivot.quarter(0, 1) * two))
+            take_product(f, w, x, body, f.upper + SIZE * e, g.notes.load(w, g.column + e))
+        put_six(x, w, body, backward(six(x, w, body), rows_of(f, w, f.diagonal + SIZE * body)))
+
+
+@ti.func
+def take_product(f: ti.template(), w: ti.i32, x: ti.template(), body: ti.i32, at: ti.i32, other: ti.i32):
+    """Subtract a block times the numbers of another body from those of a body.
+
+    Writes: x
+    """
+    y = six(x, w, other)
+    for k in range(SIZE):
+        x.store(w, SIZE * body + k, x.load(w, SIZE * body + k) - inner(f.notes.load(w, at + k), y))

@@ -57,12 +57,12 @@ def solve_large(p: ti.template(), w: ti.i32, x: ti.template()):
 
 def basis(g, w, k):
     """Number k of the vectors of a search."""
-    return g.factor.notes.load(w, g.basis + k)
+    return g.notes.load(w, g.basis + k)
 
 
 def put_basis(g, w, k, value):
     """Replace number k of the vectors of a search."""
-    g.factor.notes.store(w, g.basis + k, value)
+    g.notes.store(w, g.basis + k, value)
 
 
 @ti.func

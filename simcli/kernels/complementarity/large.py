@@ -18,13 +18,13 @@ from itertools import pairwise
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.complementarity.block_factor import BlockFactor
+from simcli.kernels.complementarity.block_factor import SIZE, BlockFactor
 from simcli.kernels.complementarity.dense import corner, put_three, three, whole
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.memory import Arena, local
+from simcli.kernels.notes import Notes
 from simcli.kernels.values import Mat3, Vec3
 
-SIZE = 6  # velocities of a body
 SEEN = 2 * SIZE  # of a contact
 MOST_VECTORS = 200  # of a search (krylov.py)
 CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
@@ -85,7 +85,8 @@ class Large:
         self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
         self.factor = BlockFactor(arena, self.graph)
         self.weight, self.along, self.image = (arena.slot(n) for _ in range(3))
-        self.basis = self.factor.notes.reserve(n * (MOST_VECTORS + 1))
+        self.notes = Notes(arena)
+        self.basis = self.notes.reserve(n * (MOST_VECTORS + 1))
         self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.slot(1)
@@ -96,6 +97,7 @@ class Large:
         """Allocate what is no part of the state."""
         self.graph.notes.build()
         self.factor.notes.build()
+        self.notes.build()
 
 
 def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,14 +2,7 @@
 
 import taichi as ti
 
-from simcli.kernels.complementarity.block_factor import (
-    HALF,
-    QUARTER,
-    add_quarter,
-    clear_blocks,
-    factorize_blocks,
-    place_of,
-)
+from simcli.kernels.complementarity.block_factor import clear_blocks, factorize_blocks, place_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
     COMPLETE,
@@ -25,7 +18,6 @@ from simcli.kernels.complementarity.large import (
     SEEN,
     SIZE,
     body_of,
-    half_seen,
     invert_masses,
     mass_place,
     multiply_blocks,
@@ -35,7 +27,8 @@ from simcli.kernels.complementarity.large import (
     speed_of_contact,
     speed_of_row,
 )
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory import local
+from simcli.kernels.values import Vec3
 
 
 @ti.func
@@ -141,9 +134,8 @@ def factorize_large(p: ti.template(), w: ti.i32):
         find_pattern(p, w)
     clear_blocks(g.factor, w)
     for b in range(g.n_bodies):
-        for i in ti.static(range(2)):
-            for j in ti.static(range(2)):
-                add_quarter(g.factor, w, g.factor.diagonal, b, i, j, mass_block(p, w, b, i, j))
+        for k in range(SIZE):
+            g.factor.notes.store(w, g.factor.diagonal + SIZE * b + k, mass_row(p, w, b, k))
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
             add_row(p, w, s)
@@ -184,10 +176,9 @@ def find_pattern(p: ti.template(), w: ti.i32):
         g.notes.store(w, g.place + g.n_edges + c, found)
 
 
-def mass_block(p, w, b, i, j) -> Mat3:
-    """Three rows and columns of the mass of a body."""
-    first = SIZE * b
-    return Mat3(*(p.mass.load(w, mass_place(p, first + 3 * i + k, first + 3 * j + m)) for k in range(3) for m in range(3)))
+def mass_row(p, w, b, k):
+    """A row of the mass of a body."""
+    return ti.Vector([p.mass.load(w, mass_place(p, SIZE * b + k, SIZE * b + m)) for m in range(SIZE)])
 
 
 @ti.func
@@ -243,8 +234,17 @@ def add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, 
     f = p.large.factor
     at = place_of(f, w, a // SIZE, b // SIZE, entry)
     if at >= 0:
-        at += QUARTER * (2 * (a % SIZE // HALF) + b % SIZE // HALF) + HALF * (a % HALF) + b % HALF
-        f.notes.store(w, at, f.notes.load(w, at) + value)
+        add_to_row(f, w, at + a % SIZE, single(b % SIZE, value))
+
+
+def add_to_row(f, w, at, value):
+    """Add a vector to a row of a block."""
+    f.notes.store(w, at, f.notes.load(w, at) + value)
+
+
+def single(k, value):
+    """A vector that is zero but for number k."""
+    return ti.Vector([ti.select(k == m, value, value * 0.0) for m in range(SIZE)])
 
 
 @ti.func
@@ -262,7 +262,13 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
             if a >= 0 and b >= 0:
                 at = place_of(g.factor, w, a, b, entry)
                 if at >= 0:
-                    for i in ti.static(range(2)):
-                        pulled = half_seen(p, w, c, one, i) * gain
-                        for j in ti.static(range(2)):
-                            add_quarter(g.factor, w, at, 0, i, j, pulled * half_seen(p, w, c, other, j).T)
+                    normal, first, second = seen_rows(p, w, c, other)
+                    for k in range(SIZE):
+                        x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + SIZE * one + k)).parts
+                        add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
+
+
+def seen_rows(p, w, c, side) -> list:
+    """What contact c sees of one of its bodies, a vector for each direction."""
+    seen = [p.large.seen.load(w, SEEN * c + SIZE * side + k).parts for k in range(SIZE)]
+    return [local(ti.Vector([parts[m] for parts in seen])) for m in range(3)]
