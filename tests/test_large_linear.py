@@ -95,9 +95,9 @@ class Bench:
         return slot.read()[0, :, 0] if slot.width == 1 else slot.read()[0]
 
 
-@pytest.fixture(scope="module", params=[64, 1])
+@pytest.fixture(scope="module", params=[64, 1, pytest.param(0, marks=pytest.mark.slow)])
 def bench(request):
-    """With room for the factors of all bodies, and with room for those of joints alone."""
+    """With room for the factors of all bodies, of joints alone, and of none."""
     with pytest.MonkeyPatch.context() as patch:
         yield request.param, Bench(live_device(), patch, request.param)
 

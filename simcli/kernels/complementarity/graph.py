@@ -13,7 +13,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 
 WORD = 32  # bits
-UNKNOWN, COMPLETE, OPEN = 0, 1, 2  # what the pattern is: not found yet; of all that is coupled; of joints alone
+UNKNOWN, COMPLETE, OPEN = 0, 1, 2  # what the pattern is: not found yet; of all that is coupled; of less
 
 
 class Graph:
@@ -63,14 +63,14 @@ def couple(g: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32):
 
 
 @ti.func
-def clear_graph(g: ti.template(), w: ti.i32):
-    """Bodies that rows couple for good, and no others.
+def clear_graph(g: ti.template(), w: ti.i32, n_edges: ti.i32):
+    """As many of the bodies that rows couple for good, and no others.
 
     Writes: g.near
     """
     for k in range(g.n * g.words):
         g.notes.store(w, g.near + k, 0)
-    for e in range(g.n_edges):
+    for e in range(n_edges):
         couple(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1))
 
 

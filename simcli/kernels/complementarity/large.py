@@ -92,7 +92,6 @@ class Large:
         self.steps = arena.slot(1)
         self.close = CLOSE[arena.device.precision]
 
-
     def build(self):
         """Allocate what is no part of the state."""
         self.graph.notes.build()

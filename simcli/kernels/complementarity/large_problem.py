@@ -146,24 +146,33 @@ def factorize_large(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def find_pattern(p: ti.template(), w: ti.i32):
-    """Order and fill of what is coupled; of joints alone where there is no room for all.
+def couple_touching(p: ti.template(), w: ti.i32):
+    """Make bodies that touch neighbours.
 
     Writes: p.large.graph
     """
-    g = p.large.graph
-    clear_graph(g, w)
     for c in range(whole(p.live, w, 1)):
         if p.contacts.on.load(w, c) != 0.0:
             a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
             if a >= 0 and b >= 0:
-                couple(g, w, a, b)
-    state = COMPLETE
-    if order_bodies(g, w) == 0:
-        state = OPEN
-        clear_graph(g, w)
-        order_bodies(g, w)
-    g.notes.store(w, g.state, state)
+                couple(p.large.graph, w, a, b)
+
+
+@ti.func
+def find_pattern(p: ti.template(), w: ti.i32):
+    """Order and fill of what is coupled; where there is no room for all, of what joints couple, else of bodies apart.
+
+    Writes: p.large.graph
+    """
+    g = p.large.graph
+    fits = 0
+    for less in range(3):
+        if fits == 0:
+            clear_graph(g, w, ti.select(less < 2, g.n_edges, 0))
+            if less == 0:
+                couple_touching(p, w)
+            fits = order_bodies(g, w)
+            g.notes.store(w, g.state, ti.select(less == 0, COMPLETE, OPEN))
     transpose(g, w)
     for e in range(g.n_edges):
         g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
