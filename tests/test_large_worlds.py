@@ -7,9 +7,9 @@ from support.large_worlds import brick_wall, fair, heap
 
 slow = pytest.mark.slow
 BOX, SPHERE = {"type": "box", "size": [0.2, 0.18, 0.16]}, {"type": "sphere", "radius": 0.1}
-SAME = {"frames/body_q": 1e-10, "frames/body_qd": 1e-8, "frames/joint_q": 1e-10, "frames/joint_effort": 1e-5,
-        "frames/joint_wrench": 1e-5, "frames/multiplier": 1e-5, "energy/total": 1e-8,
-        "diag/penetration": 1e-10}  # units of each; a step of 5 ms may lack 1e-6 m/s, and both ways lack the same
+# Units of each, or relative to the largest; a step may lack 1e-6 m/s, but both ways lack nearly the same.
+SAME = {"frames/body_q": 1e-10, "frames/body_qd": 1e-8, "frames/joint_q": 1e-10, "energy/total": 1e-8, "diag/penetration": 1e-10}
+FORCES = {"frames/joint_effort": 1e-6, "frames/joint_wrench": 1e-6, "frames/multiplier": 1e-6}
 JOINED = 1e-7  # [m], contact-solver.md, section 10, twice: the payload meets the ground
 DRIFT = 1e-4  # [m] in a second, issue 5
 SOLVED = 1e-5  # [m/s], contact-solver.md, section 10: median of the residuals of heaps
@@ -27,16 +27,16 @@ def both_ways(folder, content):
     return seen
 
 
-def assert_same(dense, sparse):
-    for name, tolerance in SAME.items():
+def assert_same(dense, sparse, columns=SAME):
+    for name, tolerance in columns.items():
         one, other = (seen.column(name)[:] for seen in (dense, sparse))
-        assert np.abs(one - other).max(initial=0.0) < tolerance, name
+        assert np.abs(one - other).max() < tolerance * max(1.0, np.abs(one).max()), name
 
 
 @slow
 def test_every_kind_of_row_is_the_same(tmp_path):
     dense, sparse = both_ways(tmp_path, scene("maximal", 5e-3, 0.2, fair()))
-    assert_same(dense, sparse)
+    assert_same(dense, sparse, SAME | FORCES)
     assert dense.diag.contacts[:].max() > 4
     assert np.abs(dense.column("frames/joint_effort")[:]).max() > 1
 
