@@ -8,7 +8,8 @@ from support.large_worlds import brick_wall, fair, heap
 slow = pytest.mark.slow
 BOX, SPHERE = {"type": "box", "size": [0.2, 0.18, 0.16]}, {"type": "sphere", "radius": 0.1}
 # Units of each, or relative to the largest; a step may lack 1e-6 m/s, but both ways lack nearly the same.
-SAME = {"frames/body_q": 1e-10, "frames/body_qd": 1e-8, "frames/joint_q": 1e-10, "energy/total": 1e-8, "diag/penetration": 1e-10}
+SAME = {"frames/body_q": 1e-10, "frames/body_qd": 1e-8, "frames/joint_q": 1e-10, "energy/total": 1e-8,
+        "diag/penetration": 1e-10}  # fmt: skip
 FORCES = {"frames/joint_effort": 1e-6, "frames/joint_wrench": 1e-6, "frames/multiplier": 1e-6}
 JOINED = 1e-7  # [m], contact-solver.md, section 10, twice: the payload meets the ground
 DRIFT = 1e-4  # [m] in a second, issue 5
