@@ -47,7 +47,7 @@ class Bench:
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
                 prepare(p, w)
-                respond(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
+                respond(p, w)
                 for s in range(p.rows.count):
                     p.rows.speed.store(w, s, row_speed(p, w, s, x))
                 for c in range(p.contacts.count):
@@ -86,7 +86,7 @@ class Bench:
         on = np.concatenate([np.ones(N_ROWS), np.repeat(self.on, 3)])
         for slot, array in ((p.mass, own), (p.large.value, np.concatenate(values)), (p.large.seen, seen),
                             (p.large.spin, spin), (p.large.body, body), (p.rows.on, on), (p.contacts.on, self.on),
-                            (p.rows.gain, self.gains), (p.contacts.gain, self.blocks), (self.x, self.given),
+                            (p.large.row_gain, self.gains), (p.large.contact_gain, self.blocks), (self.x, self.given),
                             (p.large.steps, [0]), (p.rows.impulse, self.impulses[0]), (p.contacts.impulse, self.impulses[1]),
                             (p.push, np.zeros(N)), (p.free, np.ones(N))):  # fmt: skip
             slot.write(np.asarray(array, float).reshape(1, slot.n_items, slot.width))
@@ -116,7 +116,7 @@ def test_large_worlds_solve_as_numpy(bench):
     close(one.read(one.product), dense @ one.given)
     close(one.read(one.x), np.linalg.solve(dense, one.given))
     pulled = one.rows.T @ one.impulses[0] + np.einsum("cia,ci->a", one.contacts, one.impulses[1])
-    close(one.read(p.trial), np.linalg.solve(one.mass, pulled))
+    close(one.read(p.trial), 1.0 + np.linalg.solve(one.mass, pulled))
     state, steps = int(p.large.graph.notes.field.to_numpy()[0, p.large.graph.state]), one.read(p.large.steps)[0]
     assert (state, steps > 1) == ((COMPLETE, False) if room > 1 else (OPEN, True))
 

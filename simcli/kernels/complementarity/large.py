@@ -54,7 +54,7 @@ class Large:
     Args:
         arena: of one lane.
         pattern: of the rows.
-        n_contacts: capacity.
+        n_rows, n_contacts: capacities.
 
     Attributes:
         value: entries of the rows.  seen: (SEEN contacts) what a contact sees of each velocity: normal, two tangents.
@@ -64,12 +64,13 @@ class Large:
         edge_start: (rows + 1) offsets into it.
         weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
         along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
+        row_gain, contact_gain: G of the matrix at hand.
         krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, pattern: Pattern, n_contacts: int):
+    def __init__(self, arena: Arena, pattern: Pattern, n_rows: int, n_contacts: int):
         if arena.device.lanes != 1:
             raise ValueError("large worlds go one by one")
         self.n_bodies, self.n_plain, self.krylov = pattern.n_bodies, len(pattern.start) - 1, MOST_VECTORS
@@ -90,6 +91,7 @@ class Large:
         self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
         self.steps = arena.slot(1)
+        self.row_gain, self.contact_gain = arena.slot(n_rows), arena.slot(n_contacts, Mat3)
         self.close = CLOSE[arena.device.precision]
 
     def build(self):

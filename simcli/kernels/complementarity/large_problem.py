@@ -36,14 +36,13 @@ def prepare_large(p: ti.template(), w: ti.i32):
     """Inverse masses, the free velocity, what is on, and the metric.
 
     Reads:  p.{mass, push}
-    Writes: p.{free, push, momentum, live}, p.large.{inverse, weight}, metric of both
+    Writes: p.{free, push}, p.large.{inverse, weight}, metric of both
     """
     p.large.graph.notes.store(w, p.large.graph.state, UNKNOWN)
     invert_masses(p, w)
     solve_blocks(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    multiply_blocks(p, w, p.free, p.momentum)
     for s in range(whole(p.live, w, 0)):
         d = metric_of_row(p, w, s)
         p.rows.metric.store(w, s, ti.select(d > 0.0, d, 1.0))
@@ -108,25 +107,25 @@ def product(a: Vec3, b: Vec3) -> Vec3:
 def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
     """(M + J^T G J) x.
 
-    Reads:  p.mass, gain of both
+    Reads:  p.mass, p.large.{row_gain, contact_gain}
     Writes: out
     """
     multiply_blocks(p, w, x, out)
     for s in range(whole(p.live, w, 0)):
         if p.rows.on.load(w, s) != 0.0:
-            gain = p.rows.gain.load(w, s)
+            gain = p.large.row_gain.load(w, s)
             if gain != 0.0:
                 pull_of_row(p, w, s, gain * speed_of_row(p, w, s, x), out)
     for c in range(whole(p.live, w, 1)):
         if p.contacts.on.load(w, c) != 0.0:
-            pull_of_contact(p, w, c, p.contacts.gain.load(w, c) * speed_of_contact(p, w, c, x), out)
+            pull_of_contact(p, w, c, p.large.contact_gain.load(w, c) * speed_of_contact(p, w, c, x), out)
 
 
 @ti.func
 def factorize_large(p: ti.template(), w: ti.i32):
     """Factors of M + J^T G J; where there is no room for them, without what contacts couple of different bodies.
 
-    Reads:  p.mass, gain of both
+    Reads:  p.mass, p.large.{row_gain, contact_gain}
     Writes: p.large.{graph, factor}
     """
     g = p.large
@@ -197,7 +196,7 @@ def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
     Writes: p.large.factor
     """
     g = p.large
-    gain = p.rows.gain.load(w, s)
+    gain = p.large.row_gain.load(w, s)
     if s < g.n_plain:
         first = g.start.at(s)
         length = g.start.at(s + 1) - first
@@ -263,7 +262,7 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     Writes: p.large.factor
     """
     g = p.large
-    gain = p.contacts.gain.load(w, c)
+    gain = p.large.contact_gain.load(w, c)
     entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
     for one in range(2):
         for other in range(2):
