@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import impulse_problems as problems
 from support.device import live_device
-from support.impulses import Bench, Given
+from support.impulses import Bench, Given, pattern_of_all
 
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, CONE, LIMITS, NEWTON, PROXIMAL, SCHEDULE, SOLVED, UNSOLVED
 
@@ -93,6 +93,16 @@ def test_solutions_obey_the_laws(bench):
         mine = problems.natural_map(one, velocity, rows, contacts)
         assert mine == pytest.approx(scalars["residual"], rel=1e-3, abs=1e-12), name
         assert_laws(one, rows, contacts, velocity, EXACT)
+
+
+def test_large_worlds_find_the_same(bench):
+    """Sparse or dense: the same laws and schedule, and so the same steps to the same solution."""
+    large = Bench(live_device(), *SIZES, N_WORLDS, pattern=pattern_of_all(*SIZES[:2]))
+    ways = solve_all(bench, ALL.values()), solve_all(large, ALL.values())
+    for (name, one), dense, sparse in zip(ALL.items(), *ways, strict=True):
+        assert sparse[3]["status"] == SOLVED, name
+        assert np.abs(sparse[2] - dense[2]).max() < APART, name
+        assert_laws(one, *sparse[:3], EXACT)
 
 
 def test_what_is_not_solved_says_so(bench):

@@ -17,10 +17,10 @@ bodies:
   ball: {shapes: {skin: {type: sphere, radius: 0.1, material: wood}}}
 """
 OPTIONS = {"margin": "1 cm", "restitution_threshold": 0.02, "push_out": 0.1, "push_out_speed": "50 cm/s", "tolerance": 1e-9,
-           "passes": 8}  # fmt: skip
+           "passes": 8, "linear": "dense"}  # fmt: skip
 READ = OPTIONS | {"margin": 0.01, "push_out_speed": 0.5}
 DEFAULTS = {"margin": None, "restitution_threshold": 0.0, "push_out": 0.2, "push_out_speed": 1.0, "tolerance": 1e-8,
-            "passes": 5}  # fmt: skip
+            "passes": 5, "linear": "auto"}  # fmt: skip
 SOLVERS = ("generalized", "maximal", "natural")
 
 
@@ -57,6 +57,7 @@ WRONG = [
     ("margin", "-1", "SC231"), ("margin", "[1]", "SC203"), ("margin", "2 kg", "SC213"),
     ("restitution_threshold", "-1", "SC231"), ("push_out", "1.5", "SC231"), ("push_out", "-0.1", "SC231"),
     ("push_out_speed", "0", "SC231"), ("tolerance", "0", "SC231"), ("passes", "0", "SC231"), ("passes", "1.5", "SC203"),
+    ("linear", "fast", "SC206"),
     ("capacity", "0", "SC231"), ("capacity", "some", "SC203"), ("enabled", "maybe", "SC203"),
     ("friction", "-0.1", "SC231"), ("restitution", "1.1", "SC231"), ("rolling_friction", "-1", "SC231"),
     ("torsional_friction", "1 kg", "SC213"), ("friction_static", "0.3", "SC664"), ("combine", "{friction: most}", "SC206"),
@@ -85,6 +86,25 @@ def test_wrong_pairs_are_refused_where_they_stand(tmp_path, key):
     code, line, shown = fault_of(tmp_path, HEAD + f"contact:\n  {key}\n")
     assert (code, shown) in (("SC231", "2"), ("SC314", "groud"), ("SC314", "crat"), ("SC204", "frictoin"), ("SC664", "0.4"))
     assert line == len(HEAD.splitlines()) + 2
+
+
+HELD = "joints: {grip: {type: ball, parent: crate, child: ball}}\n"
+NOT_SPARSE = {"natural": ("natural", ""), "joints": ("generalized", HELD), "plane": ("maximal", "")}
+
+
+@pytest.mark.parametrize("case", NOT_SPARSE)
+def test_sparse_is_refused_where_bodies_share_velocities(tmp_path, case):
+    solver, more = NOT_SPARSE[case]
+    text = HEAD.replace("world: {", "world: {plane: xz, ") if case == "plane" else HEAD
+    code, line, shown = fault_of(tmp_path, text + more + options(solver, linear="sparse"))
+    assert (code, shown) == ("SC501", "linear")
+    assert line == len((text + more).splitlines()) + 1
+
+
+@pytest.mark.parametrize("case", ["maximal", "generalized"])
+def test_sparse_is_read(tmp_path, case):
+    text = HEAD + HELD * (case == "maximal") + options(case, linear="sparse")
+    assert scene(tmp_path, text).solver.contact.linear == "sparse"
 
 
 NEVER = {

@@ -74,10 +74,12 @@ def log(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_device_says_the_same_of_every_step(log):
+@pytest.mark.parametrize("linear", ["dense", "sparse"])
+def test_the_device_says_the_same_of_every_step(log, linear):
     model, spec = log
-    device = live_device()
-    solver = SOLVERS["generalized"](model, spec.solver, RunPlan(spec.solver.dt, 1, STEPS, frozenset(("joints",))), device)
+    device, contact = live_device(), spec.solver.contact.model_copy(update={"linear": linear})
+    options = spec.solver.model_copy(update={"contact": contact})
+    solver = SOLVERS["generalized"](model, options, RunPlan(spec.solver.dt, 1, STEPS, frozenset(("joints",))), device)
     solver.initial()
     most = 0
     for _ in range(STEPS):

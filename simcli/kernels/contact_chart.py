@@ -8,6 +8,7 @@ import taichi as ti
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
 from simcli.kernels.collision.tables import NO_GRAIN
+from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
 from simcli.kernels.memory import get_lane
 from simcli.kernels.tree import point_velocity
 from simcli.kernels.values import Vec3
@@ -37,7 +38,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
     Reads:  k, s.{S, origin}
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, k.contacts.{along, across}
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
     zero = t.arena.zero()
     most = 0
@@ -45,12 +46,13 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         most = ti.max(most, contacts_of(k, w, lane))
     for c in range(k.contacts.capacity):
         p.contacts.on.store(w, c, zero)
-    for c in range(most):
-        for a in range(p.n):
-            p.contacts.jacobian.store(w, c * p.n + a, Vec3(zero, zero, zero))
-            if ti.static(first_spin >= 0):
-                for m in ti.static(range(3)):
-                    p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
+    if ti.static(not p.is_large):
+        for c in range(most):
+            for a in range(p.n):
+                p.contacts.jacobian.store(w, c * p.n + a, Vec3(zero, zero, zero))
+                if ti.static(first_spin >= 0):
+                    for m in ti.static(range(3)):
+                        p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
     for lane in range(k.lanes):
         for c in range(contacts_of(k, w, lane)):
             put(p.contacts.on, w, lane, c, 1.0)
@@ -62,8 +64,14 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
             put(k.contacts.along, w, lane, c, axes[1])
             put(k.contacts.across, w, lane, c, axes[2])
             point = one(k.contacts.point, w, lane, c)
-            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_a.at(pair)), point, axes, frame, -1.0)
-            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_b.at(pair)), point, axes, frame, 1.0)
+            a = k.link.at(k.shape_a.at(pair))
+            b = k.link.at(k.shape_b.at(pair))
+            if ti.static(p.is_large):
+                see_link(t, s, p, first_spin, w, c, 0, a, point, axes, frame, -1.0)
+                see_link(t, s, p, first_spin, w, c, 1, b, point, axes, frame, 1.0)
+            else:
+                pull_link(t, s, p, first_spin, w, lane, c, a, point, axes, frame, -1.0)
+                pull_link(t, s, p, first_spin, w, lane, c, b, point, axes, frame, 1.0)
 
 
 def cone_axes(k, frame, w, lane, pair):
@@ -117,6 +125,37 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
                         seen = frame[m].dot(motion.angular) * sign
                         put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
         i = t.parent.at(i)
+
+
+@ti.func
+def see_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32, c: ti.i32,
+             side: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+             sign: ti.template()):
+    """What contact c of a large world sees of a link, whose velocities are those of no other.
+
+    Writes: p.large.{body, seen, spin}
+    """
+    first = -1
+    if link >= 0:
+        first = p.n_given - 1 - t.unknown.at(t.link_qd.at(link))  # its last one, for tips come first
+    see_body(p, w, c, side, first)
+    if link >= 0:
+        x = point - s.origin.load(w, t.root.at(link))
+        for d in range(t.link_qd.at(link), t.link_qd.at(link) + t.link_n_qd.at(link)):
+            u = p.n_given - 1 - t.unknown.at(d)
+            motion = s.S.load(w, d)
+            at = SEEN * c + SIZE * side + u % SIZE
+            v = point_velocity(motion, x)
+            p.large.seen.store(w, at, Vec3(*seen_along(axes, v, sign)))
+            if ti.static(first_spin >= 0):
+                for m in ti.static(range(3)):
+                    at = (3 * c + m) * SEEN + SIZE * side + u % SIZE
+                    p.large.spin.store(w, at, frame[m].dot(motion.angular) * sign)
+
+
+def seen_along(axes, v: Vec3, sign) -> list:
+    """Components of a velocity, on B positive."""
+    return [axis.dot(v) * sign for axis in axes]
 
 
 def add_seen(jacobian, w, lane, at, axes, v: Vec3, sign):

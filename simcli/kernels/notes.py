@@ -10,12 +10,18 @@ from simcli.kernels.values import Value
 class Notes:
     """Scalars per block of worlds that the lanes use in turn. They are no part of the state.
 
+    Args:
+        arena: of the same worlds.
+        kind: Taichi type of the scalars; None for real numbers.
+        width: numbers that stand together, as a vector, for 1 a scalar.
+
     The numbers of a block stand together on the CPU, and the block is the last index on a GPU, as in an Arena.
     """
 
     _data_oriented = True
 
-    def __init__(self, arena):
+    def __init__(self, arena, kind=None, width: int = 1):
+        self.kind, self.width = kind or arena.device.real, width
         self.device, self.n_blocks, self.count = arena.device, arena.n_blocks, 0
 
     def reserve(self, n: int) -> int:
@@ -26,7 +32,8 @@ class Notes:
     def build(self):
         """Allocate. Nothing can be reserved afterwards."""
         shape = (self.count, self.n_blocks) if self.device.is_gpu else (self.n_blocks, self.count)
-        self.tree, self.field = ti.FieldsBuilder(), ti.field(self.device.real)
+        self.tree = ti.FieldsBuilder()
+        self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
         self.tree.dense(ti.ij, tuple(np.maximum(shape, 1))).place(self.field)
         self.snode = self.tree.finalize()
 

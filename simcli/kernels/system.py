@@ -10,6 +10,8 @@ Source: mass matrix by composite inertias (Featherstone 2008, chapter 6); saddle
 (Vanderbei 1995). Deviation: e of hard rows is taken away again by one more solution (proximal step).
 """
 
+from itertools import pairwise
+
 import numpy as np
 import taichi as ti
 
@@ -45,6 +47,7 @@ class System:
 
     Attributes:
         entry: (n_entries) values of M (lower triangle) and J.
+        seen: on the host, unknowns that a row sees, counted from the last one.
         free: (n) 0 for locked dofs and idle rows, else 1.  goal: (n) known value of an unknown that is not free.
         softness: (1) e of hard rows relative to J M^-1 J^T.
         load: (n) right-hand side before masks.  soft: (rows) e of each row.  gain: (n dofs) of lines, on the diagonal.
@@ -75,6 +78,8 @@ class System:
         self.m_start, self.m_with = arena.ints(m_start), arena.ints(m_with)
         self.j_start, self.j_dof, self.j_side = arena.ints(j_start), arena.ints(j_dof), arena.ints(j_side)
         self.j_other = arena.ints(j_other)
+        seen = self.n_dofs - 1 - pairs[self.n_mass : self.n_entries, 1]
+        self.seen = [seen[a:b] for a, b in pairwise(j_start)]
         self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
         self.place = arena.ints(pattern.place)
         rows = constraints.rows

@@ -80,8 +80,12 @@ def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tu
     """(S, S) pairs of shapes that are not kept apart."""
     contact = worlds.first.contact
     bodies, owner = np.unique([body for _, body in labels], return_inverse=True)
-    joints = joined(worlds.first)
-    held = np.array([[frozenset((x, y)) in joints for y in bodies] for x in bodies])[np.ix_(owner, owner)]
+    number, held = {name: k for k, name in enumerate(bodies.tolist())}, np.zeros((len(bodies), len(bodies)), bool)
+    for pair in joined(worlds.first):
+        ends = [number[name] for name in pair if name in number]
+        if len(ends) == 2:
+            held[ends, ends[::-1]] = True
+    held = held[np.ix_(owner, owner)]
     for pair in contact.pairs:
         held &= ~named(labels, (pair.a, pair.b))
     still = np.array([body == WORLD or kinematic[body] for body in shapes.body], bool)

@@ -6,6 +6,7 @@ time: M is positive definite, and a row is eliminated only after every coordinat
 """
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -92,8 +93,12 @@ def _order(n: int, pairs: Array, late: Array) -> tuple[list[int], list[set[int]]
     waits = [sum(not late[u] for u in near[i]) if late[i] else 0 for i in range(n)]
     first = [{u for u in near[i] if not late[u]} for i in range(n)]
     alive, order, rows = set(range(n)), [], [set() for _ in range(n)]
+    queue = [(len(near[u]), u) for u in range(n) if not waits[u]]
+    heapify(queue)
     while alive:
-        v = min((u for u in alive if not waits[u]), key=lambda u: (len(near[u]), u))
+        degree, v = heappop(queue)
+        if v not in alive or degree != len(near[v]):  # it has been entered again since
+            continue
         alive.remove(v)
         order.append(v)
         rows[v] = set(near[v])
@@ -102,4 +107,6 @@ def _order(n: int, pairs: Array, late: Array) -> tuple[list[int], list[set[int]]
             near[u] -= {u, v}
             if late[u] and not late[v] and v in first[u]:
                 waits[u] -= 1
+            if not waits[u]:
+                heappush(queue, (len(near[u]), u))
     return order, rows

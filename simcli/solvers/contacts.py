@@ -130,8 +130,9 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     least = size * size
     found = -1
     same = -1
-    for j in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
-        if one(k.pair, w, lane, j) == pair and one(k.taken, w, lane, j) == 0.0:
+    first, last = known_of_pair(k, w, lane, pair)
+    for j in range(first, last):
+        if one(k.taken, w, lane, j) == 0.0:
             away = one(k.place, w, lane, j) - point
             if one(k.feature, w, lane, j) == feature and same < 0:
                 same = j
@@ -143,6 +144,26 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     if found >= 0:
         put(k.taken, w, lane, found, 1.0)
     return found
+
+
+@ti.func
+def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template()):
+    """First contact of a pair in the step before, and the one behind its last: they stand in the order of the pairs.
+
+    Reads:  k.{known, pair}
+    """
+    first = 0
+    last = ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
+    behind = last
+    while first < last:
+        middle = (first + last) // 2
+        if one(k.pair, w, lane, middle) < pair:
+            first = middle + 1
+        else:
+            last = middle
+    while last < behind and one(k.pair, w, lane, ti.min(last, k.capacity - 1)) == pair:
+        last += 1
+    return first, last
 
 
 @ti.func
@@ -217,8 +238,11 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
 def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
     """J v of contact c in one world."""
     total = vector()
-    for a in range(p.n_given):
-        total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    if ti.static(p.is_large):
+        total = contact_speed(p, w, c, v)
+    else:
+        for a in range(p.n_given):
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
     return total
 
 

@@ -24,6 +24,7 @@ from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
+from simcli.solvers.large_worlds import is_large
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -47,6 +48,7 @@ class Core:
     Attributes:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
+        is_large: whether they keep nothing dense, see large_worlds.py.
         looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
         touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
         is_loose: whether every body stands by itself, in maximal coordinates.
@@ -73,6 +75,7 @@ class Core:
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
+        self.is_large = is_large(self.tables.phases, options)
         self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
@@ -166,7 +169,8 @@ class Core:
             raise UsageError("contact in natural coordinates does not take flat or thin bodies, which have no mass along "
                              "some vectors: give them a thickness, or use the maximal solver")
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
-        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns)
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
+                                           self.is_large)
 
     @property
     def notes(self):

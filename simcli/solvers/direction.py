@@ -15,6 +15,7 @@ is that of a scene, by the weight that its joints could carry, and not of a step
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.complementarity.large import mass_place
 from simcli.kernels.dynamics import no_force
 from simcli.kernels.elementary import select
 from simcli.kernels.system import fill_rows
@@ -139,5 +140,5 @@ def add_stiffness(c: ti.template(), w: ti.i32, starts: ti.i32):
                         p.push.store(w, a, p.push.load(w, a) + found * gained)
                     m.stiffness.store(w, at, found)
                     if b <= a:
-                        place = a * (a + 1) // 2 + b
+                        place = mass_place(p, a, b)
                         p.mass.store(w, place, p.mass.load(w, place) + found - before)

@@ -17,6 +17,7 @@ from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.engine import Engine
+from simcli.solvers.large_worlds import is_large
 from simcli.solvers.ledger import enter_phase, leave_phase
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
@@ -57,15 +58,18 @@ class GeneralizedSolver:
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
                  engine: Engine = TREE):
         self.engine = engine
-        self.model, self.plan, self.device, self.options = model, plan, device.for_worlds(model.n_worlds), options
+        self.model, self.plan, self.options = model, plan, options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
+        self.device = device.for_worlds(1 if is_large(self.models, options) else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
         if self.core.touches:
             self.core.notes.build()
+        if self.core.is_large:
+            self.core.bound.impulses.problem.large.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])

@@ -6,12 +6,14 @@ Hard rows vanish where the step ends; laws become rows with bounds.
     hard        phi(q(v)) / h + e x                   none
     motion      v - speed                             none
     drive       v - c1/g1 + x/(h g1)                  h effort limit      of lambda = c1 - g1 v
+    linear      the same, of what has no limit        none, on coordinates of joints in large worlds
     friction    v                                     h f
     lower       v - lo                                x >= 0
     upper       hi - v                                x >= 0
     spin        (n, t_1, t_2) . (w_B - w_A)           torsional and rolling friction times the normal impulse
 
-Everything else of a law is linear, c - g v, and goes into M and F.
+Everything else of a law is linear, c - g v, and goes into M and F; in large worlds, where M holds
+bodies apart, into rows.
 
 Source: reference/contact-solver.md, section 1. Deviation: bounds that are far are rows only once they have been passed.
 """
@@ -20,7 +22,7 @@ Source: reference/contact-solver.md, section 1. Deviation: bounds that are far a
 import taichi as ti
 
 from simcli.kernels.collision.lanes import one, put
-from simcli.kernels.complementarity.dense import corner
+from simcli.kernels.complementarity.large import mass_place
 from simcli.kernels.contact_chart import contacts_of, find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
@@ -37,7 +39,7 @@ from simcli.solvers.contacts import (
 )
 from simcli.solvers.direction import find_stiffness
 
-HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER = range(6)  # kinds of rows
+HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
 FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
 UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
 
@@ -115,12 +117,10 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    for k in range(corner(y.n_dofs, 0)):
+    for k in range(p.n_mass):
         p.mass.store(w, k, zero)
     for e in range(y.n_mass):
-        i = mirrored(y, y.end_i.at(e))
-        j = mirrored(y, y.end_j.at(e))
-        at = corner(ti.max(i, j), ti.min(i, j))
+        at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
     if ti.static(y.laws.n > 0):
         for k in range(y.laws.n):
@@ -160,23 +160,26 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     gain = m.gain.load(w, k)
     i = y.laws.unknown.at(k)
     if i < y.n_dofs:
-        at = corner(mirrored(y, i), mirrored(y, i))
+        at = mass_place(p, mirrored(y, i), mirrored(y, i))
         p.mass.store(w, at, p.mass.load(w, at) + gain * h)
         y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, mirrored(y, i)))
     else:
         r = i - y.n_dofs
         speed = speed_of_row(c, w, r, m.start) + y.laws.shift.load(w, k) * h
         push = m.push.load(w, k) - gain * speed
+        if ti.static(p.is_large):
+            push = select(gain > 0.0, speed * 0.0, push)
         for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
             a = y.end_j.at(y.n_mass + e)
             value = y.entry.load(w, y.n_mass + e)
             y.load.store(w, a, y.load.load(w, a) + value * push)
-            for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                other = y.end_j.at(y.n_mass + f)
-                if other <= a:
-                    at = corner(mirrored(y, other), mirrored(y, a))
-                    more = value * y.entry.load(w, y.n_mass + f) * gain * h
-                    p.mass.store(w, at, p.mass.load(w, at) + more)
+            if ti.static(not p.is_large):
+                for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                    other = y.end_j.at(y.n_mass + f)
+                    if other <= a:
+                        at = mass_place(p, mirrored(y, other), mirrored(y, a))
+                        more = value * y.entry.load(w, y.n_mass + f) * gain * h
+                        p.mass.store(w, at, p.mass.load(w, at) + more)
 
 
 @ti.func
@@ -214,7 +217,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
         soft = softness_of(c, w, item)
     elif kind == MOTION:
         i = c.tables.unknown.at(c.bound.motion_dof.at(item))
-        p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + 1.0)
+        fill_single(c, w, n, i, 1.0)
         bias = -speed_of_motion(c, w, item, h)
     else:
         if ti.static(y.laws.n > 0):
@@ -223,12 +226,18 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
             shift = zero
             on = act_of_law(c, w, item)
             if i < y.n_dofs:
-                p.rows.jacobian.store(w, n * p.n + mirrored(y, i), zero + sign)
+                fill_single(c, w, n, i, sign)
             else:
                 fill_row(c, w, n, i - y.n_dofs, sign)
                 shift = y.laws.shift.load(w, item) * h
             gain = y.laws.drive_gain.load(w, item)
-            if kind == DRIVE:
+            if kind == LINEAR:
+                gain = m.gain.load(w, item)
+                on = on & (gain > 0.0)
+                safe = select(gain > 0.0, gain, zero + 1.0)
+                bias = shift - m.push.load(w, item) / safe
+                soft = 1.0 / (safe * h)
+            elif kind == DRIVE:
                 on = on & (gain > 0.0)
                 safe = select(gain > 0.0, gain, zero + 1.0)
                 bias = shift - y.laws.drive.load(w, item) / safe
@@ -307,11 +316,30 @@ def fill_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.templat
     """
     y = c.bound.system
     p = c.bound.impulses.problem
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-        p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
-    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):  # a dof may come twice
-        at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
-        p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
+    first = y.j_start.at(r)
+    if ti.static(p.is_large):
+        for e in range(first, y.j_start.at(r + 1)):
+            p.large.value.store(w, p.large.start.at(n) + e - first, y.entry.load(w, y.n_mass + e) * sign)
+    else:
+        for e in range(first, y.j_start.at(r + 1)):
+            p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
+        for e in range(first, y.j_start.at(r + 1)):  # a dof may come twice
+            at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
+            p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
+
+
+@ti.func
+def fill_single(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, sign: ti.template()):
+    """Row n of the problem sees unknown i alone, times a sign.
+
+    Writes: p.rows.jacobian
+    """
+    p = c.bound.impulses.problem
+    value = c.tables.arena.zero() + sign
+    if ti.static(p.is_large):
+        p.large.value.store(w, p.large.start.at(n), value)
+    else:
+        p.rows.jacobian.store(w, n * p.n + mirrored(c.bound.system, i), value)
 
 
 @ti.func

@@ -43,6 +43,7 @@ from simcli.solvers.impulse_rows import (
     DRIVE,
     FRICTION,
     HARD,
+    LINEAR,
     LOWER,
     MOTION,
     UNBOUNDED,
@@ -56,6 +57,7 @@ from simcli.solvers.impulse_rows import (
     wake_bounds,
 )
 from simcli.solvers.integrators import copy
+from simcli.solvers.large_worlds import pattern_of
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
@@ -71,7 +73,7 @@ class Impulses:
         system: their rows and laws on the device.
         n_motions: prescribed dofs.
         options: of the solver.
-        touches, turns: see `Core`.
+        touches, turns, is_large: see `Core`.
 
     Attributes:
         n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
@@ -92,10 +94,10 @@ class Impulses:
     _data_oriented = True
 
     def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
-                 n_motions: int, options, touches: bool, turns: bool):
+                 n_motions: int, options, touches: bool, turns: bool, is_large: bool):
         self.contacts = Contacts(model, tables, arena, options.contact) if touches else None
         capacity = self.contacts.capacity if touches else 0
-        rows, drives = plan_rows(phases, system, n_motions, model)
+        rows, drives = plan_rows(phases, system, n_motions, is_large)
         self.kind, self.item = arena.ints(rows[:, 0]), arena.ints(rows[:, 1])
         self.has_drive = arena.ints(drives)
         self.n_plain, n = len(rows), system.n_dofs
@@ -104,7 +106,8 @@ class Impulses:
         limits = LIMITS[arena.device.precision]
         tolerance = max(options.contact.tolerance, limits.tolerance if arena.device.precision == "float32" else 0.0)
         limits = replace(limits, tolerance=tolerance, exact=LOOSE * tolerance)
-        self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits)
+        pattern = pattern_of(rows, phases[0].laws, system, model, tables, spins > 0) if is_large else None
+        self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits, pattern=pattern)
         is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
         self.has_hard = bool((~is_law).any())
         self.enough = tolerance if self.has_hard else limits.exact
@@ -126,7 +129,7 @@ class Impulses:
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
-def plan_rows(phases: list[Constraints], system: System, n_motions: int, model: Model) -> tuple[np.ndarray, np.ndarray]:
+def plan_rows(phases: list[Constraints], system: System, n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:
     """Kinds and items of the rows, (rows, 2), and which laws have a row for their drive, (K,)."""
     laws, n_rows = phases[0].laws, phases[0].rows.n
     rows = [(HARD, r) for r in range(n_rows) if r not in set(laws.row.tolist())]
@@ -142,6 +145,7 @@ def plan_rows(phases: list[Constraints], system: System, n_motions: int, model: 
                   LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
                   UPPER: fast | ever(lambda law: np.isfinite(law.upper))}  # fmt: skip
         rows += [(kind, k) for kind, mask in wanted.items() for k in np.flatnonzero(mask).tolist()]
+        rows += [(LINEAR, k) for k in np.flatnonzero(laws.row >= 0).tolist() if is_large]
     return np.array(rows, int).reshape(-1, 2), limited
 
 
@@ -258,7 +262,7 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
             y.multiplier.store(w, item, -force)
         elif kind == MOTION:
             y.effort.store(w, c.tables.unknown.at(c.bound.motion_dof.at(item)), force)
-        else:
+        elif kind != LINEAR:
             if ti.static(y.laws.n > 0):
                 sign = ti.select(kind == UPPER, -1.0, 1.0)
                 y.laws.effort.store(w, item, y.laws.effort.load(w, item) + force * sign)

@@ -1,7 +1,7 @@
 """The state in which a run begins, for solvers that take the bodies one by one: that of the tree, loops closed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,8 @@ def start_of(model: Model, device: Device, phases: "Sequence[Phase]" = ()) -> As
         state = State.of(model)
         return Assembly(Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
     options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e150)
-    solver = GeneralizedSolver(model, options, RunPlan(AS_BEFORE, 1, 1, frozenset(("state",)), stands=True), device)
+    alone = replace(model, contacts=None)  # what touches has no say in how loops close
+    solver = GeneralizedSolver(alone, options, RunPlan(AS_BEFORE, 1, 1, frozenset(("state",)), stands=True), device)
     block = solver.initial()
     arrays = (block.columns[f"frames/{name}"][0] for name in ("joint_q", "joint_qd", "body_q", "body_qd"))
     ended = {world: int(status) for world, status in enumerate(solver.status) if status}

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from simcli.kernels.complementarity.large import SIZE
+
 
 def stated_contacts(solver) -> list[tuple]:
     """J, M, v, impulses, biases and friction of the contacts of each world, in the problem's order of velocities.
@@ -15,9 +17,34 @@ def stated_contacts(solver) -> list[tuple]:
     p = solver.core.bound.impulses.problem
     n, side = p.n, p.contacts
     counts = solver.core.bound.impulses.contacts.collider.contacts.count.read()[:, 0, 0].astype(int)
-    J = side.jacobian.read().reshape(len(counts), side.count, n, 3).swapaxes(2, 3)
-    lower = np.zeros((len(counts), n, n))
-    lower[:, *np.tril_indices(n)] = p.mass.read()[..., 0]
-    M = lower + np.tril(lower, -1).swapaxes(1, 2)
+    if p.is_large:
+        J, M = stated_sparsely(p, counts)
+    else:
+        J = side.jacobian.read().reshape(len(counts), side.count, n, 3).swapaxes(2, 3)
+        M = symmetric(p.mass.read()[..., 0], n)
     v, x, b, mu = p.velocity.read()[..., 0], side.impulse.read(), side.bias.read(), p.friction.read()[..., 0]
     return [(J[w, :c], M[w], v[w], x[w, :c], b[w, :c], mu[w, :c]) for w, c in enumerate(counts)]
+
+
+def symmetric(entries: np.ndarray, n: int) -> np.ndarray:
+    """(..., n, n), from the lower triangle row by row."""
+    lower = np.zeros((*entries.shape[:-1], n, n))
+    lower[..., *np.tril_indices(n)] = entries
+    return lower + np.tril(lower, -1).swapaxes(-1, -2)
+
+
+def stated_sparsely(p, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """J and M of large worlds, with all their zeros."""
+    n_worlds, most, large = len(counts), int(counts.max(initial=0)), p.large
+    body = large.body.read().reshape(n_worlds, -1, 2).astype(int)
+    seen = large.seen.read().reshape(n_worlds, -1, 2, SIZE, 3).swapaxes(3, 4)
+    J, M = np.zeros((n_worlds, most, 3, p.n)), np.zeros((n_worlds, p.n, p.n))
+    blocks = symmetric(p.mass.read().reshape(n_worlds, large.n_bodies, -1), SIZE)
+    for b in range(large.n_bodies):
+        M[:, SIZE * b : SIZE * (b + 1), SIZE * b : SIZE * (b + 1)] = blocks[:, b]
+    for w, count in enumerate(counts):
+        for c in range(count):
+            for side in np.flatnonzero(body[w, c] >= 0):
+                at = SIZE * body[w, c, side]
+                J[w, c, :, at : at + SIZE] = seen[w, c, side]
+    return J, M

@@ -54,6 +54,7 @@ ROWS: tuple[Row, ...] = (
     Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
     Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
     Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
+    Row("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
     Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
     Row("initial.assemble", BUILT, "assembly of loops"),
@@ -109,6 +110,18 @@ def _check_contact(check: Checker) -> None:
         _contact(check, " in single precision", hint, f"{hint}, {apart}")
     elif solver == AFFINE:
         check_barrier(check)
+    elif solver in _RIGID and check.spec.solver.contact.linear == "sparse":
+        _check_sparse(check)
+
+
+def _check_sparse(check: Checker) -> None:
+    """Refuse sparse linear systems where bodies share velocities, or have fewer than six."""
+    path, spec = "solver.contact.linear", check.spec
+    held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD]
+    if spec.solver.type == GENERALIZED and held:
+        refuse(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
+    elif spec.world.plane is not None:
+        refuse(check, "sparse contact in a planar scene", path, "write linear: auto", True)
 
 
 def _check_integrator(check: Checker) -> None:

@@ -1,6 +1,6 @@
 """Schema of contact: which shapes touch, overrides of pairs, and what a solver does about it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -68,6 +68,10 @@ class ContactSolvingSpec(Part):
     tolerance: quantity("m/s", gt=0) = say(
         1e-8, "Error of velocities that the impulses of a pass may leave, a hundredth of what a step may; single "
         "precision takes 1e-4 at least", "m/s", 1e-10
+    )  # fmt: skip
+    linear: Literal["auto", "dense", "sparse"] = say(
+        "auto", "Linear systems of a step: dense, of all velocities; sparse, of bodies that touch or are joined, in the "
+        "maximal solver or without joints; auto: sparse for many bodies", "", "sparse"
     )  # fmt: skip
     passes: count(gt=0) = say(5, "Most solutions of one step, each with the gaps of the poses that the last one reached",
                               "", 8)  # fmt: skip

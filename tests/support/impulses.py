@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import solve
 from simcli.kernels.memory import Arena
@@ -63,13 +64,20 @@ class Found:
 
 
 class Bench:
-    """A problem of fixed capacities that serves all the tests; smaller ones leave rows off and velocities alone."""
+    """A problem of fixed capacities that serves all the tests; smaller ones leave rows off and velocities alone.
 
-    def __init__(self, device, n, n_rows, n_contacts, n_worlds, schedule=SCHEDULE, limits=None):
+    Args:
+        pattern: of a large world, which has no dense memory.
+    """
+
+    def __init__(self, device, n, n_rows, n_contacts, n_worlds, schedule=SCHEDULE, limits=None, pattern=None):
+        device = device.for_worlds(1) if pattern else device
         self.arena, self.device, self.limits = Arena(device, n_worlds), device, limits
-        self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits)
+        self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits, pattern)
         self.sizes = (self.problem.n, n_rows, n_contacts)
         self.arena.build()
+        if pattern:
+            self.problem.large.build()
         p, arena = self.problem, self.arena
 
         @ti.kernel
@@ -102,7 +110,10 @@ class Bench:
         worlds = [*worlds, *[worlds[-1]] * (self.arena.n_worlds - len(worlds))]
         corner = np.tril_indices(n)
         M = np.stack([padded(one.M, (n, n), np.eye(n)) for one in worlds])
-        p.mass.write(M[:, corner[0], corner[1]])
+        if p.is_large:
+            self.load_large(worlds, M)
+        else:
+            p.mass.write(M[:, corner[0], corner[1]])
         p.free.write(np.stack([padded(one.free, (n,)) for one in worlds]))
         p.push.write(np.zeros((1, n, 1)))
         p.kappa.write(np.array([[one.kappa] for one in worlds]))
@@ -113,14 +124,38 @@ class Bench:
             jacobians = [np.moveaxis(getattr(one, names[0]), -1, 1) for one in worlds]
             on = np.stack([np.arange(count) < len(j) for j in jacobians])
             side.on.write(on[..., None].astype(float))
-            side.jacobian.write(np.stack([padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians])
-                                .reshape(len(worlds), count * n, side.jacobian.width))
+            if not p.is_large:
+                dense = [padded(padded(j, (len(j), n, *tail)), (count, n, *tail), nan) for j in jacobians]
+                side.jacobian.write(np.stack(dense).reshape(len(worlds), count * n, side.jacobian.width))
             for slot, name in zip((side.bias, side.compliance, side.impulse), names[1:], strict=True):
                 slot.write(np.stack([padded(getattr(one, name), (count, *tail), nan) for one in worlds])
                            .reshape(len(worlds), count, slot.width))
         for slot, name, count in ((p.lower, "lower", m), (p.upper, "upper", m), (p.friction, "mu", k)):
             slot.write(np.stack([padded(getattr(one, name), (count,), nan) for one in worlds])[..., None])
         p.centre.write(np.stack([padded(one.centre, (k, 3), nan) for one in worlds]))
+
+
+    def load_large(self, worlds, M):
+        """Masses of bodies, rows that may see everything, and contacts of two bodies at most."""
+        (n, m, k), large = self.sizes, self.problem.large
+        low = np.tril_indices(SIZE)
+        blocks = M.reshape(len(worlds), n // SIZE, SIZE, n // SIZE, SIZE)
+        assert sum(np.abs(blocks[:, i, :, j]).max() for i in range(n // SIZE) for j in range(i)) == 0
+        self.problem.mass.write(np.stack([blocks[:, b, :, b][:, *low] for b in range(n // SIZE)], axis=1)[..., None])
+        large.value.write(np.stack([padded(one.rows, (m, n)) for one in worlds])[..., None])
+        body, seen = np.full((len(worlds), k, 2), -1.0), np.zeros((len(worlds), k, 2, SIZE, 3))
+        for w, one in enumerate(worlds):
+            parts = padded(one.contacts, (len(one.contacts), 3, n)).reshape(-1, 3, n // SIZE, SIZE)
+            for c, part in enumerate(parts):
+                for side, b in enumerate(np.flatnonzero(np.abs(part).max(axis=(0, 2)))):
+                    body[w, c, side], seen[w, c, side] = b, part[:, b].T
+        large.body.write(body[..., None])
+        large.seen.write(seen.reshape(len(worlds), SEEN * k, 3))
+
+
+def pattern_of_all(n, m):
+    """Rows that may see all velocities."""
+    return Pattern(n // SIZE, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
 
 
 def padded(values, shape, other=0.0):

@@ -1,6 +1,6 @@
 """Impulses of joints, limits, drives and frictional contacts, found together as one complementarity problem.
 
-In: a mass matrix, a free velocity and dense rows of each world (problem.py). Out: impulses, the velocity at the end of the
+In: a mass matrix, a free velocity and rows of each world (problem.py). Out: impulses, the velocity at the end of the
 step, and how far they are from a solution, in m/s. Never found here: geometry, contact detection, time stepping.
 
     problem     what is given and found, its memory, and what is prepared once
@@ -10,6 +10,14 @@ step, and how far they are from a solution, in m/s. Never found here: geometry, 
     newton      the condensed step and its line search
     admm        sweeps that come near from everywhere
     solve       the schedule of these, and the proximal rounds
+
+Worlds of many bodies keep nothing dense, and do the same with
+
+    large           what rows and contacts see of their bodies, and the masses of these
+    large_problem   what is prepared once, and the condensed matrix by its products and by its blocks
+    graph           which bodies are coupled, and an order of elimination
+    block_factor    factors of blocks of bodies
+    krylov          velocities by these factors, or where they have no room by GMRES
 
 Source: reference/contact-solver.md (PAN: proximal, condensed, non-smooth Newton with an ADMM safety net).
 """

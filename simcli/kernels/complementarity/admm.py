@@ -18,6 +18,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import substitute, whole
+from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.complementarity.problem import multiply_mass
 from simcli.kernels.elementary import select
@@ -135,7 +136,10 @@ def solve_velocity(p: ti.template(), w: ti.i32):
         right = kept + z - shifted(p.contacts.shift.load(w, c), z, p.friction.load(w, c))
         p.contacts.part.store(w, c, times(right, Vec3(*reciprocals(swept_contact(p, w, c)))))
     pull(p, w, p.rows.part, p.contacts.part, p.force)
-    substitute(p, w, p.force)
+    if ti.static(p.is_large):
+        solve_large(p, w, p.force)
+    else:
+        substitute(p, w, p.force)
 
 
 @ti.func

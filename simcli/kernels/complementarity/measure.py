@@ -4,6 +4,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
 from simcli.kernels.complementarity.dense import put_three, solve_mass, three, whole
+from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_contact, speed_of_row
 from simcli.kernels.elementary import select
 from simcli.kernels.values import Mat3, Vec3
 
@@ -15,6 +16,15 @@ SWIFT = 0.01  # of it: a step that leaves less was taken with good factors
 @ti.func
 def pull(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
     """Add J^T times the impulses x of rows and y of contacts to out (n)."""
+    if ti.static(p.is_large):
+        pull_large(p, w, x, y, out)
+    else:
+        pull_dense(p, w, x, y, out)
+
+
+@ti.func
+def pull_dense(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
+    """`pull` where J is dense."""
     for s in range(whole(p.live, w, 0)):
         value = x.load(w, s)
         for e in range(whole(p.rows.length, w, s)):
@@ -36,9 +46,13 @@ def seen(p, w, c, k) -> Mat3:
 def row_speed(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
     """The speed J v of a row."""
     total = p.arena.zero()
-    for e in range(whole(p.rows.length, w, s)):
-        a = whole(p.rows.columns, w, s * p.n + e)
-        total = total + p.rows.jacobian.load(w, s * p.n + a) * v.load(w, a)
+    if ti.static(p.is_large):
+        if p.rows.on.load(w, s) != 0.0:
+            total = speed_of_row(p, w, s, v)
+    else:
+        for e in range(whole(p.rows.length, w, s)):
+            a = whole(p.rows.columns, w, s * p.n + e)
+            total = total + p.rows.jacobian.load(w, s * p.n + a) * v.load(w, a)
     return total
 
 
@@ -47,9 +61,13 @@ def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
     """The speed J v of a contact."""
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
-    for e in range(whole(p.contacts.length, w, c)):
-        k = whole(p.contacts.columns, w, c * p.n + e)
-        total = total + seen(p, w, c, k).transposed_times(three(v, w, k))
+    if ti.static(p.is_large):
+        if p.contacts.on.load(w, c) != 0.0:
+            total = speed_of_contact(p, w, c, v)
+    else:
+        for e in range(whole(p.contacts.length, w, c)):
+            k = whole(p.contacts.columns, w, c * p.n + e)
+            total = total + seen(p, w, c, k).transposed_times(three(v, w, k))
     return total
 
 
@@ -63,7 +81,10 @@ def respond(p: ti.template(), w: ti.i32):
     for a in range(p.n):
         p.trial.store(w, a, p.arena.zero())
     pull(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
-    solve_mass(p, w, p.trial)
+    if ti.static(p.is_large):
+        solve_blocks(p, w, p.trial)
+    else:
+        solve_mass(p, w, p.trial)
     for a in range(p.n):
         p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
 

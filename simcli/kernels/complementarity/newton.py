@@ -13,6 +13,8 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, corner, put_block, substitute, whole
+from simcli.kernels.complementarity.krylov import solve_large
+from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
@@ -119,6 +121,28 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
 
 
 @ti.func
+def renew_large(p: ti.template(), w: ti.i32, kind: ti.i32):
+    """G of a large world, and factors of M + J^T G J.
+
+    Reads:  rows, contacts, p.mass
+    Writes: p.large
+    """
+    zero = p.arena.zero()
+    for s in range(whole(p.live, w, 0)):
+        gain = p.rows.gain.load(w, s)
+        if kind == ADMM:
+            gain = 1.0 / swept_row(p, w, s)
+        p.large.row_gain.store(w, s, gain)
+    for c in range(whole(p.live, w, 1)):
+        gain = p.contacts.gain.load(w, c)
+        if kind == ADMM:
+            x, y, z = reciprocals(swept_contact(p, w, c))
+            gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
+        p.large.contact_gain.store(w, c, gain)
+    factorize_large(p, w)
+
+
+@ti.func
 def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
     """Add G J^T J of a row to the matrix."""
     gain = p.rows.gain.load(w, s)
@@ -189,7 +213,10 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     Reads:  factors, p.force, {step, gain} of both
     Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
     """
-    substitute(p, w, p.force)
+    if ti.static(p.is_large):
+        solve_large(p, w, p.force)
+    else:
+        substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
         speed = row_speed(p, w, s, p.force)
         step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed

@@ -19,6 +19,8 @@ import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED
 from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
+from simcli.kernels.complementarity.large import SIZE, Large, Pattern, multiply_blocks
+from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane, local
 from simcli.kernels.values import Mat3, Vec3
@@ -57,7 +59,7 @@ class Side:
 
     Args:
         arena: where.
-        n: velocities.
+        n: velocities; 0 where the world is large, which keeps J elsewhere.
         count: capacity.
         kind: None for rows, Vec3 (normal, two tangents) for contacts.
         gain: None for rows, Mat3 for contacts.
@@ -95,6 +97,7 @@ class Problem:
         n_rows, n_contacts: capacities; any may be off in any world.
         schedule: stages.
         limits: of the natural map, else of the device's precision.
+        pattern: of the rows of a large world, which keeps nothing dense (large.py); `jacobian` is empty then.
 
     Attributes, given:
         mass: (n (n + 1)/2) lower triangle of M, row by row.  free: (n) vf without `push`.  rows, contacts: see `Side`.
@@ -116,23 +119,28 @@ class Problem:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: Limits | None = None):
+    def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: Limits | None = None,
+                 pattern: Pattern | None = None):
         self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
         n = self.n = 3 * self.n_threes
-        self.rows, self.contacts = Side(arena, n, n_rows), Side(arena, n, n_contacts, Vec3, Mat3)
+        self.is_large = pattern is not None
+        dense = 0 if self.is_large else n
+        self.rows, self.contacts = Side(arena, dense, n_rows), Side(arena, dense, n_contacts, Vec3, Mat3)
         self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
         self.rows.given += [self.lower, self.upper]
         self.centre = arena.slot(n_contacts, Vec3)
         self.contacts.given += [self.friction, self.centre]
-        self.mass, self.root, self.begin = arena.slot(corner(n, 0)), arena.slot(corner(n, 0)), arena.slot(n)
-        m = self.n_threes
-        self.matrix, self.pivot = arena.slot(n * n), arena.slot(m, Mat3)
+        self.n_mass = pattern.n_bodies * corner(SIZE, 0) if pattern else corner(n, 0)
+        self.mass, self.root, self.begin = arena.slot(self.n_mass), arena.slot(corner(dense, 0)), arena.slot(dense)
+        m = dense // 3
+        self.matrix, self.pivot = arena.slot(dense * dense), arena.slot(m, Mat3)
         self.column, self.n_left, self.n_right = arena.slot(m * m), arena.slot(m), arena.slot(m)
         self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
-        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(max(n_contacts, 1) * n, Vec3)
+        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(max(n_contacts, 1) * dense, Vec3)
         self.acting = arena.slot(n_contacts)
         self.touched = arena.slot(n_contacts * m)
         self.live, self.known, self.swept = arena.slot(2), arena.slot(1), arena.slot(1)
+        self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
@@ -176,12 +184,25 @@ def prepare(p: ti.template(), w: ti.i32):
     p.known.store(w, 0, p.arena.zero())
     p.swept.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, ti.max(p.progress.stale.load(w, 0), p.asked.load(w, 0)))
+    p.progress.rows.store(w, 0, p.arena.zero())
+    if ti.static(p.is_large):
+        count(p, w, p.rows, 0)
+        count(p, w, p.contacts, 1)
+        prepare_large(p, w)
+        for c in range(whole(p.live, w, 1)):
+            p.contacts.metric.store(w, c, metric_of(p.contacts.metric.load(w, c)))
+    else:
+        prepare_dense(p, w)
+
+
+@ti.func
+def prepare_dense(p: ti.template(), w: ti.i32):
+    """`prepare` where all is dense."""
     pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)
     for a in range(p.n):
         p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
-    p.progress.rows.store(w, 0, p.arena.zero())
     gather(p, w, p.rows, 0)
     gather(p, w, p.contacts, 1)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
@@ -204,6 +225,25 @@ def pad(p: ti.template(), w: ti.i32):
         p.mass.store(w, corner(i, i), zero + 1.0)
         p.free.store(w, i, zero)
         p.push.store(w, i, zero)
+
+
+@ti.func
+def count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows of a large world to look at; those that are off are cleared.
+
+    Writes: p.live, p.progress.rows, side.given
+    """
+    zero = p.arena.zero()
+    last = 0
+    for r in range(side.count):
+        on = side.on.load(w, r) != 0.0
+        if on:
+            last = r + 1
+            p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + side.bias.width)
+    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    for r in range(last):
+        silence(w, side.given, r, side.on.load(w, r) != 0.0)
+        unless_finite(w, side.impulse, r)
 
 
 @ti.func
@@ -269,11 +309,14 @@ def multiply_mass(p: ti.template(), w: ti.i32):
 
     Writes: p.momentum
     """
-    for i in range(p.n):
-        total = p.arena.zero()
-        for j in range(p.n):
-            total = total + p.mass.load(w, corner(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
-        p.momentum.store(w, i, total)
+    if ti.static(p.is_large):
+        multiply_blocks(p, w, p.free, p.momentum)
+    else:
+        for i in range(p.n):
+            total = p.arena.zero()
+            for j in range(p.n):
+                total = total + p.mass.load(w, corner(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
+            p.momentum.store(w, i, total)
 
 
 @ti.func

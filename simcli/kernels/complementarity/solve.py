@@ -13,7 +13,7 @@ from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, 
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
 from simcli.kernels.complementarity.measure import STARTING, measure, respond
-from simcli.kernels.complementarity.newton import COARSE, condense, descend, linearize
+from simcli.kernels.complementarity.newton import COARSE, condense, descend, linearize, renew_large
 from simcli.kernels.complementarity.problem import (
     ADMM,
     BROKEN,
@@ -180,6 +180,20 @@ def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience:
 
 
 @procedure
+def renew(p: ti.template(), w: ti.i32, kind: ti.i32):
+    """Factors of the condensed matrix.
+
+    Reads:  rows, contacts, p.mass
+    Writes: p.{matrix, pivot}, or p.large
+    """
+    if ti.static(p.is_large):
+        renew_large(p, w, kind)
+    else:
+        condense(p, w, kind)
+        factorize(p, w)
+
+
+@procedure
 def improve(p: ti.template(), w: ti.i32, kind: ti.i32):
     """A round of sweeps or a Newton step, with new factors if any world of the pack wants them.
 
@@ -188,15 +202,13 @@ def improve(p: ti.template(), w: ti.i32, kind: ti.i32):
     g = p.progress
     if kind == ADMM:
         if any_lane(g.changed.load(w, 0) != 0.0):
-            condense(p, w, kind)
-            factorize(p, w)
+            renew(p, w, kind)
             p.swept.store(w, 0, p.arena.zero() + 1.0)
         sweep(p, w)
     else:
         linearize(p, w, kind)
         if whole(p.swept, w, 0) != 0 or any_lane((g.stale.load(w, 0) != 0.0) & (g.busy.load(w, 0) != 0.0)):
-            condense(p, w, kind)
-            factorize(p, w)
+            renew(p, w, kind)
             p.swept.store(w, 0, p.arena.zero())
         descend(p, w, kind)
 

@@ -1,0 +1,258 @@
+"""L U of a matrix of blocks of bodies, without pivoting, on the pattern of a graph: row after row, in a row of all bodies.
+
+    W = A_i;   for k in L_i:  L_ik = W_k U_k^-1,  W -= L_ik U_k;    P_i = W_i = L_i U_i,  U_i = L_i^-1 W
+
+U_k below stands for the scaled rows. The rows of a block are vectors, which the compiler gives the processor as such: three
+times as fast as their numbers one by one.
+"""
+
+import taichi as ti
+
+from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.memory import Arena, get_lane, local, put_lane
+from simcli.kernels.notes import Notes
+
+SIZE = 6  # velocities of a body, rows of a block
+
+
+class BlockFactor:
+    """Memory of a matrix and its factor.
+
+    Args:
+        arena: of one lane.
+        graph: what it is coupled by.
+
+    Attributes:
+        notes: rows of blocks.  upper, lower: (room) blocks (k, column) and (column, k).  diagonal: (n) by bodies, of factors
+            their U, with inverses on its diagonal.  unit: (n) their L, of which the diagonal is not used.
+        row: (n) blocks of the row that is worked on.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, graph: Graph):
+        self.arena, self.graph, self.n = arena, graph, graph.n
+        notes = self.notes = Notes(arena, width=SIZE)
+        self.upper, self.lower = notes.reserve(SIZE * graph.room), notes.reserve(SIZE * graph.room)
+        self.diagonal, self.unit, self.row = (notes.reserve(SIZE * graph.n) for _ in range(3))
+
+
+def rows_of(f, w, at) -> list:
+    """Rows of the block that begins at a place."""
+    return [f.notes.load(w, at + k) for k in range(SIZE)]
+
+
+def put_rows(f, w, at, rows: list):
+    """Replace a block."""
+    for k, row in enumerate(rows):
+        f.notes.store(w, at + k, row)
+
+
+def six(x, w, body) -> list:
+    """Numbers of a body."""
+    return [x.load(w, SIZE * body + k) for k in range(SIZE)]
+
+
+def put_six(x, w, body, values: list):
+    """Replace the numbers of a body."""
+    for k, value in enumerate(values):
+        x.store(w, SIZE * body + k, value)
+
+
+def weighted(rows: list, weights):
+    """The sum of rows by the numbers of a vector: a row of a product."""
+    total = get_lane(weights, 0) * rows[0]
+    for k in range(1, SIZE):
+        total = total + get_lane(weights, k) * rows[k]
+    return local(total)
+
+
+def inner(row, x: list):
+    """The inner product of a vector and numbers."""
+    total = get_lane(row, 0) * x[0]
+    for k in range(1, SIZE):
+        total = total + get_lane(row, k) * x[k]
+    return local(total)
+
+
+def split(rows: list) -> tuple[list, list]:
+    """U with the inverses of its diagonal there, and L."""
+    unit = [local(row * 0.0) for row in rows]
+    for k in range(SIZE):
+        inverse = local(1.0 / get_lane(rows[k], k))
+        for i in range(k + 1, SIZE):
+            factor = local(get_lane(rows[i], k) * inverse)
+            put_lane(unit[i], k, factor)
+            rows[i] = local(rows[i] - rows[k] * factor)
+        put_lane(rows[k], k, inverse)
+    return rows, unit
+
+
+def right_solved(rows: list, pivot: list) -> list:
+    """A U^-1 of a block, U as `split` leaves it."""
+    found = []
+    for row in rows:
+        solved = local(row)
+        for k in range(SIZE):
+            part = local(get_lane(row, k) * get_lane(pivot[k], k))
+            put_lane(solved, k, part)
+            row = local(row - pivot[k] * part)
+        found.append(solved)
+    return found
+
+
+def below(rows: list, unit: list) -> list:
+    """L^-1 A of a block."""
+    found = []
+    for i, row in enumerate(rows):
+        for k in range(i):
+            row = local(row - found[k] * get_lane(unit[i], k))
+        found.append(row)
+    return found
+
+
+def forward(x: list, unit: list) -> list:
+    """L^-1 x."""
+    for i in range(1, SIZE):
+        for k in range(i):
+            x[i] = local(x[i] - get_lane(unit[i], k) * x[k])
+    return x
+
+
+def backward(x: list, pivot: list) -> list:
+    """U^-1 x, U as `split` leaves it."""
+    for i in reversed(range(SIZE)):
+        for k in range(i + 1, SIZE):
+            x[i] = local(x[i] - get_lane(pivot[i], k) * x[k])
+        x[i] = local(x[i] * get_lane(pivot[i], i))
+    return x
+
+
+@ti.func
+def place_of(f: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, e: ti.i32):
+    """Where block (a, b) of two bodies with entry e begins.
+
+    Args:
+        e: -1 where the pattern has none; then -1 unless a is b.
+    """
+    at = -1
+    if a == b:
+        at = f.diagonal + SIZE * a
+    elif e >= 0:
+        at = f.lower + SIZE * e
+        if f.graph.notes.load(w, f.graph.position + a) < f.graph.notes.load(w, f.graph.position + b):
+            at = f.upper + SIZE * e
+    return at
+
+
+@ti.func
+def clear_blocks(f: ti.template(), w: ti.i32):
+    """A matrix of zeros.
+
+    Writes: f.notes
+    """
+    zero = ti.Vector([f.arena.zero()] * SIZE)
+    for k in range(SIZE * f.graph.notes.load(w, f.graph.fill)):
+        f.notes.store(w, f.upper + k, zero)
+        f.notes.store(w, f.lower + k, zero)
+    for k in range(SIZE * f.n):
+        f.notes.store(w, f.diagonal + k, zero)
+
+
+@ti.func
+def move_block(f: ti.template(), w: ti.i32, source: ti.i32, target: ti.i32):
+    """Copy a block.
+
+    Writes: f.notes
+    """
+    for k in range(SIZE):
+        f.notes.store(w, target + k, f.notes.load(w, source + k))
+
+
+@ti.func
+def factorize_blocks(f: ti.template(), w: ti.i32):
+    """A = L U in place.
+
+    Writes: f.notes
+    """
+    g = f.graph
+    for i in range(f.n):
+        body = g.notes.load(w, g.order + i)
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+            other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
+            move_block(f, w, f.lower + SIZE * g.notes.load(w, g.row_entry + t), f.row + SIZE * other)
+        move_block(f, w, f.diagonal + SIZE * body, f.row + SIZE * body)
+        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+            move_block(f, w, f.upper + SIZE * e, f.row + SIZE * g.notes.load(w, g.column + e))
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+            k = g.notes.load(w, g.row_pivot + t)
+            reduce_row(f, w, k, g.notes.load(w, g.order + k), g.notes.load(w, g.row_entry + t))
+        finish_row(f, w, i, body)
+
+
+@ti.func
+def reduce_row(f: ti.template(), w: ti.i32, k: ti.i32, body: ti.i32, entry: ti.i32):
+    """Take pivot k out of the row that is worked on: most of the time of a factorisation goes here.
+
+    Writes: f.{lower, row}
+    """
+    g = f.graph
+    left = right_solved(rows_of(f, w, f.row + SIZE * body), rows_of(f, w, f.diagonal + SIZE * body))
+    put_rows(f, w, f.lower + SIZE * entry, left)
+    for e in range(g.notes.load(w, g.start + k), g.notes.load(w, g.start + k + 1)):
+        at = f.row + SIZE * g.notes.load(w, g.column + e)
+        take_away(f, w, at, left, f.upper + SIZE * e)
+
+
+def take_away(f, w, at, left: list, other):
+    """Subtract the product with another block from the block at a place."""
+    rows = rows_of(f, w, other)
+    for k in range(SIZE):
+        f.notes.store(w, at + k, f.notes.load(w, at + k) - weighted(rows, left[k]))
+
+
+@ti.func
+def finish_row(f: ti.template(), w: ti.i32, i: ti.i32, body: ti.i32):
+    """Factors of the pivot of a row, and the scaled blocks behind it.
+
+    Writes: f.{diagonal, unit, upper}
+    """
+    g = f.graph
+    pivot, unit = split(rows_of(f, w, f.row + SIZE * body))
+    put_rows(f, w, f.diagonal + SIZE * body, pivot)
+    put_rows(f, w, f.unit + SIZE * body, unit)
+    for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+        put_rows(f, w, f.upper + SIZE * e, below(rows_of(f, w, f.row + SIZE * g.notes.load(w, g.column + e)), unit))
+
+
+@ti.func
+def substitute_blocks(f: ti.template(), w: ti.i32, x: ti.template()):
+    """A^-1 x in place.
+
+    Reads:  f.notes
+    Writes: x
+    """
+    g = f.graph
+    for i in range(f.n):
+        body = g.notes.load(w, g.order + i)
+        for t in range(g.notes.load(w, g.row_start + i), g.notes.load(w, g.row_start + i + 1)):
+            other = g.notes.load(w, g.order + g.notes.load(w, g.row_pivot + t))
+            take_product(f, w, x, body, f.lower + SIZE * g.notes.load(w, g.row_entry + t), other)
+        put_six(x, w, body, forward(six(x, w, body), rows_of(f, w, f.unit + SIZE * body)))
+    for m in range(f.n):
+        i = f.n - 1 - m
+        body = g.notes.load(w, g.order + i)
+        for e in range(g.notes.load(w, g.start + i), g.notes.load(w, g.start + i + 1)):
+            take_product(f, w, x, body, f.upper + SIZE * e, g.notes.load(w, g.column + e))
+        put_six(x, w, body, backward(six(x, w, body), rows_of(f, w, f.diagonal + SIZE * body)))
+
+
+@ti.func
+def take_product(f: ti.template(), w: ti.i32, x: ti.template(), body: ti.i32, at: ti.i32, other: ti.i32):
+    """Subtract a block times the numbers of another body from those of a body.
+
+    Writes: x
+    """
+    y = six(x, w, other)
+    for k in range(SIZE):
+        x.store(w, SIZE * body + k, x.load(w, SIZE * body + k) - inner(f.notes.load(w, at + k), y))

@@ -1,0 +1,288 @@
+"""What a large world keeps instead of dense matrices: the few velocities that a row sees, and the mass of each body.
+
+Velocities belong to bodies, SIZE each, and bodies are coupled by rows and contacts alone:
+
+    rows      entries on a pattern that the scene has for good; duplicates add up
+    contacts  at most two bodies, SIZE columns of three for each
+    spins     rows that see the bodies of a contact
+    mass      a block for each body
+
+One lane alone: which bodies touch differs between worlds.
+
+Source: reference/contact-solver.md, section 5, large worlds. Deviation: see krylov.py.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.complementarity.block_factor import SIZE, BlockFactor
+from simcli.kernels.complementarity.dense import corner, put_three, three, whole
+from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.memory import Arena, local
+from simcli.kernels.notes import Notes
+from simcli.kernels.values import Mat3, Vec3
+
+SEEN = 2 * SIZE  # of a contact
+MOST_VECTORS = 200  # of a search (krylov.py)
+CLOSE = {"float64": 1e-11, "float32": 1e-6}  # [1], of the right-hand side, that it may leave
+ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes needs 40, and more grows slower than Krylov
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What the rows of a scene see for good.
+
+    Attributes:
+        n_bodies: with SIZE velocities each, one after the other.
+        start: (rows + 1,) offsets into columns.
+        column: velocities that each row sees; one may come twice.
+        has_spins: whether the other rows are spins, three for each contact.
+    """
+
+    n_bodies: int
+    start: np.ndarray
+    column: np.ndarray
+    has_spins: bool
+
+
+class Large:
+    """Memory of a large world.
+
+    Args:
+        arena: of one lane.
+        pattern: of the rows.
+        n_rows, n_contacts: capacities.
+
+    Attributes:
+        value: entries of the rows.  seen: (SEEN contacts) what a contact sees of each velocity: normal, two tangents.
+        body: (2 contacts) bodies that it sees, -1 for none.  spin: (3 SEEN contacts) entries of the spins.
+        inverse: (36 bodies) inverse of the mass of a body.
+        graph, factor: see graph.py, block_factor.py.  edge: of each pair of entries of rows, -1 for one body.
+        edge_start: (rows + 1) offsets into it.
+        weight: (n) [1/kg, 1/(kg m^2)], of the squares of impulses that tell whether a velocity is found.
+        along, image: (n) a velocity and what the matrix makes of it.  basis, hessenberg, cosine, sine, rest: see krylov.py.
+        row_gain, contact_gain: G of the matrix at hand.
+        krylov, close: MOST_VECTORS, CLOSE.  steps: (1) rounds of searches so far.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, pattern: Pattern, n_rows: int, n_contacts: int):
+        if arena.device.lanes != 1:
+            raise ValueError("large worlds go one by one")
+        self.n_bodies, self.n_plain, self.krylov = pattern.n_bodies, len(pattern.start) - 1, MOST_VECTORS
+        n = self.n = SIZE * pattern.n_bodies
+        self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
+        self.value = arena.slot(len(pattern.column))
+        self.seen, self.body = arena.slot(SEEN * n_contacts, Vec3), arena.slot(2 * n_contacts)
+        self.spin = arena.slot(3 * SEEN * n_contacts * pattern.has_spins)
+        self.inverse = arena.slot(SIZE * SIZE * pattern.n_bodies)
+        edges, edge, edge_start = coupled(pattern)
+        self.edge, self.edge_start = arena.ints(edge), arena.ints(edge_start)
+        room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
+        self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
+        self.factor = BlockFactor(arena, self.graph)
+        self.weight, self.along, self.image = (arena.slot(n) for _ in range(3))
+        self.notes = Notes(arena)
+        self.basis = self.notes.reserve(n * (MOST_VECTORS + 1))
+        self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
+        self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
+        self.steps = arena.slot(1)
+        self.row_gain, self.contact_gain = arena.slot(n_rows), arena.slot(n_contacts, Mat3)
+        self.close = CLOSE[arena.device.precision]
+
+    def build(self):
+        """Allocate what is no part of the state."""
+        self.graph.notes.build()
+        self.factor.notes.build()
+        self.notes.build()
+
+
+def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bodies that rows couple, (E, 2); which of these each pair of entries of each row is, -1 for one body; offsets."""
+    bodies = [pattern.column[a:b] // SIZE for a, b in pairwise(pattern.start)]
+    pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in bodies]
+    pairs, start = np.concatenate([np.zeros((0, 2), int), *pairs]), np.cumsum([0, *(len(row) ** 2 for row in bodies)])
+    apart = pairs[:, 0] != pairs[:, 1]
+    edges, which = np.unique(np.sort(pairs[apart], axis=1), axis=0, return_inverse=True)
+    edge = np.full(len(pairs), -1)
+    edge[apart] = which.ravel()
+    return edges, edge, start
+
+
+def mass_place(p, i, j):
+    """Place in p.mass of an entry between two velocities, of one body where the world is large."""
+    low, high = ti.min(i, j), ti.max(i, j)
+    if not p.is_large:
+        return corner(high, low)
+    return i // SIZE * corner(SIZE, 0) + corner(high % SIZE, low % SIZE)
+
+
+def body_of(p, w, c, side):
+    """A body that a contact sees, -1 for none."""
+    return whole(p.large.body, w, 2 * c + side)
+
+
+def half_seen(p, w, c, side, half) -> Mat3:
+    """What contact c sees of three velocities of one of its bodies, a row for each."""
+    at = local(SEEN * c + SIZE * side + 3 * half)
+    return Mat3(*(part for k in range(3) for part in p.large.seen.load(w, at + k).parts))
+
+
+@ti.func
+def see_body(p: ti.template(), w: ti.i32, c: ti.i32, side: ti.i32, first: ti.i32):
+    """Contact c sees the body of a velocity, or none for -1; nothing of its velocities yet.
+
+    Writes: p.large.{body, seen}
+    """
+    zero = p.arena.zero()
+    body = -1
+    if first >= 0:
+        body = first // SIZE
+    p.large.body.store(w, 2 * c + side, zero + ti.cast(body, p.arena.device.real))
+    for k in range(SIZE):
+        p.large.seen.store(w, SEEN * c + SIZE * side + k, Vec3(zero, zero, zero))
+        if ti.static(p.large.spin.n_items > 0):
+            for m in range(3):
+                p.large.spin.store(w, (3 * c + m) * SEEN + SIZE * side + k, zero)
+
+
+@ti.func
+def speed_of_row(p: ti.template(), w: ti.i32, s: ti.i32, v: ti.template()):
+    """The speed J v of a row that is on."""
+    g = p.large
+    total = p.arena.zero()
+    if s < g.n_plain:
+        for e in range(g.start.at(s), g.start.at(s + 1)):
+            total = total + g.value.load(w, e) * v.load(w, g.column.at(e))
+    else:
+        if ti.static(g.spin.n_items > 0):
+            for side in range(2):
+                body = body_of(p, w, (s - g.n_plain) // 3, side)
+                if body >= 0:
+                    for k in range(SIZE):
+                        value = g.spin.load(w, (s - g.n_plain) * SEEN + SIZE * side + k)
+                        total = total + value * v.load(w, SIZE * body + k)
+    return total
+
+
+@ti.func
+def pull_of_row(p: ti.template(), w: ti.i32, s: ti.i32, x: ti.template(), out: ti.template()):
+    """Add J^T x of a row that is on.
+
+    Writes: out
+    """
+    g = p.large
+    if s < g.n_plain:
+        for e in range(g.start.at(s), g.start.at(s + 1)):
+            a = g.column.at(e)
+            out.store(w, a, out.load(w, a) + g.value.load(w, e) * x)
+    else:
+        if ti.static(g.spin.n_items > 0):
+            for side in range(2):
+                body = body_of(p, w, (s - g.n_plain) // 3, side)
+                if body >= 0:
+                    for k in range(SIZE):
+                        a = SIZE * body + k
+                        value = g.spin.load(w, (s - g.n_plain) * SEEN + SIZE * side + k)
+                        out.store(w, a, out.load(w, a) + value * x)
+
+
+@ti.func
+def speed_of_contact(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
+    """The speed J v of a contact that is on."""
+    zero = p.arena.zero()
+    total = Vec3(zero, zero, zero)
+    for side in range(2):
+        body = body_of(p, w, c, side)
+        if body >= 0:
+            for half in range(2):
+                total = total + half_seen(p, w, c, side, half).transposed_times(three(v, w, 2 * body + half))
+    return total
+
+
+@ti.func
+def pull_of_contact(p: ti.template(), w: ti.i32, c: ti.i32, x: ti.template(), out: ti.template()):
+    """Add J^T x of a contact that is on.
+
+    Writes: out
+    """
+    for side in range(2):
+        body = body_of(p, w, c, side)
+        if body >= 0:
+            for half in range(2):
+                k = 2 * body + half
+                put_three(out, w, k, three(out, w, k) + half_seen(p, w, c, side, half) * x)
+
+
+@ti.func
+def pull_large(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
+    """Add J^T times the impulses x of rows and y of contacts to out (n)."""
+    for s in range(whole(p.live, w, 0)):
+        if p.rows.on.load(w, s) != 0.0:
+            pull_of_row(p, w, s, x.load(w, s), out)
+    for c in range(whole(p.live, w, 1)):
+        if p.contacts.on.load(w, c) != 0.0:
+            pull_of_contact(p, w, c, y.load(w, c), out)
+
+
+@ti.func
+def multiply_blocks(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
+    """The momentum M x.
+
+    Writes: out
+    """
+    for b in range(p.large.n_bodies):
+        for i in range(SIZE):
+            total = p.arena.zero()
+            for j in range(SIZE):
+                total = total + p.mass.load(w, mass_place(p, SIZE * b + i, SIZE * b + j)) * x.load(w, SIZE * b + j)
+            out.store(w, SIZE * b + i, total)
+
+
+@ti.func
+def solve_blocks(p: ti.template(), w: ti.i32, x: ti.template()):
+    """M^-1 x in place.
+
+    Writes: x, p.large.image
+    """
+    for b in range(p.large.n_bodies):
+        for i in range(SIZE):
+            p.large.image.store(w, i, x.load(w, SIZE * b + i))
+        for i in range(SIZE):
+            total = p.arena.zero()
+            for j in range(SIZE):
+                total = total + p.large.inverse.load(w, SIZE * (SIZE * b + i) + j) * p.large.image.load(w, j)
+            x.store(w, SIZE * b + i, total)
+
+
+@ti.func
+def invert_masses(p: ti.template(), w: ti.i32):
+    """Inverses of the masses of the bodies, by elimination in place.
+
+    Reads:  p.mass
+    Writes: p.large.{inverse, weight}
+    """
+    g = p.large
+    for b in range(g.n_bodies):
+        at = SIZE * SIZE * b
+        for i in range(SIZE):
+            for j in range(SIZE):
+                g.inverse.store(w, at + SIZE * i + j, p.mass.load(w, mass_place(p, SIZE * b + i, SIZE * b + j)))
+        for k in range(SIZE):
+            pivot = 1.0 / g.inverse.load(w, at + SIZE * k + k)
+            g.inverse.store(w, at + SIZE * k + k, p.arena.zero() + 1.0)
+            for j in range(SIZE):
+                g.inverse.store(w, at + SIZE * k + j, g.inverse.load(w, at + SIZE * k + j) * pivot)
+            for i in range(SIZE):
+                if i != k:
+                    factor = g.inverse.load(w, at + SIZE * i + k)
+                    g.inverse.store(w, at + SIZE * i + k, p.arena.zero())
+                    for j in range(SIZE):
+                        value = g.inverse.load(w, at + SIZE * i + j) - factor * g.inverse.load(w, at + SIZE * k + j)
+                        g.inverse.store(w, at + SIZE * i + j, value)
+        for i in range(SIZE):
+            g.weight.store(w, SIZE * b + i, g.inverse.load(w, at + SIZE * i + i))

@@ -1,0 +1,282 @@
+"""What the rounds of a large world share, and the condensed matrix without its entries."""
+
+import taichi as ti
+
+from simcli.kernels.complementarity.block_factor import clear_blocks, factorize_blocks, place_of
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.graph import (
+    COMPLETE,
+    OPEN,
+    UNKNOWN,
+    clear_graph,
+    couple,
+    find_entry,
+    order_bodies,
+    transpose,
+)
+from simcli.kernels.complementarity.large import (
+    SEEN,
+    SIZE,
+    body_of,
+    invert_masses,
+    mass_place,
+    multiply_blocks,
+    pull_of_contact,
+    pull_of_row,
+    solve_blocks,
+    speed_of_contact,
+    speed_of_row,
+)
+from simcli.kernels.memory import local
+from simcli.kernels.values import Vec3
+
+
+@ti.func
+def prepare_large(p: ti.template(), w: ti.i32):
+    """Inverse masses, the free velocity, what is on, and the metric.
+
+    Reads:  p.{mass, push}
+    Writes: p.{free, push}, p.large.{inverse, weight}, metric of both
+    """
+    p.large.graph.notes.store(w, p.large.graph.state, UNKNOWN)
+    invert_masses(p, w)
+    solve_blocks(p, w, p.push)
+    for a in range(p.n):
+        p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
+    for s in range(whole(p.live, w, 0)):
+        d = metric_of_row(p, w, s)
+        p.rows.metric.store(w, s, ti.select(d > 0.0, d, 1.0))
+    for c in range(whole(p.live, w, 1)):
+        diagonal_of_contact(p, w, c)
+
+
+@ti.func
+def metric_of_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """The metric J M^-1 J^T of a row."""
+    g = p.large
+    total = p.arena.zero()
+    if p.rows.on.load(w, s) != 0.0:
+        if s < g.n_plain:
+            for e in range(g.start.at(s), g.start.at(s + 1)):
+                a = g.column.at(e)
+                for f in range(g.start.at(s), g.start.at(s + 1)):
+                    b = g.column.at(f)
+                    if a // SIZE == b // SIZE:
+                        total = total + g.value.load(w, e) * g.value.load(w, f) * g.inverse.load(w, SIZE * a + b % SIZE)
+        else:
+            if ti.static(g.spin.n_items > 0):
+                at = (s - g.n_plain) * SEEN
+                for side in range(2):
+                    body = body_of(p, w, (s - g.n_plain) // 3, side)
+                    if body >= 0:
+                        for i in range(SIZE):
+                            for j in range(SIZE):
+                                both = g.spin.load(w, at + SIZE * side + i) * g.spin.load(w, at + SIZE * side + j)
+                                total = total + both * g.inverse.load(w, SIZE * (SIZE * body + i) + j)
+    return total
+
+
+@ti.func
+def diagonal_of_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The diagonal of J M^-1 J^T of a contact, as `problem.metric_of` takes it.
+
+    Writes: p.contacts.metric
+    """
+    g = p.large
+    zero = p.arena.zero()
+    total = Vec3(zero, zero, zero)
+    if p.contacts.on.load(w, c) != 0.0:
+        for side in range(2):
+            body = body_of(p, w, c, side)
+            if body >= 0:
+                for i in range(SIZE):
+                    moved = Vec3(zero, zero, zero)
+                    for j in range(SIZE):
+                        inverse = g.inverse.load(w, SIZE * (SIZE * body + i) + j)
+                        moved = moved + g.seen.load(w, SEEN * c + SIZE * side + j) * inverse
+                    total = total + product(g.seen.load(w, SEEN * c + SIZE * side + i), moved)
+    p.contacts.metric.store(w, c, total)
+
+
+def product(a: Vec3, b: Vec3) -> Vec3:
+    """Part by part."""
+    return Vec3(*(x * y for x, y in zip(a.parts, b.parts, strict=True)))
+
+
+@ti.func
+def multiply(p: ti.template(), w: ti.i32, x: ti.template(), out: ti.template()):
+    """(M + J^T G J) x.
+
+    Reads:  p.mass, p.large.{row_gain, contact_gain}
+    Writes: out
+    """
+    multiply_blocks(p, w, x, out)
+    for s in range(whole(p.live, w, 0)):
+        if p.rows.on.load(w, s) != 0.0:
+            gain = p.large.row_gain.load(w, s)
+            if gain != 0.0:
+                pull_of_row(p, w, s, gain * speed_of_row(p, w, s, x), out)
+    for c in range(whole(p.live, w, 1)):
+        if p.contacts.on.load(w, c) != 0.0:
+            pull_of_contact(p, w, c, p.large.contact_gain.load(w, c) * speed_of_contact(p, w, c, x), out)
+
+
+@ti.func
+def factorize_large(p: ti.template(), w: ti.i32):
+    """Factors of M + J^T G J; where there is no room for them, without what contacts couple of different bodies.
+
+    Reads:  p.mass, p.large.{row_gain, contact_gain}
+    Writes: p.large.{graph, factor}
+    """
+    g = p.large
+    if g.graph.notes.load(w, g.graph.state) == UNKNOWN:
+        find_pattern(p, w)
+    clear_blocks(g.factor, w)
+    for b in range(g.n_bodies):
+        for k in range(SIZE):
+            g.factor.notes.store(w, g.factor.diagonal + SIZE * b + k, mass_row(p, w, b, k))
+    for s in range(whole(p.live, w, 0)):
+        if p.rows.on.load(w, s) != 0.0:
+            add_row(p, w, s)
+    for c in range(whole(p.live, w, 1)):
+        if p.contacts.on.load(w, c) != 0.0:
+            add_contact(p, w, c)
+    factorize_blocks(g.factor, w)
+
+
+@ti.func
+def couple_touching(p: ti.template(), w: ti.i32):
+    """Make bodies that touch neighbours.
+
+    Writes: p.large.graph
+    """
+    for c in range(whole(p.live, w, 1)):
+        if p.contacts.on.load(w, c) != 0.0:
+            a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
+            if a >= 0 and b >= 0:
+                couple(p.large.graph, w, a, b)
+
+
+@ti.func
+def find_pattern(p: ti.template(), w: ti.i32):
+    """Order and fill of what is coupled; where there is no room for all, of what joints couple, else of bodies apart.
+
+    Writes: p.large.graph
+    """
+    g = p.large.graph
+    fits = 0
+    for less in range(3):
+        if fits == 0:
+            clear_graph(g, w, ti.select(less < 2, g.n_edges, 0))
+            if less == 0:
+                couple_touching(p, w)
+            fits = order_bodies(g, w)
+            g.notes.store(w, g.state, ti.select(less == 0, COMPLETE, OPEN))
+    transpose(g, w)
+    for e in range(g.n_edges):
+        g.notes.store(w, g.place + e, find_entry(g, w, g.edge.at(2 * e), g.edge.at(2 * e + 1)))
+    for c in range(whole(p.live, w, 1)):
+        found = -1
+        if p.contacts.on.load(w, c) != 0.0:
+            a, b = body_of(p, w, c, 0), body_of(p, w, c, 1)
+            if a >= 0 and b >= 0:
+                found = find_entry(g, w, a, b)
+        g.notes.store(w, g.place + g.n_edges + c, found)
+
+
+def mass_row(p, w, b, k):
+    """A row of the mass of a body."""
+    return ti.Vector([p.mass.load(w, mass_place(p, SIZE * b + k, SIZE * b + m)) for m in range(SIZE)])
+
+
+@ti.func
+def add_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """Add J^T g J of a row to the matrix that is factorised.
+
+    Writes: p.large.factor
+    """
+    g = p.large
+    gain = p.large.row_gain.load(w, s)
+    if s < g.n_plain:
+        first = g.start.at(s)
+        length = g.start.at(s + 1) - first
+        for e in range(length):
+            a = g.column.at(first + e)
+            pulled = g.value.load(w, first + e) * gain
+            for f in range(length):
+                entry = -1
+                edge = g.edge.at(g.edge_start.at(s) + e * length + f)
+                if edge >= 0:
+                    entry = g.graph.notes.load(w, g.graph.place + edge)
+                add_entry(p, w, a, g.column.at(first + f), entry, pulled * g.value.load(w, first + f))
+    else:
+        if ti.static(g.spin.n_items > 0):
+            add_spin(p, w, s - g.n_plain, gain)
+
+
+@ti.func
+def add_spin(p: ti.template(), w: ti.i32, spin: ti.i32, gain: ti.template()):
+    """Add J^T g J of a spin to the matrix that is factorised.
+
+    Writes: p.large.factor
+    """
+    g = p.large
+    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + spin // 3)
+    for one in range(2):
+        for other in range(2):
+            a, b = body_of(p, w, spin // 3, one), body_of(p, w, spin // 3, other)
+            if a >= 0 and b >= 0:
+                for i in range(SIZE):
+                    pulled = g.spin.load(w, spin * SEEN + SIZE * one + i) * gain
+                    for j in range(SIZE):
+                        value = pulled * g.spin.load(w, spin * SEEN + SIZE * other + j)
+                        add_entry(p, w, SIZE * a + i, SIZE * b + j, entry, value)
+
+
+@ti.func
+def add_entry(p: ti.template(), w: ti.i32, a: ti.i32, b: ti.i32, entry: ti.i32, value: ti.template()):
+    """Add to what two velocities have in common.
+
+    Writes: p.large.factor
+    """
+    f = p.large.factor
+    at = place_of(f, w, a // SIZE, b // SIZE, entry)
+    if at >= 0:
+        add_to_row(f, w, at + a % SIZE, single(b % SIZE, value))
+
+
+def add_to_row(f, w, at, value):
+    """Add a vector to a row of a block."""
+    f.notes.store(w, at, f.notes.load(w, at) + value)
+
+
+def single(k, value):
+    """A vector that is zero but for number k."""
+    return ti.Vector([ti.select(k == m, value, value * 0.0) for m in range(SIZE)])
+
+
+@ti.func
+def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """Add J^T G J of a contact to the matrix that is factorised.
+
+    Writes: p.large.factor
+    """
+    g = p.large
+    gain = p.large.contact_gain.load(w, c)
+    entry = g.graph.notes.load(w, g.graph.place + g.graph.n_edges + c)
+    for one in range(2):
+        for other in range(2):
+            a, b = body_of(p, w, c, one), body_of(p, w, c, other)
+            if a >= 0 and b >= 0:
+                at = place_of(g.factor, w, a, b, entry)
+                if at >= 0:
+                    normal, first, second = seen_rows(p, w, c, other)
+                    for k in range(SIZE):
+                        x, y, z = gain.transposed_times(g.seen.load(w, SEEN * c + SIZE * one + k)).parts
+                        add_to_row(g.factor, w, at + k, normal * x + first * y + second * z)
+
+
+def seen_rows(p, w, c, side) -> list:
+    """What contact c sees of one of its bodies, a vector for each direction."""
+    seen = [p.large.seen.load(w, SEEN * c + SIZE * side + k).parts for k in range(SIZE)]
+    return [local(ti.Vector([parts[m] for parts in seen])) for m in range(3)]
