@@ -112,6 +112,7 @@ class Constrained:
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
+        push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
         q_held, v_held: (n dofs) 1 where the scene wrote the initial coordinate or velocity.
     """
 
@@ -152,6 +153,7 @@ class Constrained:
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
         self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
+        self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
         order = order[np.argsort(tables.unknown_of_dof[order])]
@@ -256,9 +258,13 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
-        if kind == EVALUATE and again == 0:
+        if kind == EVALUATE and again == 0 and steps > 0:
             account = stage
-        follow_signals(c, w, t, side, account)
+        if ti.static(c.integrator == "zhong06"):
+            if kind != START or i == 0:  # the account of the last step ends with its forces
+                follow_signals(c, w, t, side, account)
+        else:
+            follow_signals(c, w, t, side, account)
     if ti.static(c.leads.n > 0):
         starts = ti.cast(kind == START, ti.i32)
         follow_leads(c, w, t, starts, last)

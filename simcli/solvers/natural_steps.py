@@ -102,8 +102,10 @@ def span_of(c, w, h, stage):
 def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
     """External forces half a step ahead, along the present velocities; for the ledger their powers where the step begins.
 
+    They act along the coordinates as these are there: a torque on vectors that have not yet turned is one of order one.
+
     Reads:  c.state.{q, qd}, c.forces
-    Writes: c.state.external, c.forces.power, c.bound.q_kept
+    Writes: c.bound.{push, q_kept}, c.forces.power; c.state.external is none
     """
     dissipated = c.tables.arena.zero()
     supplied = c.tables.arena.zero()
@@ -118,6 +120,12 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(c.reports["energy"]):
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
+    for i in range(c.tables.n_links):
+        force = c.state.external.load(w, i)
+        first = c.tables.link_qd.at(i)
+        for d in range(first, first + c.tables.link_n_qd.at(i)):
+            c.bound.push.store(w, d, c.state.S.load(w, d).dot(force))
+        c.state.external.store(w, i, no_force(c.tables.arena.zero()))
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
     place_all(c.tables, c.state, w)
 

@@ -143,7 +143,7 @@ def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
             stage = e % c.stages
             if ti.static(c.signals.n > 0):
                 t, side = time_of(c, w, first, e, steps)
-                follow_signals(c, w, t, side, stage)
+                follow_signals(c, w, t, side, ti.select(steps > 0, stage, -1))
             if ti.static(c.integrator == "rk4"):
                 evaluate(c, w, stage, 0.0)
             elif ti.static(c.integrator == "implicit"):
