@@ -24,6 +24,7 @@ from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
+from simcli.solvers.led import LedBodies
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -78,6 +79,7 @@ class Core:
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
+        self.led = LedBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
@@ -143,7 +145,7 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any())
-        if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
+        if self.touches or not self.is_natural or self.has_excess or leads or self.led.n or self.forces.cables.n > 0 or not rows.n:
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
@@ -182,6 +184,7 @@ class Core:
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         if self.touches:
             self.contacts.clear()
+        self.led.clear()
         if self.constrained:
             self.bound.clear()
             self.loops.clear()

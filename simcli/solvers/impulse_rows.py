@@ -70,6 +70,9 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         v = c.state.qd.load(w, t.tree_dof.at(n))
         m.start.store(w, mirrored(y, n), v)
         p.free.store(w, mirrored(y, n), v)
+    if ti.static(c.is_natural):  # whose corrections lock these
+        for k in range(c.bound.n_motions):
+            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     if ti.static(y.n_springs > 0):
@@ -332,7 +335,7 @@ def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     d = c.bound.motion_dof.at(k)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
     if c.bound.by_position.at(k) != 0:
-        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
+        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))) / h
     return speed
 
 

@@ -23,6 +23,7 @@ from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.integrators import STAGES, copy
+from simcli.solvers.led import led_work, projection_work
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
 from simcli.solvers.rotors import note_paces, weigh_rotors
 
@@ -220,6 +221,8 @@ def use_velocities(c: ti.template(), w: ti.i32):
     y = c.bound.system
     if ti.static(y.n_leads > 0):
         impulse_work(c, w)
+    if ti.static(c.led.n > 0):
+        projection_work(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
@@ -244,8 +247,6 @@ def use_natural(c: ti.template(), w: ti.i32, h: ti.template(), stage: ti.i32):
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-    if ti.static(c.bound.n_motions > 0):
-        follow_motions(c, w)
 
 
 @ti.func
@@ -279,6 +280,8 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
                 for x in ti.static(range(3)):
                     given = s.q.load(w, at_q + x) * pull
                     c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
+    if ti.static(c.led.n > 0):
+        led_work(c, w, h)
     for n in range(y.n_dofs):
         d = t.tree_dof.at(n)
         a = y.acceleration.load(w, n)

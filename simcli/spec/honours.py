@@ -20,7 +20,6 @@ from simcli.spec.smooth import check_smooth
 GENERALIZED, MAXIMAL, NATURAL, AFFINE = "generalized", "maximal", "natural", "affine"
 BUILT = frozenset((GENERALIZED, MAXIMAL, NATURAL, AFFINE))
 _EXACT = BUILT - {AFFINE}
-_RIGID = frozenset((GENERALIZED, MAXIMAL))
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ ROWS: tuple[Row, ...] = (
     Row("bodies.*.affine", frozenset((AFFINE,)), "the stiffness of a body"),
     Row("contact.pairs.*.d_hat", frozenset((AFFINE,)), "where the barrier of a pair begins"),
     Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
-    Row("bodies.*.kinematic", _RIGID, "a kinematic body"),
-    Row("bodies.*.motion", _RIGID, "a prescribed body motion"),
+    Row("bodies.*.kinematic", _EXACT, "a kinematic body"),
+    Row("bodies.*.motion", _EXACT, "a prescribed body motion"),
     Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
     Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
