@@ -1,7 +1,7 @@
 """Kinematic bodies in natural coordinates: the joints of the scene that lead them, as constant motions in the world.
 
-A kinematic body hangs on the world. Its joint is free, or has one dof that is prescribed, or stands still. So its velocity is
-a sum of constant motions times the prescribed velocities,
+A kinematic body hangs on the world. Its joint is free, or has one dof that is prescribed, or stands still. So its velocity
+is a sum of constant motions times the prescribed velocities,
 
     v = sum L_i m_i',   w = sum W_i m_i'     of the centre of mass, or with an anchor of the point of the body that is there
 """
@@ -13,6 +13,7 @@ import numpy as np
 from simcli.model import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.tables import WORLD, Array, Model
+
 
 @dataclass(frozen=True)
 class Led:
@@ -56,7 +57,8 @@ def led_of(model: Model, joint: Array) -> Led:
     joints, bodies = model.joints, np.flatnonzero(joint >= 0)
     chosen = joint[bodies]
     counts = [int(joints.dof_dim[j].sum()) for j in chosen]
-    dof = np.concatenate([joints.qd_start[j] + np.arange(n) for j, n in zip(chosen, counts, strict=True)] or [[]]).astype(int)
+    ranges = [joints.qd_start[j] + np.arange(n) for j, n in zip(chosen, counts, strict=True)]
+    dof = np.concatenate([*ranges, []]).astype(int)
     of = np.repeat(chosen, counts)
     turns = dof - joints.qd_start[of] >= joints.dof_dim[of, 0]
     axis = rot.turn(rot.quat_to_matrix(joints.X_p[:, of, 3:]), model.dofs.axis[:, dof])

@@ -119,6 +119,7 @@ class Core:
             b = self.bound
             self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
+            self.pushes.has_power |= self.led.n > 0
         if self.integrator == "generalized_alpha":
             if not self.is_quadratic:
                 raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
@@ -144,8 +145,8 @@ class Core:
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
-        leads = bool((rows.is_hard & (rows.dof >= 0)).any())
-        if self.touches or not self.is_natural or self.has_excess or leads or self.led.n or self.forces.cables.n > 0 or not rows.n:
+        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
+        if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None

@@ -1,6 +1,6 @@
 """Kinematic bodies in natural coordinates: their coordinates are prescribed, from the motions of their joints.
 
-    R+ = exp(sum W_i D_i) R,   D_i = h m_i' of the middle of the step (zhong06) or of its end, or m_i+ - m_i by position
+    R+ = exp(sum W_i D_i) R,   D_i = h m_i' of the middle of the step (moreau: of its end), or m_i+ - m_i by position
     p' = v,  a' = w x a;   p'' = v' ..,  a'' = w' x a + w x (w x a)
 
 The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
@@ -9,7 +9,6 @@ the couple sum a x F_a, from which effort and wrench of the joint follow.
 Called by constrained.py, which says what `c` holds.
 """
 
-import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import exp_rotation
@@ -67,9 +66,12 @@ def begin_led(c: ti.template(), w: ti.i32):
     """At the start of a step: coordinates reached; velocities in case that they jump there, with the work of that.
 
     Reads:  c.motions, c.state.q
-    Writes: c.led.begun, c.state.qd, c.forces.work
+    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.work
     """
     t = c.tables
+    for m in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(m)
+        c.bound.move.store(w, d, c.state.qd.load(w, d))
     for k in range(c.led.n):
         zero = t.arena.zero()
         rate = Vec3(zero, zero, zero)
@@ -118,7 +120,7 @@ def lead_bodies(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template(),
             speed = zero + c.motions.motion_qd.load(w, d)
             change = zero + c.motions.motion_qdd.load(w, d)
             way = speed * h
-            if ti.static(c.integrator == "zhong06"):  # the velocity of the middle, to second order
+            if ti.static(c.integrator != "moreau"):  # the velocity of the middle, to second order
                 way = way - change * (h * h * 0.5)
             if c.led.by_position.at(i) != 0:
                 way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
@@ -158,9 +160,9 @@ def lead_bodies(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template(),
 
 @ti.func
 def projection_work(c: ti.template(), w: ti.i32):
-    """Work of kinematic bodies in a projection of velocities: the impulses that hold them times their velocities.
+    """Work of kinematic bodies in a projection of velocities: the impulses that hold them times their mean velocities.
 
-    Reads:  c.bound.system, c.state.qd
+    Reads:  c.bound.{system, move}, c.state.qd
     Writes: adds to c.forces.work
     """
     y = c.bound.system
@@ -168,7 +170,8 @@ def projection_work(c: ti.template(), w: ti.i32):
     done = c.forces.work.load(w, 1)
     for m in range(c.bound.n_motions):
         d = c.bound.motion_dof.at(m)
-        done = done + y.effort.load(w, c.tables.unknown.at(d)) * c.state.qd.load(w, d)
+        mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
+        done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
     c.forces.work.store(w, 1, done)
 
 
@@ -205,6 +208,52 @@ def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
                     end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))
                     way = way + y.entry.load(w, y.n_mass + e) * end
             done = done - y.force.load(w, r) * way * 0.5
+    c.forces.work.store(w, 1, done)
+
+
+@ti.func
+def led_power(c: ti.template(), w: ti.i32):
+    """[W] of what holds kinematic bodies, in steps of generalized_alpha.
+
+    Reads: c.steps, c.alpha.next_a, c.pushes.pull
+    """
+    f = c.steps.rows
+    t = c.tables
+    power = t.arena.zero()
+    for i in range(f.n):
+        if f.moves.at(i) == 0:
+            inertia = c.alpha.next_a.load(w, i) * t.weight.load(w, f.qd_at.at(i))
+            power = power + (inertia - c.pushes.pull.load(w, i)) * f.v.load(w, i)
+    for r in range(f.n_rows):
+        power = power - c.steps.force.load(w, r) * led_rate(c, w, r)
+    return power
+
+
+@ti.func
+def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
+    """What kinematic bodies give to the rate of row r, in steps of generalized_alpha.
+
+    Reads: c.steps.rows
+    """
+    f = c.steps.rows
+    rate = c.tables.arena.zero()
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        if f.moves.at(f.entry_at.at(e)) == 0:
+            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
+    return rate
+
+
+@ti.func
+def led_impulse(c: ti.template(), w: ti.i32):
+    """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `projection_work`.
+
+    Reads:  c.steps
+    Writes: adds to c.forces.work
+    """
+    f = c.steps.rows
+    done = c.forces.work.load(w, 1)
+    for r in range(f.n_rows):
+        done = done + c.steps.solution.load(w, f.n + r) * led_rate(c, w, r)
     c.forces.work.store(w, 1, done)
 
 
