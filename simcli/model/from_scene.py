@@ -175,6 +175,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    if contacts is not None and worlds.first.solver.type == "natural":
+        _refuse_spins(worlds, model)
     worlds.raise_faults()
     return replace(model, springs=read_springs(worlds, model), contacts=contacts)
 
@@ -265,6 +267,25 @@ def _refuse_points(worlds: Worlds, model: Model) -> None:
         message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the {solver} solver needs"
         worlds.fault("SC452", f"bodies.{model.bodies.name[b]}", message, "give it inertia, or use the generalized solver")
     worlds.raise_faults()
+
+
+def _refuse_spins(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies whose spin contacts could drive without a mass that resists, and flat ones that yield."""
+    bodies, plane = model.bodies, model.plane
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
+    thin = inertia[..., 0] <= SINGULAR * inertia[..., 2]
+    least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
+    flat = least <= THIN * most
+    faults = {
+        "has no inertia about its axis, and contact would spin it": (whole & thin, "write natural: 1P1V, or inertia"),
+        "is flat or thin and yields, which contact does not take": (
+            whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
+    }  # fmt: skip
+    for words, (lacks, hint) in faults.items():
+        for b in np.flatnonzero(lacks.any(axis=0)):
+            name = bodies.name[b]
+            worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
 
 
 def _refuse_unnatural(worlds: Worlds, model: Model) -> None:

@@ -165,9 +165,6 @@ class Core:
         """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
         if not self.by_impulses:
             return None
-        if self.has_excess:
-            raise UsageError("contact in natural coordinates does not take flat or thin bodies, which have no mass along "
-                             "some vectors: give them a thickness, or use the maximal solver")
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
         return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns)
 

@@ -48,6 +48,7 @@ class Memory:
 
     Attributes:
         alpha_m, alpha_f, gamma, beta: as above.  share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
+        lack: [m] what the last round of a step found to lack, as a way.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
     """
@@ -60,6 +61,7 @@ class Memory:
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
+        self.lack = arena.slot(1)
         self.a, self.w, self.next_a, self.next_w, self.v = (arena.slot(n) for _ in range(5))
 
 
@@ -288,6 +290,8 @@ def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     lacks = worst > tight
+    if k != BEGIN:
+        c.alpha.lack.store(w, 0, worst)
     for i in range(f.n):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
     for r in range(f.n_rows):
