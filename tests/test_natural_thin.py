@@ -62,3 +62,11 @@ def test_a_rod_that_contact_would_spin_is_refused():
     found = faults_of(ROD + SOLVER)
     assert [code for code, _, _ in found] == ["SC452"], found
     assert "no inertia about its axis" in found[0][2]
+
+
+def test_a_joint_that_leads_a_kinematic_body_cannot_yield():
+    found = faults_of("""bodies: {k: {kinematic: true}}
+joints: {j: {type: revolute, parent: world, child: k, at: [0, 0, 0], motion: {velocity: 1}, loop: false, compliance: 0.01}}
+""" + SOLVER)
+    assert [code for code, _, _ in found] == ["SC470"], found
+    assert "`compliance` would be ignored" in found[0][2]

@@ -19,6 +19,7 @@ from simcli.model.inputs import with_signals
 from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
+from simcli.model.led import leading_joints
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural import THIN
 from simcli.model.natural_bases import read_naturals
@@ -289,8 +290,15 @@ def _refuse_spins(worlds: Worlds, model: Model) -> None:
 
 
 def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
-    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some."""
+    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some; and leading joints that give way."""
     bodies, asked = model.bodies, model.bodies.n_vectors
+    leading = leading_joints(model)
+    for j in leading[leading >= 0].tolist():
+        name = model.joints.name[j]
+        for field, asks in (("compliance", model.joints.compliance[:, j].any()), ("enabled", not model.joints.enabled[j])):
+            if asks:
+                message = f"joint `{name}` leads a kinematic body, so that its `{field}` would be ignored"
+                worlds.fault("SC470", f"joints.{name}.{field}", message, "leave it out, or kinematic")
     full = (asked == 3) | ((asked < 0) & (model.plane < 0))
     inertia = np.linalg.eigvalsh(bodies.inertia)
     if model.plane >= 0:
