@@ -120,8 +120,9 @@ def test_smooth_forces_to_order_two(smooth, device, integrator):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "integrator"), [
-    (PUSHED, "generalized_alpha"), (YIELDING, "generalized_alpha"), (BALL, "zhong06"), (GENERAL, "zhong06")],
-    ids=["pushed", "yielding", "ball", "general"])  # fmt: skip
+    (PUSHED, "generalized_alpha"), (PUSHED, "zhong06"), (YIELDING, "generalized_alpha"), (BALL, "zhong06"),
+    (GENERAL, "zhong06")],
+    ids=["pushed", "pushed, general way", "yielding", "ball", "general"])  # fmt: skip
 def test_more_forces_to_order_two(device, text, integrator):
     check_order_two(text, integrator, device, by_rk4(text, device, 2.5e-4 if text == YIELDING else 1e-3), 0.15)
 
@@ -157,6 +158,21 @@ def test_damped_oscillators_in_closed_form(device):
     assert np.all(errors[2] < (1e-2, 1e-5)), errors
     for one, other in pairwise(errors):
         assert np.all(np.abs(one / other - 4) < 0.1), errors
+
+
+BALL_IN_THE_WIND = """
+bodies: {ball: {mass: 2, inertia: {diag: [0.5, 0.5, 0.5]}, velocity: {angular: [3, 2, 1]}}}
+forces: {wind: {type: wrench, body: ball, torque: [0, 1, -2]}}
+"""
+
+
+def test_a_torque_turns_with_what_it_acts_on(device):
+    """Of equal inertias: the spin grows along the torque alone, whatever the spin before."""
+    runner = Runner(BALL_IN_THE_WIND + solver("natural", "zhong06"), "zhong06", device, frozenset(("bodies",)))
+    wanted = np.array([3.0, 2.0, 1.0]) + 0.8 / 0.5 * np.array([0.0, 1.0, -2.0])
+    errors = [np.abs(runner(h, round(0.8 / h), 1)["frames/body_qd"][-1, 0, 0, 3:] - wanted).max() for h in STEPS]
+    assert errors[2] < 1e-7, errors
+    assert all(one / other > 3.9 for one, other in pairwise(errors)), errors
 
 
 EVENT = SMOOTH + """

@@ -16,6 +16,7 @@ from simcli.kernels.elementary import atan2
 from simcli.kernels.memory import Arena, Slot
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
+from simcli.model.actuation import MotionKind
 from simcli.model.elimination import eliminate
 from simcli.model.quadratic import Quadratic, Shape
 
@@ -72,12 +73,15 @@ class SaddlePoint(Polynomials):
 
     Attributes:
         soft: (R) e.  lent: (R) what of it `solve` takes away again.
-        mass: (n) weights.  factor: of the saddle point; unknowns are the coordinates, then the rows.
+        mass: (n) weights, 1 of prescribed coordinates.  factor: of the saddle point; unknowns are the coordinates, then
+            the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
     """
 
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot):
         super().__init__(rows, tables, arena, angle)
-        self.mass = tables.column(tables.model.columns.weight[:, self.order])
+        prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
+        self.mass = tables.column(np.where(prescribed, 1.0, tables.model.columns.weight[:, self.order]))
+        self.moves, self.has_led = arena.ints(~prescribed), bool(prescribed.any())
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
@@ -282,5 +286,8 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
         f.factor.value.store(w, f.place.at(f.n + r), zero - f.soft.load(w, r))
     first = f.n + f.n_rows
     for e in range(f.n_own_entries):
-        f.factor.value.store(w, f.place.at(first + e), f.gradient.load(w, e))
+        value = f.gradient.load(w, e)
+        if ti.static(f.has_led):
+            value = value * ti.cast(f.moves.at(f.entry_at.at(e)), f.gradient.arena.device.real)
+        f.factor.value.store(w, f.place.at(first + e), value)
     factorize(f.factor, w)

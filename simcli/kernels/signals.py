@@ -107,6 +107,8 @@ class Motions:
     def __init__(self, model: Model, tables: Tables):
         self.kind = model.motions.kind
         value, driven = model.motions.value, driven_columns(model)
+        if model.columns is not None and np.any(model.columns.led >= 0):  # solvers/led.py writes them
+            driven = {"motion_q", "motion_qd", "motion_qdd"}
         by_position = self.kind == MotionKind.POSITION
         columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
                    "motion_qdd": np.zeros((1, model.n_qd))}  # fmt: skip

@@ -55,7 +55,8 @@ class _Builder:
         kind, before, swapped = JointKind(model.joints.kind[j]), len(self.rows), False
         if kind == JointKind.CABLE:
             return
-        if not model.joints.is_tree[j] or kind == JointKind.DISTANCE:  # the tree leaves a distance joint free
+        is_led = model.columns is not None and j in model.columns.led
+        if (not model.joints.is_tree[j] or kind == JointKind.DISTANCE) and not is_led:  # the tree leaves a distance free
             rows = hard_rows(model, j)
             swapped = bool(rows) and rows[0].swapped
             for row in rows:
@@ -63,8 +64,8 @@ class _Builder:
         if not model.joints.is_tree[j] and kind == JointKind.BALL:
             self.add_rolls(j)
         elif not model.joints.is_tree[j] and kind not in MOVED:
-            self.add_loop_coordinates(j)
-        if kind == JointKind.DISTANCE and not is_rod(model, j):
+            self.add_loop_coordinates(j, is_led)
+        if kind == JointKind.DISTANCE and not is_rod(model, j) and not is_led:
             self.add_length(j)
         if kind == JointKind.BALL:
             self.add_spins(j)
@@ -89,8 +90,11 @@ class _Builder:
         label = f"{self.model.joints.name[j]}:{count}"
         self.rows.append(_RowPart(label, form, j, is_hard, on_a, across, on_b, constant))
 
-    def add_loop_coordinates(self, j: int) -> None:
-        """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on."""
+    def add_loop_coordinates(self, j: int, is_led: bool) -> None:
+        """Coordinates of a loop joint that a law, a smooth effort, a gear or a prescribed motion acts on.
+
+        A joint that leads a kinematic body in natural coordinates (led.py) prescribes without a row.
+        """
         model = self.model
         first, count = int(model.joints.qd_start[j]), int(model.joints.dof_dim[j].sum())
         for k in range(count):
@@ -101,7 +105,7 @@ class _Builder:
             if self.lawful[d] or geared:
                 self.add_coordinate(j, k, is_hard=False)
                 self.rows[-1].rests = not self.lawful[d]
-            if model.motions.kind[d] != MotionKind.NONE:
+            if model.motions.kind[d] != MotionKind.NONE and not is_led:
                 self.add_coordinate(j, k, is_hard=True)
 
     def add_coordinate(self, j: int, k: int, is_hard: bool) -> None:
@@ -153,6 +157,8 @@ class _Builder:
         """Rows that keep the vectors of natural coordinates unit and at right angles."""
         links, columns = self.model.links, self.model.columns
         for k in np.flatnonzero(columns.n_vectors).tolist():
+            if columns.led[k] >= 0:
+                continue
             first, name = int(links.qd_start[k]) + 3, self.model.bodies.name[links.body[k]]
             for i in range(columns.n_vectors[k]):
                 for j in range(i, columns.n_vectors[k]):

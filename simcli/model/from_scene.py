@@ -19,6 +19,7 @@ from simcli.model.inputs import with_signals
 from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
+from simcli.model.led import leading_joints
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural import THIN
 from simcli.model.natural_bases import read_naturals
@@ -175,6 +176,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    if contacts is not None and worlds.first.solver.type == "natural":
+        _refuse_spins(worlds, model)
     worlds.raise_faults()
     return replace(model, springs=read_springs(worlds, model), contacts=contacts)
 
@@ -267,9 +270,35 @@ def _refuse_points(worlds: Worlds, model: Model) -> None:
     worlds.raise_faults()
 
 
+def _refuse_spins(worlds: Worlds, model: Model) -> None:
+    """Refuse bodies whose spin contacts could drive without a mass that resists, and flat ones that yield."""
+    bodies, plane = model.bodies, model.plane
+    inertia = np.linalg.eigvalsh(bodies.inertia)
+    whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
+    thin = inertia[..., 0] <= SINGULAR * inertia[..., 2]
+    least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
+    flat = least <= THIN * most
+    faults = {
+        "has no inertia about its axis, and contact would spin it": (whole & thin, "write natural: 1P1V, or inertia"),
+        "is flat or thin and yields, which contact does not take": (
+            whole & flat & (bodies.compliance > 0), "leave its compliance out, or make it thicker"),
+    }  # fmt: skip
+    for words, (lacks, hint) in faults.items():
+        for b in np.flatnonzero(lacks.any(axis=0)):
+            name = bodies.name[b]
+            worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", hint)
+
+
 def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
-    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some."""
+    """Refuse bodies whose natural coordinates would lack inertia, or would ignore some; and leading joints that give way."""
     bodies, asked = model.bodies, model.bodies.n_vectors
+    leading = leading_joints(model)
+    for j in leading[leading >= 0].tolist():
+        name = model.joints.name[j]
+        for field, asks in (("compliance", model.joints.compliance[:, j].any()), ("enabled", not model.joints.enabled[j])):
+            if asks:
+                message = f"joint `{name}` leads a kinematic body, so that its `{field}` would be ignored"
+                worlds.fault("SC470", f"joints.{name}.{field}", message, "leave it out, or kinematic")
     full = (asked == 3) | ((asked < 0) & (model.plane < 0))
     inertia = np.linalg.eigvalsh(bodies.inertia)
     if model.plane >= 0:

@@ -16,7 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.model import rotations as rot
+from simcli.model.actuation import MotionKind
 from simcli.model.joints import Motion
+from simcli.model.led import leading_joints
 from simcli.model.loosen import SUFFIX, Start, beside, with_damping, with_dofs, with_joints, with_state
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
@@ -37,14 +39,15 @@ def natural_form(model: Model, start: Start) -> Model:
     Returns:
         Tables whose first joints, dofs and coordinates are those of the model; the others are natural coordinates.
     """
-    n_vectors = np.where(model.bodies.n_vectors < 0, 3 if model.plane < 0 else 1, model.bodies.n_vectors)
+    led = leading_joints(model)
+    n_vectors = np.where((model.bodies.n_vectors < 0) | (led >= 0), 3 if model.plane < 0 else 1, model.bodies.n_vectors)
     R_0, x_0 = rot.quat_to_matrix(start.body_q[..., 3:]), start.body_q[..., :3]
     axes, moments = principal_axes(model, n_vectors)
     p = x_0 + rot.turn(R_0, model.bodies.com)
     A = rot.multiply(R_0, axes)
     turn = start.body_qd[..., 3:]
     q, qd, weight, excess = [], [], [], []
-    full = np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True))
+    full = np.where((led >= 0)[:, None], moments, np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True)))
     for b in range(model.n_bodies):
         vectors = [A[:, b, :, k] for k in range(n_vectors[b])]
         q.append(np.concatenate([p[:, b], *vectors], axis=-1))
@@ -60,10 +63,12 @@ def natural_form(model: Model, start: Start) -> Model:
     if model.plane >= 0:
         active[model.n_qd + model.plane :: 3] = False
     model = replace(model, dofs=with_damping(model))
+    begun = with_state(model, start, q, qd)
+    prescribed = np.repeat(np.where(led >= 0, MotionKind.POSITION, MotionKind.NONE), n)
     return replace(
-        with_state(model, start, q, qd),
+        begun, motions=replace(begun.motions, kind=np.append(model.motions.kind, prescribed).astype(np.int32)),
         joints=joints, dofs=with_dofs(model.dofs, added, model.n_joints),
-        columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active),
+        columns=Columns(n_vectors, *(beside([np.zeros((1, model.n_qd)), *x]) for x in (weight, excess)), active, led),
         links=_links(model, joints.q_start[model.n_joints :], n, axes, A, n_vectors),
     )  # fmt: skip
 

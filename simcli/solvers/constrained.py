@@ -22,6 +22,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
 from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.rows import first_numbers
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract
@@ -40,6 +41,7 @@ from simcli.solvers.corrections import (
 )
 from simcli.solvers.impulses import finish_impulses, keep_impulses, look_ahead, look_back, needs_end, use_impulses
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
+from simcli.solvers.led import begin_led, lead_bodies
 from simcli.solvers.motions import follow_motions
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
@@ -112,6 +114,7 @@ class Constrained:
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
+        push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
         q_held, v_held: (n dofs) 1 where the scene wrote the initial coordinate or velocity.
     """
 
@@ -123,6 +126,11 @@ class Constrained:
         self.arena = arena
         prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
         self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
+        numbers = np.where(first_numbers(tables) < 0, np.append(tables.q_of_dof, -1), first_numbers(tables))
+        self.motion_q = arena.ints(numbers[prescribed])
+        motion_of = np.full(tables.n_qd, -1)
+        motion_of[prescribed] = np.arange(len(prescribed))
+        self.motion_of = arena.ints(motion_of)
         self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
         stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
@@ -152,6 +160,7 @@ class Constrained:
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
         self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
+        self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
         order = np.flatnonzero(tables.unknown_of_dof >= 0)
         order = order[np.argsort(tables.unknown_of_dof[order])]
@@ -253,15 +262,24 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.looks_back):
         if last and p == 0 and steps > 0:
             look_back(c, w)
+    if ti.static(c.leads.n > 0):
+        follow_leads(c, w, t, ti.cast(kind == START, ti.i32), last)
+    if ti.static(c.led.n > 0):
+        if kind == START:
+            begin_led(c, w)
     place_all(c.tables, c.state, w)
     if ti.static(c.signals.n > 0):
         account = -1
-        if kind == EVALUATE and again == 0:
+        if kind == EVALUATE and again == 0 and steps > 0:
             account = stage
-        follow_signals(c, w, t, side, account)
-    if ti.static(c.leads.n > 0):
-        starts = ti.cast(kind == START, ti.i32)
-        follow_leads(c, w, t, starts, last)
+        if ti.static(c.integrator == "zhong06"):
+            if kind != START or i == 0:  # the account of the last step ends with its forces
+                follow_signals(c, w, t, side, account)
+        else:
+            follow_signals(c, w, t, side, account)
+    if ti.static(c.led.n > 0):
+        if kind == EVALUATE:
+            lead_bodies(c, w, h, span_of(c, w, h, stage), ti.cast(last, ti.i32))
     if ti.static(c.is_midpoint):  # after signals, whose accounts load the links where the step begins
         if kind == EVALUATE and not last:
             load_midpoint(c, w, h)

@@ -99,6 +99,9 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         for n in range(t.n_tree_dofs):
             d = t.tree_dof.at(n)
             c.bound.base.store(w, n, s.tau.load(w, d) - s.u.load(w, d))
+            if ti.static(c.is_midpoint):
+                if instant == 0:
+                    c.bound.base.store(w, n, c.bound.base.load(w, n) + c.bound.push.load(w, d))
         if ti.static(c.is_loose):
             turn_ahead(c, w, h)
     if ti.static(y.n_leads > 0):

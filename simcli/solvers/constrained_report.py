@@ -12,6 +12,7 @@ from simcli.kernels.rows import FULL_TURN, turning
 from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
 from simcli.solvers.choices import acceleration_of_law
 from simcli.solvers.integrators import H
+from simcli.solvers.led import add_led_efforts, add_led_wrenches
 
 
 @ti.func
@@ -52,6 +53,8 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
         if first >= 0:
             for m in ti.static(range(6)):
                 c.rows.joint_wrench.store(w, first + m, c.rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
+    if ti.static(c.led.n > 0):
+        add_led_wrenches(c, w)
 
 
 @ti.func
@@ -91,6 +94,8 @@ def add_efforts(c: ti.template(), w: ti.i32):
         c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
     if ti.static(y.rows.n_gears > 0):
         add_gears(c, w)
+    if ti.static(c.led.n > 0):
+        add_led_efforts(c, w)
 
 
 @ti.func

@@ -25,6 +25,7 @@ from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
 from simcli.solvers.large_worlds import is_large
+from simcli.solvers.led import LedBodies
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -81,6 +82,7 @@ class Core:
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
+        self.led = LedBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
@@ -120,6 +122,7 @@ class Core:
             b = self.bound
             self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
+            self.pushes.has_power |= self.led.n > 0
         if self.integrator == "generalized_alpha":
             if not self.is_quadratic:
                 raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
@@ -145,7 +148,7 @@ class Core:
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
-        leads = bool((rows.is_hard & (rows.dof >= 0)).any())
+        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
         if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
@@ -165,9 +168,6 @@ class Core:
         """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
         if not self.by_impulses:
             return None
-        if self.has_excess:
-            raise UsageError("contact in natural coordinates does not take flat or thin bodies, which have no mass along "
-                             "some vectors: give them a thickness, or use the maximal solver")
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
         return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
                                            self.is_large)
@@ -186,6 +186,7 @@ class Core:
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         if self.touches:
             self.contacts.clear()
+        self.led.clear()
         if self.constrained:
             self.bound.clear()
             self.loops.clear()

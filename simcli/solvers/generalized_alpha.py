@@ -22,6 +22,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.quadratic import IDLE, bend_gradients, extend, factorize_saddle, find_rates, find_residuals, give_state
 from simcli.solvers.clock import follow_signals
+from simcli.solvers.led import begin_led, lead_bodies, led_impulse
 from simcli.solvers.natural_forces import add_work, bias_of, idle_coordinates, law_now, pull_coordinates, spring_now
 from simcli.solvers.natural_quadratic import (
     MAX_PLACEMENTS,
@@ -47,6 +48,7 @@ class Memory:
 
     Attributes:
         alpha_m, alpha_f, gamma, beta: as above.  share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
+        lack: [m] what the last round of a step found to lack, as a way.
         a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
         v: (n) velocities at its start.
     """
@@ -59,6 +61,7 @@ class Memory:
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
+        self.lack = arena.slot(1)
         self.a, self.w, self.next_a, self.next_w, self.v = (arena.slot(n) for _ in range(5))
 
 
@@ -93,6 +96,8 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
     extend(f, f.next_x, w, 1.0)
     extend(f, f.v, w, 0.0)
     soften_rows(c, w, h)
+    if ti.static(c.led.n > 0):
+        begin_led(c, w)
     begins = ti.static(c.alpha.jumps or c.pushes.has_power)
     if ti.static(not begins):
         move_alpha(c, w, h)
@@ -119,6 +124,9 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
                     if k <= 0:
                         follow_signals(c, w, t - h * ti.cast(k == BEGIN, c.tables.arena.device.real),
                                        -1.0 - 2.0 * ti.min(k, 0), -1)
+                if ti.static(c.led.n > 0):
+                    if k == BEGIN:
+                        lead_bodies(c, w, h, h, 1)
                 evaluate_forces(c, w, k, h)
                 running = demand_balance(c, w, k, h)
         if running != 0:
@@ -126,6 +134,8 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
                 factorize_saddle(f, w)
             solve(c, w)
             if projects:
+                if ti.static(c.led.n > 0):
+                    led_impulse(c, w)
                 for i in range(f.n):
                     f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
             elif places:
@@ -136,6 +146,10 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
             if k == BEGIN:
                 if ti.static(c.pushes.has_power):
                     add_work(c, w, h)
+                if ti.static(c.led.n > 0):
+                    if ti.static(c.signals.n > 0):
+                        follow_signals(c, w, t, -1.0, -1)
+                    lead_bodies(c, w, h, h, 0)
                 move_alpha(c, w, h)
                 running = 1
     for i in range(f.n):
@@ -162,6 +176,15 @@ def move_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
         c.alpha.next_w.store(w, i, w_1)
         f.next_x.store(w, i, f.x.load(w, i) + (v + (w_0 * (0.5 - c.alpha.beta) + w_1 * c.alpha.beta) * h) * h)
         f.v.store(w, i, v + (w_0 * (1.0 - c.alpha.gamma) + w_1 * c.alpha.gamma) * h)
+    if ti.static(f.has_led):
+        for i in range(f.n):
+            if f.moves.at(i) == 0:
+                d = f.qd_at.at(i)
+                a = c.motions.motion_qdd.load(w, d)
+                f.next_x.store(w, i, c.motions.motion_q.load(w, d))
+                f.v.store(w, i, c.motions.motion_qd.load(w, d))
+                c.alpha.next_a.store(w, i, a)
+                c.alpha.next_w.store(w, i, a)
     extend(f, f.next_x, w, 1.0)
     c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
 
@@ -250,6 +273,8 @@ def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
         for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
             i = f.entry_at.at(e)
             c.steps.load.store(w, i, c.steps.load.load(w, i) + f.gradient.load(w, e) * force)
+    if ti.static(f.has_led):
+        find_changes(c, w, k)
     worst = c.steps.worst.load(w, 0)
     tight = zero + c.steps.tight
     if k == BEGIN:
@@ -265,14 +290,48 @@ def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     lacks = worst > tight
+    if k != BEGIN:
+        c.alpha.lack.store(w, 0, worst)
     for i in range(f.n):
         c.steps.load.store(w, i, select(lacks, c.steps.load.load(w, i), zero))
     for r in range(f.n_rows):
-        asked = select(lacks, -f.residual.load(w, r) / span, zero)
-        c.steps.load.store(w, f.n + r, asked * ti.cast(k != BEGIN, c.tables.arena.device.real))
+        asked = select(lacks, -f.residual.load(w, r) / span, zero) * ti.cast(k != BEGIN, c.tables.arena.device.real)
+        if ti.static(f.has_led):
+            if k == BEGIN:
+                asked = -change_of_row(c, w, r)
+        c.steps.load.store(w, f.n + r, asked)
     for n in range(c.pushes.n):
         c.steps.load.store(w, f.n + c.pushes.row.at(n), zero)
     return ti.cast(any_lane(lacks), ti.i32)
+
+
+@ti.func
+def find_changes(c: ti.template(), w: ti.i32, k: ti.i32):
+    """What accelerations of prescribed coordinates lack where a step begins; nothing later.
+
+    Reads:  c.motions, c.alpha.next_a
+    Writes: c.steps.load of these
+    """
+    f = c.steps.rows
+    for i in range(f.n):
+        if f.moves.at(i) == 0:
+            change = c.motions.motion_qdd.load(w, f.qd_at.at(i)) - c.alpha.next_a.load(w, i)
+            c.steps.load.store(w, i, change * ti.cast(k == BEGIN, c.tables.arena.device.real))
+
+
+@ti.func
+def change_of_row(c: ti.template(), w: ti.i32, r: ti.i32):
+    """Acceleration of row r by `find_changes`.
+
+    Reads: c.steps.{load, rows.gradient}
+    """
+    f = c.steps.rows
+    total = c.tables.arena.zero()
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        i = f.entry_at.at(e)
+        if f.moves.at(i) == 0:
+            total = total + f.gradient.load(w, e) * c.steps.load.load(w, i)
+    return total
 
 
 @ti.func

@@ -72,6 +72,9 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         v = c.state.qd.load(w, t.tree_dof.at(n))
         m.start.store(w, mirrored(y, n), v)
         p.free.store(w, mirrored(y, n), v)
+    if ti.static(c.is_natural):  # whose corrections lock these
+        for k in range(c.bound.n_motions):
+            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
     if ti.static(y.n_springs > 0):
@@ -122,6 +125,8 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     for e in range(y.n_mass):
         at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
         p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
+    if ti.static(c.is_natural):
+        firm_up(c, w, h)
     if ti.static(y.laws.n > 0):
         for k in range(y.laws.n):
             push = y.laws.rest.load(w, k)
@@ -138,6 +143,70 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
             m.push.store(w, k, select(acts, push, zero))
             m.gain.store(w, k, select(acts, gain, zero))
             add_linear(c, w, k, h)
+
+
+@ti.func
+def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Give what has no mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
+
+        prescribed coordinates of no mass: their own row, K = 1;   thin bodies: their rigidity, K of what the weights add
+
+    Reads:  c.bound.system, c.motions, c.state.q
+    Writes: p.mass, c.bound.system.load
+    """
+    y = c.bound.system
+    t = c.tables
+    p = c.bound.impulses.problem
+    zero = t.arena.zero()
+    for k in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(k)
+        i = t.unknown.at(d)
+        at = mass_place(p, mirrored(y, i), mirrored(y, i))
+        none = zero + t.weight.load(w, d) == 0.0
+        p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
+        asked = (speed_of_motion(c, w, k, h) - c.state.qd.load(w, d)) / h
+        y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
+    if ti.static(c.has_excess):
+        for i in range(y.n_dofs):
+            at = mass_place(p, mirrored(y, i), mirrored(y, i))
+            p.mass.store(w, at, p.mass.load(w, at) - t.excess.load(w, t.tree_dof.at(i)))
+        for n in range(y.rows.n_rigid):
+            r = y.rows.first_rigid + n
+            a = y.rows.vector_d.at(2 * n)
+            b = y.rows.vector_d.at(2 * n + 1)
+            gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
+            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
+            add_square(c, w, r, gain)
+
+
+@ti.func
+def push_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template()):
+    """Add J^T times a number to F, of row r of the system.
+
+    Writes: c.bound.system.load
+    """
+    y = c.bound.system
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        a = y.end_j.at(y.n_mass + e)
+        y.load.store(w, a, y.load.load(w, a) + y.entry.load(w, y.n_mass + e) * push)
+
+
+@ti.func
+def add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+    """Add g J^T J to M, of row r of the system.
+
+    Writes: p.mass
+    """
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        a = y.end_j.at(y.n_mass + e)
+        value = y.entry.load(w, y.n_mass + e) * gain
+        for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            other = y.end_j.at(y.n_mass + f)
+            if other <= a:
+                at = mass_place(p, mirrored(y, other), mirrored(y, a))
+                p.mass.store(w, at, p.mass.load(w, at) + value * y.entry.load(w, y.n_mass + f))
 
 
 def act_of_law(c, w, k):
@@ -169,17 +238,9 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
         push = m.push.load(w, k) - gain * speed
         if ti.static(p.is_large):
             push = select(gain > 0.0, speed * 0.0, push)
-        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-            a = y.end_j.at(y.n_mass + e)
-            value = y.entry.load(w, y.n_mass + e)
-            y.load.store(w, a, y.load.load(w, a) + value * push)
-            if ti.static(not p.is_large):
-                for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                    other = y.end_j.at(y.n_mass + f)
-                    if other <= a:
-                        at = mass_place(p, mirrored(y, other), mirrored(y, a))
-                        more = value * y.entry.load(w, y.n_mass + f) * gain * h
-                        p.mass.store(w, at, p.mass.load(w, at) + more)
+        push_row(c, w, r, push)
+        if ti.static(not p.is_large):
+            add_square(c, w, r, gain * h)
 
 
 @ti.func
@@ -363,7 +424,7 @@ def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     d = c.bound.motion_dof.at(k)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
     if c.bound.by_position.at(k) != 0:
-        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
+        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))) / h
     return speed
 
 

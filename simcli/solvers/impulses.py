@@ -248,6 +248,8 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
         c.bound.move.store(w, d, v)
+        if ti.static(c.has_excess):  # nothing was added to the masses
+            c.bound.excess.store(w, n, a * 0.0)
     if ti.static(y.laws.n > 0):
         for k in range(y.laws.n):
             speed = y.laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + y.laws.shift.load(w, k)) * g

@@ -31,7 +31,7 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
         if c.stages == 1 or stage == c.stages:
             speed = zero + c.motions.motion_qd.load(w, d)
             if c.bound.by_position.at(m) != 0:
-                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.tables.dof_q.at(d))) / h
+                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(m))) / h
             goal = (speed - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
@@ -49,7 +49,7 @@ def follow_motions(c: ti.template(), w: ti.i32):
         d = c.bound.motion_dof.at(m)
         zero = c.tables.arena.zero()
         if c.bound.by_position.at(m) != 0:
-            c.state.q.store(w, c.tables.dof_q.at(d), zero + c.motions.motion_q.load(w, d))
+            c.state.q.store(w, c.bound.motion_q.at(m), zero + c.motions.motion_q.load(w, d))
         if ti.static(c.stages > 1 or c.is_natural):
             c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
 
@@ -108,11 +108,12 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
     """
     y = c.bound.system
     supplied = c.forces.power.load(w, 1)
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
-        i = c.tables.unknown.at(d)
-        mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-        supplied = supplied + y.effort.load(w, i) * mid
+    if ti.static(c.integrator != "zhong06"):  # whose work is that of both ends of a step
+        for m in range(c.bound.n_motions):
+            d = c.bound.motion_dof.at(m)
+            i = c.tables.unknown.at(d)
+            mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
+            supplied = supplied + y.effort.load(w, i) * mid
     if ti.static(not c.is_natural):
         for m in range(y.n_leads):
             r = y.lead_row.at(m)

@@ -17,6 +17,7 @@ from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints
 from simcli.model.quadratic import Quadratic, Shape
 from simcli.model.tables import Model
+from simcli.solvers.led import led_power
 
 
 class CoordinateForces:
@@ -282,6 +283,8 @@ def add_work(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(p.n_pushes > 0):
         for i in range(f.n):
             supplied = supplied + (p.pull.load(w, i) - p.gravity.load(w, i)) * f.v.load(w, i)
+    if ti.static(c.led.n > 0):
+        supplied = supplied + led_power(c, w)
     c.forces.power.store(w, 0, dissipated)
     c.forces.power.store(w, 1, supplied)
     for m in ti.static(range(2)):

@@ -23,6 +23,7 @@ from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.integrators import STAGES, copy
+from simcli.solvers.led import led_work, projection_work
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
 from simcli.solvers.rotors import note_paces, weigh_rotors
 
@@ -102,8 +103,10 @@ def span_of(c, w, h, stage):
 def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
     """External forces half a step ahead, along the present velocities; for the ledger their powers where the step begins.
 
+    They act along the coordinates as these are there: a torque on vectors that have not yet turned is one of order one.
+
     Reads:  c.state.{q, qd}, c.forces
-    Writes: c.state.external, c.forces.power, c.bound.q_kept
+    Writes: c.bound.{push, q_kept}, c.forces.power; c.state.external is none
     """
     dissipated = c.tables.arena.zero()
     supplied = c.tables.arena.zero()
@@ -118,6 +121,12 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(c.reports["energy"]):
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
+    for i in range(c.tables.n_links):
+        force = c.state.external.load(w, i)
+        first = c.tables.link_qd.at(i)
+        for d in range(first, first + c.tables.link_n_qd.at(i)):
+            c.bound.push.store(w, d, c.state.S.load(w, d).dot(force))
+        c.state.external.store(w, i, no_force(c.tables.arena.zero()))
     copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
     place_all(c.tables, c.state, w)
 
@@ -212,6 +221,8 @@ def use_velocities(c: ti.template(), w: ti.i32):
     y = c.bound.system
     if ti.static(y.n_leads > 0):
         impulse_work(c, w)
+    if ti.static(c.led.n > 0):
+        projection_work(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
@@ -236,8 +247,6 @@ def use_natural(c: ti.template(), w: ti.i32, h: ti.template(), stage: ti.i32):
         c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-    if ti.static(c.bound.n_motions > 0):
-        follow_motions(c, w)
 
 
 @ti.func
@@ -271,6 +280,8 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
                 for x in ti.static(range(3)):
                     given = s.q.load(w, at_q + x) * pull
                     c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
+    if ti.static(c.led.n > 0):
+        led_work(c, w, h)
     for n in range(y.n_dofs):
         d = t.tree_dof.at(n)
         a = y.acceleration.load(w, n)

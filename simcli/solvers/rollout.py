@@ -53,8 +53,9 @@ from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.repeat import open_again
 
-NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, CROWDED = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.CROWDED))  # fmt: skip
+NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, CROWDED, NOT_CONVERGED = (int(status) for status in (
+    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.CROWDED,
+    Status.NOT_CONVERGED))  # fmt: skip
 
 
 @ti.kernel
@@ -143,7 +144,7 @@ def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
             stage = e % c.stages
             if ti.static(c.signals.n > 0):
                 t, side = time_of(c, w, first, e, steps)
-                follow_signals(c, w, t, side, stage)
+                follow_signals(c, w, t, side, ti.select(steps > 0, stage, -1))
             if ti.static(c.integrator == "rk4"):
                 evaluate(c, w, stage, 0.0)
             elif ti.static(c.integrator == "implicit"):
@@ -283,6 +284,8 @@ def watch(c: ti.template(), w: ti.i32):
         ended = ended | (alive & ((x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))))
     if ti.static(c.is_natural and c.constrained):
         ended = ended | (alive & (c.bound.turn.load(w, 0) > FARTHEST_TURN**2))
+    if ti.static(c.integrator == "generalized_alpha"):
+        ended = ended | (alive & (c.alpha.lack.load(w, 0) > c.bound.jump))
     if ti.static(c.touches):
         note_step(c, w, count, alive)
         ended = ended | (alive & is_crowded(c, w))
@@ -312,6 +315,11 @@ def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.t
     code = select(finite, zero + TOO_FAST, zero + NOT_FINITE)
     met = square < bound
     code = select(met, zero + STOPPED, code)
+    if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
+        lack = c.alpha.lack.load(w, 0)
+        lacks = (lack > c.bound.jump) | ti.math.isnan(lack)
+        code = select(lacks, zero + NOT_CONVERGED, code)
+        met = met & ~lacks
     if ti.static(c.is_natural and c.constrained):
         far = c.bound.turn.load(w, 0) > FARTHEST_TURN**2
         code = select(far, zero + TURNS_FAR, code)

@@ -1,0 +1,72 @@
+"""Flat bodies in contact in natural coordinates, where masses vanish; what contact does not take is refused."""
+
+import numpy as np
+import pytest
+from support.forward import Runner
+from support.scenes import faults_of
+
+GRAVITY = 9.81
+SOLVER = "solver: {type: natural, dt: 1.0e-3, integrator: moreau}\n"
+# A plate on three feet that slides and spins on the ground; its inertias make it flat.
+PLATE = """
+world: {shapes: {ground: {type: plane, material: rubber}}}
+materials: {rubber: {friction: MU}}
+bodies:
+  plate:
+    mass: 2
+    inertia: {diag: [0.04, 0.03, 0.07]}
+    pose: {xyz: [0, 0, 0.05]}
+    velocity: {linear: [1, 0, 0], angular: [0, 0, SPIN]}
+    shapes:
+      a: {type: sphere, radius: 0.05, pose: {xyz: [0.3, 0.2, 0]}, material: rubber}
+      b: {type: sphere, radius: 0.05, pose: {xyz: [-0.3, 0.2, 0]}, material: rubber}
+      c: {type: sphere, radius: 0.05, pose: {xyz: [0, -0.3, 0]}, material: rubber}
+"""
+ROD = """
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  rod: {mass: 1, inertia: {diag: [0, 0.1, 0.1]}, pose: {xyz: [0, 0, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}
+"""
+
+
+@pytest.mark.slow
+def test_a_flat_plate_slides_to_rest(device):
+    h, mu, time = 1e-3, 0.2, 0.2
+    runner = Runner(PLATE.replace("MU", str(mu)).replace("SPIN", "0") + SOLVER, "moreau", device)
+    one = runner(h, round(time / h), 1)
+    slowed = mu * GRAVITY * time
+    assert one["diag/status"].max() == 0
+    assert one["frames/body_qd"][-1, 0, 0] == pytest.approx([1 - slowed, 0, 0, 0, 0, 0], abs=1e-6)
+    assert one["frames/body_q"][-1, 0, 0, 0] == pytest.approx(time - 0.5 * slowed * time, abs=slowed * h)
+    assert one["energy/dissipated"][-1, 0] == pytest.approx(1 - (1 - slowed) ** 2, abs=1e-6)
+    assert abs(one["energy/drift"][-1, 0]) < 1e-8
+
+
+@pytest.mark.slow
+def test_a_flat_plate_falls_as_in_maximal_coordinates(device):
+    """From a height and tilted: what differs is of order one in the step."""
+    text = PLATE.replace("MU", "0.5").replace("SPIN", "3").replace("[0, 0, 0.05]", "[0, 0, 0.5], rpy: [0.3, 0.2, 0]")
+    gaps = []
+    for h in (2e-3, 1e-3):
+        found = []
+        for solver, integrator in ((SOLVER, "moreau"), ("solver: {type: maximal, dt: 1.0e-3}\n", "semi_implicit")):
+            one = Runner(text + solver, integrator, device)(h, round(0.6 / h), 1)
+            assert one["diag/status"].max() == 0
+            found.append(one["frames/body_q"][-1, 0, 0])
+        gaps.append(np.abs(found[0] - found[1]).max())
+    assert gaps[0] < 2e-3, gaps
+    assert gaps[1] < 2e-3, gaps
+
+
+def test_a_rod_that_contact_would_spin_is_refused():
+    found = faults_of(ROD + SOLVER)
+    assert [code for code, _, _ in found] == ["SC452"], found
+    assert "no inertia about its axis" in found[0][2]
+
+
+def test_a_joint_that_leads_a_kinematic_body_cannot_yield():
+    found = faults_of("""bodies: {k: {kinematic: true}}
+joints: {j: {type: revolute, parent: world, child: k, at: [0, 0, 0], motion: {velocity: 1}, loop: false, compliance: 0.01}}
+""" + SOLVER)
+    assert [code for code, _, _ in found] == ["SC470"], found
+    assert "`compliance` would be ignored" in found[0][2]
