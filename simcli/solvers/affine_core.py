@@ -7,7 +7,7 @@ import numpy as np
 from simcli.kernels.forces import Forces
 from simcli.kernels.loops import Loops
 from simcli.kernels.memory import Arena
-from simcli.kernels.potentials import Potential
+from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables

@@ -14,15 +14,8 @@ from simcli.kernels.barrier.friction import grip
 from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
-from simcli.kernels.potentials import (
-    add_gradient,
-    add_hessian,
-    cap_at_limits,
-    find_energy,
-    find_slopes,
-    follow_rows,
-    raise_limits,
-)
+from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
+from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tables import Tables
 from simcli.model import rotations as rot
 from simcli.model.tables import Model

@@ -8,7 +8,7 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
 from simcli.kernels.memory import put_lane
-from simcli.kernels.potentials import find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.energy import find_energy, find_slopes, follow_rows
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points

@@ -13,10 +13,11 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
-from simcli.kernels.coordinate_laws import begin_laws
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.forces import load_links
-from simcli.kernels.potentials import begin_springs, work_of_laws
+from simcli.kernels.potentials.energy import work_of_step
+from simcli.kernels.potentials.laws import begin_laws
+from simcli.kernels.potentials.springs import begin_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
 from simcli.kernels.tree import store_vector, vector_at
@@ -173,7 +174,7 @@ def commit(c: ti.template(), w: ti.i32):
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)
-    dissipated, driven = work_of_laws(c.potential, w)
+    dissipated, driven = work_of_step(c.potential, w)
     if ti.static(c.touches):
         if ti.static(c.barrier.has_friction):
             dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
