@@ -19,6 +19,7 @@ from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_ene
 from simcli.kernels.tables import Tables
 from simcli.model import rotations as rot
 from simcli.model.tables import Model
+from simcli.solvers.affine_given import arrive, is_on_its_way, take_given
 
 MAX_HALVINGS = 12
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
@@ -37,7 +38,9 @@ class StepMemory:
         tolerance: [m] of the last displacement.
 
     Attributes:
-        alpha: [1/s].  age: steps made.
+        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        breaks: 1 in lanes where something else acts at the end of the step than at its start; pattern: what touched there.
+        asks: 1 in lanes that the search at hand is for; the others keep what they have.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
@@ -51,7 +54,8 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "age", "length", "cap", "running", "curve", "energy", "size", "iterations", "failed"):
+        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "running", "curve", "energy",
+                     "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
         for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "aim"):
             setattr(self, name, arena.slot(n))
@@ -63,12 +67,14 @@ class StepMemory:
         self.hold, self.fixed_aim = tables.column(hold), tables.column(aim)
         self.motor, self.rate = arena.ints(model.affine.is_motor), tables.column(model.affine.hold_rate.reshape(
             len(model.affine.hold_rate), -1))  # fmt: skip
-        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / blocks[..., 0])
+        weighs = blocks[..., 0] > 0.0
+        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / np.where(weighs, blocks[..., 0], 1.0))
         self.extent = tables.column(extent)
 
     def clear(self):
         """Before the first step."""
-        for slot in (self.age, self.iterations, self.failed, self.size, self.x_before, self.v_before, self.force):
+        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force"):
+            slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))
         self.alpha.write(np.ones((1, 1, 1)))
 
@@ -86,7 +92,7 @@ def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray
     Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
     """
     hold, links = model.affine.hold, model.links
-    share = hold[..., [0, 1, 1, 1]] * (weight / weight[..., :1])
+    share = hold[..., [0, 1, 1, 1]] * (weight / np.where(weight[..., :1] > 0.0, weight[..., :1], 1.0))
     pose = model.affine.hold_pose
     R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
     centre = pose[..., :3] - rot.turn(R, links.body_offset)
@@ -97,29 +103,27 @@ def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 @ti.func
-def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
+def minimise(c: ti.template(), w: ti.i32, moves: ti.i32, most: ti.i32):
     """Move c.potential.rows.x to the minimum, by evaluations at next_x that shorten a direction or find a new one.
 
     Args:
         moves: 0 to evaluate where the bodies are, and no more.
+        most: iterations that the step may have taken by the end of this search.
 
-    Reads:  c.step.{target, alpha}, c.health
+    Reads:  c.step.{target, alpha, asks}, c.health
     Writes: c.potential, c.step.{running, iterations, failed, size}
     """
     z = c.step
     f = c.potential.rows
     zero = c.tables.arena.zero()
-    z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, zero + 1.0, zero))
-    z.iterations.store(w, 0, zero)
-    z.size.store(w, 0, zero + ti.math.inf)
+    z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, z.asks.load(w, 0), zero))
+    z.size.store(w, 0, select(z.asks.load(w, 0) > 0.0, zero + ti.math.inf, z.size.load(w, 0)))
     z.length.store(w, 0, zero + 1.0)
     z.energy.store(w, 0, zero + ti.math.inf)
     for i in range(c.potential.n):
         f.next_x.store(w, i, f.x.load(w, i))
         z.move.store(w, i, zero)
     z.cap.store(w, 0, zero + 1.0)
-    if ti.static(c.touches):
-        c.barrier.crowded.store(w, 0, zero)
     going = 1
     turn = 0
     aims = 1
@@ -135,12 +139,13 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
             elif aims == 0:
                 shorten(c, w, fits(c, w, energy))
             else:
-                settle(c, w, energy)
+                settle(c, w, energy, most)
                 going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
                 if going != 0:
                     find_direction(c, w)
             turn += 1
-    z.failed.store(w, 0, select(z.iterations.load(w, 0) > float(c.max_iterations), zero + 1.0, zero))
+    fails = select(z.iterations.load(w, 0) > ti.cast(most, c.tables.arena.device.real), zero + 1.0, zero)
+    z.failed.store(w, 0, select(z.asks.load(w, 0) > 0.0, fails, z.failed.load(w, 0)))
 
 
 @ti.func
@@ -221,10 +226,12 @@ def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
     for i in range(c.potential.n):
         x = f.x.load(w, i)
         f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
+    if ti.static(c.given.n > 0):
+        arrive(c, w, running & (length == 1.0))
 
 
 @ti.func
-def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
+def settle(c: ti.template(), w: ti.i32, energy: ti.template(), most: ti.i32):
     """Take next_x, and end the lanes that have converged; where hard limits still give, raise their forces and go on.
 
     Reads:  c.step.{size, length}
@@ -239,12 +246,14 @@ def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
     bound = energy + ti.abs(energy) * z.rounding
     if ti.static(c.potential.laws.n > 0):
         if any_lane(done):
-            gives = raise_limits(c.potential, w, done)
+            gives = raise_limits(c.potential, w, done, z.tolerance)
             bound = select(done, bound + ti.math.inf, bound)  # of another energy: nothing to compare with
             done = done & (gives <= z.tolerance)
+    if ti.static(c.given.n > 0):
+        bound = select(is_on_its_way(c, w), bound + ti.math.inf, bound)  # what it takes to arrive is no matter of descent
     z.energy.store(w, 0, bound)
     z.iterations.store(w, 0, z.iterations.load(w, 0) + select(done, z.running.load(w, 0) * 0.0, z.running.load(w, 0)))
-    ends = done | (z.iterations.load(w, 0) > float(c.max_iterations))
+    ends = done | (z.iterations.load(w, 0) > ti.cast(most, c.tables.arena.device.real))
     z.running.store(w, 0, select(ends, c.tables.arena.zero(), z.running.load(w, 0)))
 
 
@@ -304,6 +313,8 @@ def build(c: ti.template(), w: ti.i32):
     add_hessian(p, w, curve)
     if ti.static(c.touches):
         add(c.barrier, w, p.rows.x, p.gradient, p.matrix, z.running, False)
+    if ti.static(c.given.n > 0):
+        take_given(c, w)
     factorize_blocks(p.matrix, w)
 
 

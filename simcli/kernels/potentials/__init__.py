@@ -5,6 +5,7 @@
     tables        what is read and kept: Potential
     laws          what acts on a coordinate, V(x): Laws
     coordinates   coordinates of joints from their rows, and the laws there
+    gears         between two coordinates
     springs       lengths of springs from their rows, and V there
     energy        the doors: find_energy, find_slopes, add_gradient, add_hessian
 

@@ -3,7 +3,8 @@
 import taichi as ti
 
 from simcli.kernels.elementary import atan2
-from simcli.kernels.potentials.laws import Share, evaluate_law, nearest_turn, raise_pushes, steepen, way_to_limit
+from simcli.kernels.potentials.gears import find_gears
+from simcli.kernels.potentials.laws import Share, evaluate_law, excess_of, nearest_turn, raise_pushes, steepen, way_to_limit
 
 
 @ti.func
@@ -11,7 +12,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
     """[J] of the laws on coordinates, after the residuals.
 
     Reads:  p.rows.residual
-    Writes: p.elastic, p.laws.{now, slope, bend, drive, damper}
+    Writes: p.elastic, p.laws.{now, slope, bend, drive, damper, inert}
     """
     y = p.laws
     total = p.gradient.arena.zero()
@@ -26,8 +27,8 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
     for m in range(y.n_points):
         k = y.point_of.at(m)
         x, weight = point_of(p, w, m)
-        stores, drives, dampers, hard = evaluate_law(y, w, k, x, alpha)
-        law = whole((stores, drives, dampers, hard))
+        stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha)
+        law = whole((stores, drives, dampers, hard, inert))
         total = total + law.energy * weight
         kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
         p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
@@ -35,6 +36,9 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
         y.bend.store(w, m, law.bend * weight)
         y.drive.store(w, m, drives.slope * weight)
         y.damper.store(w, m, dampers.slope * weight)
+        y.inert.store(w, m, inert.slope * weight)
+    if ti.static(p.gears.n > 0):
+        total = total + find_gears(p, w)
     return total
 
 
@@ -94,19 +98,27 @@ def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
 
 
 @ti.func
-def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template()):
-    """Take the forces of hard limits as they are now, in lanes where `raised`; returns by how much bounds give [m, rad].
+def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template(), tolerance: ti.template()):
+    """Take the forces of hard limits and motions as they are now, in lanes where `raised` and they give too much.
+
+    Lanes where they do not keep forces that are in balance with what was found.
+
+    Returns:
+        [m, rad], by how much they give.
 
     Reads:  p.{rows.residual, laws.now}
-    Writes: p.laws.{push, slope, bend}
+    Writes: p.laws.{push, pull, slope, bend}
     """
     y = p.laws
-    for m in range(y.n_points):
-        x, weight = point_of(p, w, m)
-        steepen(y, w, m, x, weight, raised)
     gives = p.gradient.arena.zero()
     for k in range(y.n):
-        gives = ti.max(gives, raise_pushes(y, w, k, raised))
+        gives = ti.max(gives, excess_of(y, w, k))
+    lacks = raised & ~(gives <= tolerance)
+    for m in range(y.n_points):
+        x, weight = point_of(p, w, m)
+        steepen(y, w, m, x, weight, lacks)
+    for k in range(y.n):
+        raise_pushes(y, w, k, lacks)
     return gives
 
 

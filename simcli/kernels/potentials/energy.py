@@ -10,6 +10,7 @@ import taichi as ti
 from simcli.kernels.blocks import add_entry
 from simcli.kernels.polar import add_arap, find_arap
 from simcli.kernels.potentials.coordinates import coordinate_slopes, find_laws, work_of_laws
+from simcli.kernels.potentials.gears import add_gears
 from simcli.kernels.potentials.springs import find_springs, spring_slopes, work_of_springs
 from simcli.kernels.quadratic import bend_gradients, extend, find_residuals
 
@@ -104,6 +105,8 @@ def add_hessian(p: ti.template(), w: ti.i32, curve: ti.template()):
         slope = p.first.load(w, r) * curve
         for m in range(p.curve_start.at(r), p.curve_start.at(r + 1)):
             add_entry(p.matrix, w, p.curve_place.at(m), slope * p.curve_coef.load(w, m))
+    if ti.static(p.gears.n > 0):
+        add_gears(p, w)
     for k in range(p.laws.n):
         r = p.laws.row.at(k)
         at = p.outer_start.at(r)

@@ -3,8 +3,13 @@
     applied    -f x                                     constant efforts, and drives in effort mode
     springs    k (x - x_0)^2 / 2                        drives, torsion springs, soft limits; driving joints
     dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine_step.py
+    drives     - (|F| - L)^2 / (2 (k + c alpha))        less, where the effort F of spring and damper passes its limit L
+    friction   mu f_0(|x - x_n|)                        smooth at rest, as that of contacts
+    armature   I alpha^2 (x - y)^2 / 2                  y: where the coordinate would go by its own formula
     cubic      s (excess / width)^3                     libuipc's limits
-    hard       (max(0, f + k excess)^2 - f^2) / (2 k)   f: the force that holds, raised until nothing exceeds
+    hard       (max(0, f + k excess)^2 - f^2) / (2 k)   f: the force that holds, raised until nothing exceeds; also for the
+                                                        place x_h + v/alpha that a velocity limit leaves
+    motion     f (x - m) + k (x - m)^2 / 2              likewise, on both sides of the prescribed m
 
 Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
 
@@ -17,10 +22,13 @@ import math
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena, local
+from simcli.kernels.signals import Motions
 from simcli.kernels.tables import Tables
+from simcli.model.actuation import MotionKind
 from simcli.model.affine_rows import Energies, Kind
 from simcli.model.tables import Model
 
@@ -35,15 +43,19 @@ class Laws:
         n_points: where laws are evaluated: once per turn, along both axes of a line.  point_of, point_row: coordinate, row.
         slope, bend, drive, damper: by point, derivatives of the energy at the last evaluation, and parts of the first one.
         aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
-        strength, hard_lower, hard_upper, hard: cubic and hard limits.
+        strength, hard_lower, hard_upper, hard: cubic and hard limits.  lower_now, upper_now: (C) hard ones in this step.
+        effort_limit, velocity_limit, friction, armature: per dof.  creep: slip per step at which friction is full.
+        motion: kind, per dof; goal: (C) where it is at the end of the step, pull: (C) force that holds there.
+        rate, rate_before, flight: (C) of armature: at the ends of the last two steps, and y.  inert: (points) its slope.
         start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
+        regime, regime_before: which limits act and which way friction slides, and did when the step began.
         latch: aim of a locked drive.  was_on: whether it acted in the last step.
         push: (2 C) force that hard limits give, lower and upper.
     """
 
     _data_oriented = True
 
-    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena):
+    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
         affine, dofs, n = model.affine, model.dofs, len(model.affine.has_driving)
         self.n, self.forces, self.damping = len(energies.coordinate_dof), forces, tables.damping
         self.dof, self.row = arena.ints(energies.coordinate_dof), arena.ints(energies.coordinate_row)
@@ -68,14 +80,26 @@ class Laws:
         self.hard_lower = tables.column(np.where(cubic | soft, -np.inf, lower))
         self.hard_upper = tables.column(np.where(cubic | soft, np.inf, upper))
         self.hard = tables.column(affine.limit_stiffness)
-        self.start, self.before, self.past, self.now = (arena.slot(self.n) for _ in range(4))
+        for name in ("effort_limit", "velocity_limit", "friction", "armature"):
+            setattr(self, name, tables.column(getattr(dofs, name)[:, :n]))
+        self.creep, self.motions = slip, Motions(model, tables)
+        self.has_armature = bool(tables.ever(lambda m: m.dofs.armature > 0.0).any())
+        self.motion = arena.ints(model.motions.kind[:n])
+        for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
+                     "flight"):  # fmt: skip
+            setattr(self, name, arena.slot(self.n))
+        self.inert = arena.slot(self.n_points)
+        self.first_rate = np.nan_to_num(model.joint_qd[:, energies.coordinate_dof])
+        self.regime, self.regime_before = arena.slot(self.n), arena.slot(self.n)
         self.latch, self.was_on, self.push = arena.slot(self.n), arena.slot(self.n), arena.slot(2 * self.n)
 
     def clear(self):
         """Begin at the initial coordinates."""
         for slot in (self.start, self.before, self.past, self.now, self.latch):
             slot.write(self.first[..., None])
-        for slot in (self.was_on, self.push):
+        for slot in (self.rate, self.rate_before):
+            slot.write(self.first_rate[..., None])
+        for slot in (self.was_on, self.push, self.pull, self.regime, self.regime_before):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -108,17 +132,17 @@ def evaluate_law(y: Laws, w, k, x, alpha):
         alpha: [1/s], of the step.
 
     Returns:
-        Shares: stored, driven, damped, and of hard limits.
+        Shares: stored, driven, damped, of hard limits, and of armature.
     """
     fo, d = y.forces, y.dof.at(k)
     zero = local(x * 0.0)
-    stored, driven, damped, hard = (Share(zero) for _ in range(4))
+    stored, driven, damped, hard, inert = (Share(zero) for _ in range(5))
     start = y.start.load(w, k)
     rate = local((x - y.past.load(w, k)) * alpha)
-    applied = zero + fo.constant.load(w, d) + fo.driving.load(w, d)
+    applied = zero + fo.constant.load(w, d)
     driven.add(-(applied * x), -applied, zero)
-    driven.spring(zero + fo.stiffness.load(w, d), x - fo.target.load(w, d))
-    driven.add(*damper(zero + fo.rate_gain.load(w, d), rate - fo.target_rate.load(w, d), alpha))
+    add_drive(driven, y, w, d, x, rate, alpha)
+    add_motion(driven, y, w, k, d, x)
     driven.spring(zero + y.stiffness.load(w, d) * y.acts.load(w, d), error_of_drive(y, w, k, d, x))
     stored.spring(zero + fo.torsion.load(w, d), x - fo.torsion_rest.load(w, d))
     lower, upper = zero + fo.soft_lower.load(w, d), zero + fo.soft_upper.load(w, d)
@@ -128,14 +152,49 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     beyond = (start > upper) | (start < lower)
     damping = zero + y.damping.load(w, d) + select(beyond, zero + fo.soft_damping.load(w, d), zero)
     damped.add(*damper(damping, rate, alpha))
+    add_friction(damped, y, w, d, x - start)
     add_cubic(stored, y, w, d, x, zero)
     add_hard(hard, y, w, k, d, x, zero)
-    return stored, driven, damped, hard
+    if y.has_armature:
+        inertia = local(y.armature.load(w, d) * alpha * alpha)
+        inert.spring(zero + inertia, x - y.flight.load(w, k))
+    return stored, driven, damped, hard, inert
 
 
 def damper(c, rate, alpha):
     """Energy of a damper over a step, and its two derivatives."""
     return c * rate * rate * 0.5 / alpha, c * rate, c * alpha
+
+
+def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
+    """A drive: an effort, a spring and a damper, as far as its effort limit goes."""
+    fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
+    most = local(zero + y.effort_limit.load(w, d))
+    effort = local(ti.max(ti.min(zero + fo.driving.load(w, d), most), -most))
+    own.spring(zero + fo.stiffness.load(w, d), x - fo.target.load(w, d))
+    own.add(*damper(zero + fo.rate_gain.load(w, d), rate - fo.target_rate.load(w, d), alpha))
+    over = local(ti.max(ti.abs(own.slope) - most, zero))
+    passes = local(over > 0.0)
+    bend = select(passes, own.bend, zero + 1.0)
+    over = select(passes, over, zero)  # infinity less infinity is none
+    slope = own.slope - select(own.slope > 0.0, over, -over)
+    share.add(own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+
+
+def add_motion(share: Share, y: Laws, w, k, d, x):
+    """The force that holds a coordinate where its motion is, and a spring."""
+    prescribed = x * 0.0 + ti.cast(y.motion.at(d), x_type(y)) > 0.0
+    stiff, force = y.hard.load(w, d), y.pull.load(w, k)
+    off, zero = local(x - y.goal.load(w, k)), local(x * 0.0)
+    share.add(select(prescribed, (off * stiff * 0.5 + force) * off, zero), select(prescribed, force + off * stiff, zero),
+              select(prescribed, zero + stiff, zero))  # fmt: skip
+
+
+def add_friction(share: Share, y: Laws, w, d, slip):
+    """Dry friction over a slip since the step began."""
+    potential, over, slope = smooth_step(ti.abs(slip), y.creep)
+    load = local(slip * 0.0 + y.friction.load(w, d))
+    share.add(load * potential, load * over * slip, load * slope)
 
 
 def error_of_drive(y: Laws, w, k, d, x):
@@ -170,7 +229,7 @@ def add_hard(share: Share, y: Laws, w, k, d, x, zero):
     stiff = zero + y.hard.load(w, d)
     for side in range(2):
         force = y.push.load(w, 2 * k + side)
-        push = push_of(y, w, d, x, force, side)
+        push = push_of(y, w, k, x, force, side)
         sign = 2.0 * side - 1.0
         share.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
 
@@ -181,7 +240,7 @@ def way_to_limit(y: Laws, w, k, rate, tolerance):
     way = local(x * 0.0 + 1.0)
     for side in range(2):
         sign = 2.0 * side - 1.0
-        bound = y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d)
+        bound = y.upper_now.load(w, k) if side else y.lower_now.load(w, k)
         slack = y.push.load(w, 2 * k + side) / y.hard.load(w, d)
         left = local((bound - x) * sign - slack)
         meets = (left > 0.0) & (rate * sign > left + tolerance)
@@ -189,28 +248,45 @@ def way_to_limit(y: Laws, w, k, rate, tolerance):
     return way
 
 
-def push_of(y: Laws, w, d, x, force, side: int):
+def push_of(y: Laws, w, k, x, force, side: int):
     """Force of a hard limit at x that had a force."""
-    gap = x - y.hard_upper.load(w, d) if side else y.hard_lower.load(w, d) - x
-    return local(ti.max(force + gap * y.hard.load(w, d), x * 0.0))
+    gap = x - y.upper_now.load(w, k) if side else y.lower_now.load(w, k) - x
+    return local(ti.max(force + gap * y.hard.load(w, y.dof.at(k)), x * 0.0))
 
 
 @ti.func
-def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
-    """Forces of the hard limits of coordinate k as they are now, where `raised`; returns by how much bounds give [m, rad].
+def excess_of(y: ti.template(), w: ti.i32, k: ti.i32):
+    """By how much hard limits and motion of coordinate k give [m, rad]: what their forces lack, over their stiffness.
 
-    Reads:  y.now
-    Writes: y.push
+    Reads: y.{now, push, goal}
     """
     d = y.dof.at(k)
     x = y.now.load(w, k)
     worst = y.push.arena.zero()
     for side in ti.static(range(2)):
         force = y.push.load(w, 2 * k + side)
-        push = push_of(y, w, d, x, force, side)
-        worst = ti.max(worst, ti.abs(push - force) / y.hard.load(w, d))
-        y.push.store(w, 2 * k + side, select(raised, push, force))
+        worst = ti.max(worst, ti.abs(push_of(y, w, k, x, force, side) - force) / y.hard.load(w, d))
+    if y.motion.at(d) != 0:
+        worst = ti.max(worst, ti.abs(x - y.goal.load(w, k)))
     return worst
+
+
+@ti.func
+def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
+    """Forces of the hard limits and of the motion of coordinate k as they are now, where `raised`.
+
+    Reads:  y.now
+    Writes: y.{push, pull}
+    """
+    x = y.now.load(w, k)
+    for side in ti.static(range(2)):
+        force = y.push.load(w, 2 * k + side)
+        push = push_of(y, w, k, x, force, side)
+        y.push.store(w, 2 * k + side, select(raised, push, force))
+    if y.motion.at(y.dof.at(k)) != 0:
+        force = y.pull.load(w, k)
+        gain = (x - y.goal.load(w, k)) * y.hard.load(w, y.dof.at(k))
+        y.pull.store(w, k, select(raised, force + gain, force))
 
 
 @ti.func
@@ -227,32 +303,106 @@ def steepen(y: ti.template(), w: ti.i32, m: ti.i32, x: ti.template(), weight: ti
     bend = y.bend.load(w, m)
     for side in ti.static(range(2)):
         force = y.push.load(w, 2 * k + side)
-        old = push_of(y, w, d, x, force, side)
-        new = push_of(y, w, d, x, push_of(y, w, d, y.now.load(w, k), force, side), side)
+        old = push_of(y, w, k, x, force, side)
+        new = push_of(y, w, k, x, push_of(y, w, k, y.now.load(w, k), force, side), side)
         stiff = zero + y.hard.load(w, d)
         slope = slope + (new - old) * weight * (2.0 * side - 1.0)
         bend = bend + (select(new > 0.0, stiff, zero) - select(old > 0.0, stiff, zero)) * weight
+    if y.motion.at(d) != 0:
+        slope = slope + (y.now.load(w, k) - y.goal.load(w, k)) * y.hard.load(w, d) * weight
     y.slope.store(w, m, select(raised, slope, y.slope.load(w, m)))
     y.bend.store(w, m, select(raised, bend, y.bend.load(w, m)))
 
 
 @ti.func
-def begin_laws(y: ti.template(), w: ti.i32, weight: ti.template()):
-    """What a step needs of the ones before: x_h = x_n + weight (x_n - x_(n-1)); aims of locked drives that begin to act.
+def open_laws(y: ti.template(), w: ti.i32):
+    """Where the coordinates begin a step; aims of locked drives that begin to act.
 
     Reads:  y.now
-    Writes: y.{start, before, past, latch, was_on}
+    Writes: y.{start, before, latch, was_on}
     """
     for k in range(y.n):
         d = y.dof.at(k)
-        before = y.start.load(w, k)
         x = y.now.load(w, k)
-        y.before.store(w, k, before)
+        y.before.store(w, k, y.start.load(w, k))
         y.start.store(w, k, x)
-        y.past.store(w, k, x + (x - before) * weight)
         on = y.start.arena.zero() + y.acts.load(w, d)
         begins = (on > 0.0) & (y.was_on.load(w, k) == 0.0)
         wraps = y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), y.start.arena.device.real)
         within = x - wraps * FULL_TURN * ti.round((x - y.init.load(w, d)) * (1.0 / FULL_TURN))
         y.latch.store(w, k, select(begins, within, y.latch.load(w, k)))
         y.was_on.store(w, k, on)
+
+
+@ti.func
+def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template()):
+    """X_h = x_n + weight (x_n - x_(n-1)), and what follows from it: bounds, motions, flights.
+
+    Reads:  y.{start, before, rate, rate_before}, y.motions
+    Writes: y.{past, lower_now, upper_now, goal, flight}
+    """
+    for k in range(y.n):
+        d = y.dof.at(k)
+        x = y.start.load(w, k)
+        past = x + (x - y.before.load(w, k)) * weight
+        way = y.velocity_limit.load(w, d) / alpha
+        y.past.store(w, k, past)
+        y.lower_now.store(w, k, ti.max(past - way, way * 0.0 + y.hard_lower.load(w, d)))
+        y.upper_now.store(w, k, ti.min(past + way, way * 0.0 + y.hard_upper.load(w, d)))
+        if y.motion.at(d) == MotionKind.POSITION:
+            y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
+        else:
+            y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / alpha)
+        rate = y.rate.load(w, k)
+        y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * weight) / alpha)
+
+
+@ti.func
+def commit_laws(y: ti.template(), w: ti.i32, alpha: ti.template()):
+    """Rates at the end of a step.
+
+    Reads:  y.{now, past}
+    Writes: y.{rate, rate_before}
+    """
+    for k in range(y.n):
+        y.rate_before.store(w, k, y.rate.load(w, k))
+        y.rate.store(w, k, (y.now.load(w, k) - y.past.load(w, k)) * alpha)
+
+
+@ti.func
+def energy_of_armature(y: ti.template(), w: ti.i32):
+    """[J], kinetic.
+
+    Reads: y.rate
+    """
+    total = y.rate.arena.zero()
+    for k in range(y.n):
+        rate = y.rate.load(w, k)
+        total = total + rate * rate * y.armature.load(w, y.dof.at(k)) * 0.5
+    return total
+
+
+@ti.func
+def find_regimes(y: ti.template(), w: ti.i32):
+    """Which limits act on each coordinate, and which way friction slides.
+
+    Returns:
+        More than 0 where these are others than at the start of the step.
+
+    Reads:  y.{now, push, regime_before}
+    Writes: y.regime
+    """
+    differs = y.push.arena.zero()
+    one = differs + 1.0
+    for k in range(y.n):
+        d = y.dof.at(k)
+        x = y.now.load(w, k)
+        below = (y.push.load(w, 2 * k) > 0.0) | (x < y.forces.soft_lower.load(w, d))
+        above = (y.push.load(w, 2 * k + 1) > 0.0) | (x > y.forces.soft_upper.load(w, d))
+        regime = select(above, one, one * 0.0) + select(below, one * 2.0, one * 0.0)
+        slip = x - y.start.load(w, k)
+        slides = (ti.abs(slip) >= y.creep) & (one * y.friction.load(w, d) > 0.0)
+        regime = regime + select(slides, select(slip > 0.0, one * 4.0, one * 8.0), one * 0.0)
+        y.regime.store(w, k, regime)
+        differs = differs + ti.abs(regime - y.regime_before.load(w, k))
+    return differs

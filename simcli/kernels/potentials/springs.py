@@ -44,17 +44,25 @@ def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
 
 
 @ti.func
-def begin_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
-    """L_h = l_n + weight (l_n - l_(n-1)), l_n being the length at the last evaluation.
+def open_springs(p: ti.template(), w: ti.i32):
+    """How long springs are at the start of a step: l_n is the length at the last evaluation.
 
-    Writes: p.{length, length_before, length_past}
+    Writes: p.{length, length_before}
     """
     for k in range(p.n_lengths):
-        before = p.length.load(w, k)
-        length = p.length_now.load(w, k)
-        p.length_before.store(w, k, before)
-        p.length.store(w, k, length)
-        p.length_past.store(w, k, length + (length - before) * weight)
+        p.length_before.store(w, k, p.length.load(w, k))
+        p.length.store(w, k, p.length_now.load(w, k))
+
+
+@ti.func
+def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """L_h = l_n + weight (l_n - l_(n-1)).
+
+    Writes: p.length_past
+    """
+    for k in range(p.n_lengths):
+        length = p.length.load(w, k)
+        p.length_past.store(w, k, length + (length - p.length_before.load(w, k)) * weight)
 
 
 @ti.func

@@ -6,6 +6,7 @@ from simcli.kernels.blocks import SIZE, BlockMatrix
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena
 from simcli.kernels.polar import Arap
+from simcli.kernels.potentials.gears import Gears
 from simcli.kernels.potentials.laws import Laws
 from simcli.kernels.quadratic import Polynomials
 from simcli.kernels.skyline import SkylineMatrix
@@ -20,9 +21,11 @@ class Potential:
     Args:
         energies: the rows.
         model, tables, forces, arena: of the run.
+        slip: [rad, m] per step at which dry friction of joints is full.
 
     Attributes:
         rows: see `Polynomials`.  matrix: see `BlockMatrix`, and `SkylineMatrix` where shapes can touch.  laws: see `Laws`.
+        gears: see `Gears`.
         stiffness: (R) of squares.
         first, second: (R) derivatives of the energy by the rows.  cross: (C) mixed derivative of a coordinate's two rows.
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
@@ -36,14 +39,17 @@ class Potential:
 
     _data_oriented = True
 
-    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena):
+    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
         bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
+        self.gears = Gears(energies, model, tables, arena)
+        bodies += [{i // SIZE for i in at} for at in self.gears.coordinates]
         pairs = {(a, b) for some in bodies for a in some for b in some}
         touches = any(phase.contacts is not None for phase in tables.phases)
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
-        self.laws, self.forces = Laws(energies, model, tables, forces, arena), forces
+        self.gears.lay_on(self.matrix, arena)
+        self.laws, self.forces = Laws(energies, model, tables, forces, arena, slip), forces
         self.stiffness = tables.column(energies.stiffness)
         self.arap = Arap(model, tables, arena)
         outer = [[self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]
