@@ -16,7 +16,8 @@ from simcli.model.affine_rows import energies_of
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import barrier_of
 from simcli.solvers.affine_given import Given
-from simcli.solvers.affine_newton import StepMemory
+from simcli.solvers.affine_holds import Holds
+from simcli.solvers.affine_newton import StepMemory, blocks_of
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.plan import RunPlan
@@ -34,7 +35,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
-        given: bodies that move as prescribed.  restarts: whether steps may be taken again, see affine_breaks.py.
+        given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
@@ -51,9 +52,10 @@ class AffineCore:
         energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions = self.potential.laws.motions
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions))
-        self.given = Given(model, self.potential.matrix, self.tables, arena)
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
+        self.holds = Holds(model, blocks_of(model), self.tables, arena)
+        self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
+        self.given = Given(model, self.potential.matrix, self.tables, arena)
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)

@@ -10,7 +10,6 @@ they have arrived the energy may grow, which is what they give.
 import numpy as np
 import taichi as ti
 
-from simcli.errors import UsageError
 from simcli.kernels.blocks import SIZE
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena
@@ -66,10 +65,8 @@ class Given:
 def _joint_of(model: Model, body: int) -> int:
     """The joint that holds a kinematic body: a free or a fixed one, to the world."""
     joints = model.joints
-    for j in np.flatnonzero((joints.child == body) & (joints.parent == WORLD)).tolist():
-        if joints.kind[j] in (JointKind.FREE, JointKind.FIXED):
-            return j
-    raise UsageError(f"the affine solver moves no kinematic body on a joint: `{model.bodies.name[body]}`")
+    holds = np.isin(joints.kind, (JointKind.FREE, JointKind.FIXED)) & (joints.parent == WORLD)
+    return int(np.flatnonzero(holds & (joints.child == body))[0])
 
 
 def unknown_of(g: Given, n):

@@ -17,9 +17,9 @@ from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tables import Tables
-from simcli.model import rotations as rot
 from simcli.model.tables import Model
 from simcli.solvers.affine_given import arrive, is_on_its_way, take_given
+from simcli.solvers.affine_holds import add_holds, energy_of_holds
 
 MAX_HALVINGS = 12
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
@@ -45,7 +45,6 @@ class StepMemory:
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
-        hold: [N/m, N m] of soft holds.  aim: where they pull to.  fixed_aim, motor, rate: see `Affine`.
         mass: weights.  extent: [m], by body, of its points from its centre.
     """
 
@@ -57,16 +56,10 @@ class StepMemory:
         for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "running", "curve", "energy",
                      "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "aim"):
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "move"):
             setattr(self, name, arena.slot(n))
-        mass = (model.columns.weight - model.columns.excess)[:, -n:]
-        self.mass = tables.column(mass)
-        blocks = mass.reshape(len(mass), model.n_bodies, 4, 3)[..., 0]
-        hold, aim = soft_holds(model, blocks)
-        self.has_holds = bool(hold.any())
-        self.hold, self.fixed_aim = tables.column(hold), tables.column(aim)
-        self.motor, self.rate = arena.ints(model.affine.is_motor), tables.column(model.affine.hold_rate.reshape(
-            len(model.affine.hold_rate), -1))  # fmt: skip
+        self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
+        blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
         extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / np.where(weighs, blocks[..., 0], 1.0))
         self.extent = tables.column(extent)
@@ -79,27 +72,10 @@ class StepMemory:
         self.alpha.write(np.ones((1, 1, 1)))
 
 
-def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness of the soft holds of each coordinate, and where those with a pose pull to.
-
-    Args:
-        model: in natural form.
-        weight: [kg, kg m^2], (W|1, B, 4), of position and vectors.
-
-    Returns:
-        [N/m, N m], (W|1, 12 B) and [m, 1], (W|1, 12 B).
-
-    Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
-    """
-    hold, links = model.affine.hold, model.links
-    share = hold[..., [0, 1, 1, 1]] * (weight / np.where(weight[..., :1] > 0.0, weight[..., :1], 1.0))
-    pose = model.affine.hold_pose
-    R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
-    centre = pose[..., :3] - rot.turn(R, links.body_offset)
-    vectors = np.swapaxes(R, -1, -2)
-    both = max(len(centre), len(vectors)), model.n_bodies
-    aim = np.concatenate([np.broadcast_to(x, (*both, *x.shape[2:])) for x in (centre[..., None, :], vectors)], axis=-2)
-    return np.repeat(share, 3, axis=-1).reshape(len(share), -1), aim.reshape(len(aim), -1)
+def blocks_of(model: Model) -> np.ndarray:
+    """[kg, kg m^2], (W|1, B, 4): weights of the position and of the vectors of each body."""
+    weight = (model.columns.weight - model.columns.excess)[:, -12 * model.n_bodies :]
+    return weight.reshape(len(weight), model.n_bodies, 4, 3)[..., 0]
 
 
 @ti.func
@@ -182,10 +158,8 @@ def total_energy(c: ti.template(), w: ti.i32):
         gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
         total = total + gap * gap * z.mass.load(w, i)
     total = total * (alpha * alpha * 0.5)
-    if ti.static(z.has_holds):
-        for i in range(c.potential.n):
-            off = c.potential.rows.next_x.load(w, i) - z.aim.load(w, i)
-            total = total + off * off * z.hold.load(w, i) * 0.5
+    if ti.static(c.holds.n > 0):
+        total = total + energy_of_holds(c, w)
     total = total + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
     if ti.static(c.touches):
         measure(c.barrier, w, c.potential.rows.next_x, z.running)
@@ -303,11 +277,8 @@ def build(c: ti.template(), w: ti.i32):
         mass = square * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
-    if ti.static(z.has_holds):
-        for i in range(p.n):
-            hold = z.hold.load(w, i)
-            p.gradient.store(w, i, p.gradient.load(w, i) + (p.rows.x.load(w, i) - z.aim.load(w, i)) * hold)
-            add_entry(p.matrix, w, c.diagonal.at(i), p.gradient.arena.zero() + hold)
+    if ti.static(c.holds.n > 0):
+        add_holds(c, w)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)

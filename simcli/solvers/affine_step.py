@@ -14,16 +14,17 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
 from simcli.kernels.potentials.energy import work_of_step
 from simcli.kernels.potentials.laws import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.springs import aim_springs, open_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
-from simcli.kernels.tree import store_vector, vector_at
+from simcli.kernels.tree import vector_at
 from simcli.solvers.affine_breaks import find_breaks, keep_regimes
 from simcli.solvers.affine_given import follow_given, lead
+from simcli.solvers.affine_holds import find_aims, work_of_holds
 from simcli.solvers.affine_newton import minimise
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
@@ -135,29 +136,10 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
     aim_laws(c.potential.laws, w, weight, alpha)
     aim_springs(c.potential, w, weight)
-    if ti.static(z.has_holds):
+    if ti.static(c.holds.n > 0):
         find_aims(c, w, h)
     if ti.static(c.given.n > 0):
         lead(c, w)
-
-
-@ti.func
-def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Where soft holds pull to: their poses, or for motors where the body began the step, moved along for a time h.
-
-    Reads:  c.step.{start, fixed_aim, motor, rate}
-    Writes: c.step.aim
-    """
-    z = c.step
-    for b in range(c.tables.n_bodies):
-        for k in range(12):
-            z.aim.store(w, 12 * b + k, c.tables.arena.zero() + z.fixed_aim.load(w, 12 * b + k))
-        if z.motor.at(b) != 0:
-            turn = exp_rotation(vector_at(z.rate, w, 6 * b + 3) * (c.tables.arena.zero() + h)).matrix()
-            moved = vector_at(z.start, w, 12 * b) + vector_at(z.rate, w, 6 * b) * h
-            store_vector(z.aim, w, 12 * b, moved)
-            for k in range(1, 4):
-                store_vector(z.aim, w, 12 * b + 3 * k, turn * vector_at(z.start, w, 12 * b + 3 * k))
 
 
 @ti.func
@@ -204,11 +186,11 @@ def commit(c: ti.template(), w: ti.i32):
         x = f.x.load(w, i)
         v = (x - z.past.load(w, i)) * alpha
         supplied = supplied + z.force.load(w, i) * (x - start)
-        if ti.static(z.has_holds):
-            supplied = supplied - (x - z.aim.load(w, i)) * z.hold.load(w, i) * (x - start)
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)
+    if ti.static(c.holds.n > 0):
+        supplied = supplied + work_of_holds(c, w)
     if ti.static(c.given.n > 0):
         supplied = supplied + follow_given(c, w)
     commit_laws(c.potential.laws, w, alpha)

@@ -1,6 +1,6 @@
 """What the affine solver asks of joints that are driven, stiff or loaded."""
 
-from simcli.spec import dofs
+from simcli.spec import dofs, structure
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import AFFINE_COORDINATES, refuse
 from simcli.spec.schema_joint import JointSpec
@@ -13,6 +13,7 @@ def check_affine(check: Checker) -> None:
     if ("solver", "") in check.broken or check.spec.solver.type != "affine":
         return
     for name, joint in check.spec.joints.items():
+        _check_kinematic(check, name, joint)
         _check_driving(check, name, joint)
         if joint.compliance and joint.strength_ratio is not None:
             check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
@@ -22,6 +23,14 @@ def check_affine(check: Checker) -> None:
                 hint = "write lower and upper, and no stiffness"
                 check.fault("SC613", f"the cubic limit of joint `{name}` needs both bounds and no stiffness",
                             _limit_path(check, name, index), hint)  # fmt: skip
+
+
+def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
+    """Bodies that move as prescribed are free or fixed: the motion of other joints is prescribed at the joint."""
+    body = check.spec.bodies.get(joint.child)
+    if joint.parent == structure.WORLD and body is not None and body.kinematic and joint.type not in ("free", "fixed"):
+        hint = "leave `kinematic` out, and write `motion` in the joint"
+        refuse(check, f"a kinematic body on a `{joint.type}` joint to the world", f"joints.{name}", hint, True)
 
 
 def check_efforts(check: Checker) -> None:

@@ -347,8 +347,8 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
         past = x + (x - y.before.load(w, k)) * weight
         way = y.velocity_limit.load(w, d) / alpha
         y.past.store(w, k, past)
-        y.lower_now.store(w, k, ti.max(past - way, way * 0.0 + y.hard_lower.load(w, d)))
-        y.upper_now.store(w, k, ti.min(past + way, way * 0.0 + y.hard_upper.load(w, d)))
+        y.lower_now.store(w, k, ti.max(past - way, past * 0.0 + y.hard_lower.load(w, d)))
+        y.upper_now.store(w, k, ti.min(past + way, past * 0.0 + y.hard_upper.load(w, d)))
         if y.motion.at(d) == MotionKind.POSITION:
             y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
         else:
