@@ -79,7 +79,7 @@ def test_motions_are_followed_to_the_tolerance_and_tell_their_effort(machines):
     kind, run = machines
     q = run.q("led")
     assert q == pytest.approx(0.5 * np.sin(2 * np.pi * T), abs=1e-10)
-    a, shown = -0.5 * (2 * np.pi) ** 2 * np.sin(2 * np.pi * T), slice(12, 40)  # bdf2 is at its order again, before the events
+    a, shown = -0.5 * (2 * np.pi) ** 2 * np.sin(2 * np.pi * T), slice(12, 40)  # bdf2 at its order, before events
     if kind == "bdf1":
         a[2:] = np.diff(q, 2) / H**2
     largest = CUBE * np.abs(a).max()

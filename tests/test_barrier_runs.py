@@ -25,9 +25,11 @@ batch:
 {rest}"""
 
 
-def test_cubes_hover_where_the_closed_form_says(tmp_path):
+@pytest.mark.parametrize("integrator", [pytest.param("bdf1", marks=pytest.mark.slow), "bdf2"])
+def test_cubes_hover_where_the_closed_form_says(tmp_path, integrator):
     masses = np.array([64.0, 27.0, 1000.0])
-    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}\nrun: {duration: 0.6}"
+    scheme = f"type: affine, dt: 0.01, integrator: {integrator}"
+    solver = f"solver: {{{scheme}, contact: {{d_hat: 0.01}}}}\nrun: {{duration: 1.6}}"
     run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path, ["contacts"])
     expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
     assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # reference/affine-bodies.md B.8
@@ -44,6 +46,29 @@ def test_cubes_hover_where_the_closed_form_says(tmp_path):
     assert side * force[:, :, 2] == pytest.approx(np.repeat(masses[:, None] * G / 4, 4, axis=1), rel=1e-4)
     assert np.abs(force[:, :, :2]).max() < 1e-6 * G
     assert last.columns["gap"].reshape(3, 4) == pytest.approx(np.outer(expected, np.ones(4)), abs=TOLERANCE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_no_impact_gives_energy_back(tmp_path, integrator):
+    """From rest and at 3 and 20 m/s, at many phases of the step: bdf2 without restarts gains up to 40 % in a step here."""
+    heights, speeds = np.linspace(0.203, 0.25, 8).tolist() * 3, np.repeat([0.0, -3.0, -20.0], 8).tolist()
+    text = f"""
+world: {{shapes: {{ground: {{type: plane}}}}}}
+params: {{z: 0.21, v: 0}}
+bodies:
+  cube: {{pose: {{xyz: [0, 0, "${{z}}"]}}, velocity: {{linear: [0, 0, "${{v}}"]}},
+         shapes: {{it: {{type: box, size: [0.4, 0.4, 0.4], density: 1000}}}}}}
+batch: {{worlds: 24, vary: {{params.z: {{list: {heights}}}, params.v: {{list: {speeds}}}}}}}
+solver: {{type: affine, dt: 0.01, integrator: {integrator}}}
+run: {{duration: 0.4}}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    total = run.columns["energy/total"]
+    assert run.columns["diag/status"].max() == 0
+    assert (np.diff(total, axis=0) <= 1e-9 * total[0]).all()
+    fell = total[0] - 64 * 9.81 * 0.2
+    assert (total[-1] - 64 * 9.81 * 0.2 < 0.02 * np.maximum(fell, 10.0)).all()
 
 
 @pytest.mark.slow
@@ -122,9 +147,7 @@ def test_a_pile_of_cubes_stays_apart_and_gains_no_energy(tmp_path, integrator):
     run = Drop(pile(3, integrator, 0.5), live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.2, 0.2, 0.2))] * 27)
     total = run.columns["energy/total"][:, 0]
-    assert (total <= total[0] * (1 + 1e-12)).all()
-    if integrator == "bdf1":
-        assert (np.diff(total) < 0).all()
+    assert (np.diff(total) < 1e-9 * total[0]).all()
 
 
 @pytest.mark.slow
@@ -145,7 +168,7 @@ run: {{duration: 0.6}}
     run = Drop(text, live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
     total = run.columns["energy/total"][:, 0]
-    assert (total <= total[0] * (1 + 1e-12)).all()
+    assert (np.diff(total) < 1e-9 * total[0]).all()
     assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
 
 
@@ -160,7 +183,8 @@ def ring(radius=0.1, thick=0.02, n=12, m=6):
 
 
 @pytest.mark.slow
-def test_a_chain_of_rings_hangs_together(tmp_path):
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_a_chain_of_rings_hangs_together(tmp_path, integrator):
     corners, faces = ring()
     lines = [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in corners]
     (tmp_path / "ring.obj").write_text("\n".join(lines + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]))
@@ -175,11 +199,11 @@ bodies:
 solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}
 run: {duration: 1}
 """
-    run = Drop(text, live_device(), tmp_path)
+    run = Drop(text.replace("dt: 0.01", f"dt: 0.01, integrator: {integrator}"), live_device(), tmp_path)
     assert no_crossing(run, [(corners, faces)] * 3)
     assert (run.columns["frames/body_q"][-1, 0, :, 2] > 0.5).all()  # nothing has fallen out of the chain
     total = run.columns["energy/total"][:, 0]
-    assert (np.diff(total) < 0).all()
+    assert (np.diff(total) < 1e-9 * np.ptp(total)).all()
 
 
 @pytest.mark.slow
