@@ -145,8 +145,9 @@ def take_given(c: ti.template(), w: ti.i32):
     p = c.potential
     values = p.matrix.factor.value
     one = c.tables.arena.zero() + 1.0
+    running = c.step.running.load(w, 0) > 0.0  # the others have their last iterate behind them
     for n in range(g.n):
-        g.pull.store(w, n, p.gradient.load(w, unknown_of(g, n)))
+        g.pull.store(w, n, select(running, p.gradient.load(w, unknown_of(g, n)), g.pull.load(w, n)))
     for n in range(g.n):
         i = unknown_of(g, n)
         left = g.goal.load(w, n) - p.rows.x.load(w, i)
