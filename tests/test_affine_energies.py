@@ -10,7 +10,7 @@ import simcli
 from simcli.kernels.blocks import clear_matrix
 from simcli.kernels.memory import Arena
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
-from simcli.kernels.potentials.laws import aim_laws
+from simcli.kernels.potentials.paces import aim_laws
 from simcli.kernels.quadratic import start_gradients
 from simcli.model.affine_rows import energies_of
 from simcli.model.loosen import Start

@@ -82,6 +82,54 @@ def test_a_thin_barrier_carries_as_much_at_a_smaller_gap(tmp_path):
 
 
 @pytest.mark.slow
+def test_pairs_have_their_own_barrier(tmp_path):
+    text = """
+world: {gravity: [0, 0, -9.8], shapes: {ground: {type: plane}}}
+bodies:
+  near: {pose: {xyz: [0, 0, 0.2045]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+  far: {pose: {xyz: [2, 0, 0.2185]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+contact: {pairs: [{a: near, b: ground, d_hat: 5 mm, barrier_stiffness: 1.0e+11}, {a: far, b: ground, d_hat: 0.02}]}
+solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}
+run: {duration: 0.6}
+"""
+    run = Drop(text, live_device(), tmp_path, ["contacts"])
+    load = 64 * G / 4
+    expected = [rest_gap(load, 5e-3, 1e11), rest_gap(load, 0.02, 1e3 / 0.02**3)]
+    gaps = np.sort(run.contacts[-1].columns["gap"]).reshape(2, 4)
+    assert gaps == pytest.approx(np.outer(expected, np.ones(4)), abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_kinematic_plates_take_along_lift_and_do_not_crush_in_silence(tmp_path):
+    """Belts: dv = mu g h until the cube moves along. Lifts: the gap of the weight. Against a lid nothing gives way."""
+    text = """
+params: {belt: 0.5, lift: 0}
+world: {gravity: [0, 0, -9.8], shapes: {lid: {type: box, size: [1, 1, 0.1], pose: {xyz: [0, 0, 0.61]}}}}
+bodies:
+  plate: {pose: {xyz: [0, 0, 0]}, kinematic: true, motion: {linear: ["${belt}", 0, "${lift}"]},
+          shapes: {it: {type: box, size: [2, 1, 0.1]}}}
+  cube: {pose: {xyz: [0, 0, 0.2595]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+solver: {type: affine, dt: 0.01, tolerance: 1.0e-8, contact: {d_hat: 0.01}}
+run: {duration: 0.5}
+batch: {worlds: 3, vary: {params.belt: {list: [0.5, 0, 0]}, params.lift: {list: [0, 0.1, 0.6]}}}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    speed = run.columns["frames/body_qd"][:, :, 1]
+    assert np.diff(speed[3:9, 0, 0]) == pytest.approx(np.full(5, 0.5 * G * 0.01), rel=1e-2)
+    assert speed[-1, 0, 0] == pytest.approx(0.5, abs=1e-6)
+    height = run.columns["frames/body_q"][:, 1, 1, 2] - run.columns["frames/body_q"][:, 1, 0, 2] - 0.25
+    assert speed[-1, 1, 2] == pytest.approx(0.1, abs=1e-6)
+    assert height[-1] == pytest.approx(height[25:].mean(), abs=1e-7)
+    assert 0.005 < height[-1] < 0.01
+    assert run.columns["diag/status"][-1].tolist() == [0, 0, 8]
+    ((code, world, text),) = [(event.code, event.world, event.text) for event in run.events if event.severity == 2]
+    assert (code, world) == ("SC610", 2)
+    assert "did not converge" in text
+    given, kinetic = run.columns["energy/input"][-1, 0], 0.5 * 64 * 0.5**2
+    assert given == pytest.approx(2 * kinetic, rel=0.1)  # half of it is what friction takes
+
+
+@pytest.mark.slow
 def test_friction_holds_with_a_creep_and_slides_by_its_law(tmp_path):
     # The slope of 0.2 is held by friction 0.5: the creep y of a step carries mu N (2 y/e - y^2/e^2) = m g sin. A
     # slope of 0.8 is not, and BDF1 is exact for constant forces: dv = h (g sin - mu g cos) each step.

@@ -13,7 +13,7 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
-from simcli.kernels.potentials.laws import find_regimes
+from simcli.kernels.potentials.paces import find_regimes
 
 
 @ti.func

@@ -9,7 +9,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
 from simcli.kernels.memory import put_lane
 from simcli.kernels.potentials.energy import find_energy, find_slopes, follow_rows
-from simcli.kernels.potentials.laws import energy_of_armature
+from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points

@@ -17,7 +17,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
 from simcli.kernels.potentials.energy import work_of_step
-from simcli.kernels.potentials.laws import aim_laws, commit_laws, open_laws
+from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.springs import aim_springs, open_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive

@@ -3,8 +3,10 @@
 import taichi as ti
 
 from simcli.kernels.elementary import atan2
+from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
-from simcli.kernels.potentials.laws import Share, evaluate_law, excess_of, nearest_turn, raise_pushes, steepen, way_to_limit
+from simcli.kernels.potentials.laws import evaluate_law
+from simcli.kernels.potentials.shares import Share, nearest_turn
 
 
 @ti.func

@@ -13,11 +13,9 @@
 
 Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
 
-Source: reference/affine-bodies.md B.5, B.7; hard limits: augmented Lagrangian (Rockafellar). Deviation: dampers are
+Source: reference/affine-bodies.md B.5, B.7. Deviation: dampers are
 energies of the step, as libuipc's passive joints are.
 """
-
-import math
 
 import numpy as np
 import taichi as ti
@@ -26,13 +24,12 @@ from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena, local
+from simcli.kernels.potentials.bounds import add_hard, add_motion
+from simcli.kernels.potentials.shares import FULL_TURN, Share, damper
 from simcli.kernels.signals import Motions
 from simcli.kernels.tables import Tables
-from simcli.model.actuation import MotionKind
 from simcli.model.affine_rows import Energies, Kind
 from simcli.model.tables import Model
-
-FULL_TURN = 2.0 * math.pi
 
 
 class Laws:
@@ -103,28 +100,6 @@ class Laws:
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
-def nearest_turn(x, near):
-    """The angle x plus full turns, nearest to another one."""
-    return local(x + FULL_TURN * ti.round((near - x) * (1.0 / FULL_TURN)))
-
-
-class Share:
-    """An energy with its two derivatives, while a kernel is being compiled."""
-
-    _data_oriented = True
-
-    def __init__(self, zero):
-        self.energy, self.slope, self.bend = zero, zero, zero
-
-    def add(self, energy, slope, bend):
-        """Add another one."""
-        self.energy, self.slope, self.bend = local(self.energy + energy), local(self.slope + slope), local(self.bend + bend)
-
-    def spring(self, k, x):
-        """K x^2 / 2."""
-        self.add(k * x * x * 0.5, k * x, k)
-
-
 def evaluate_law(y: Laws, w, k, x, alpha):
     """What acts on coordinate k at x.
 
@@ -161,11 +136,6 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     return stored, driven, damped, hard, inert
 
 
-def damper(c, rate, alpha):
-    """Energy of a damper over a step, and its two derivatives."""
-    return c * rate * rate * 0.5 / alpha, c * rate, c * alpha
-
-
 def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
     """A drive: an effort, a spring and a damper, as far as its effort limit goes."""
     fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
@@ -181,20 +151,23 @@ def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
     share.add(own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
 
 
-def add_motion(share: Share, y: Laws, w, k, d, x):
-    """The force that holds a coordinate where its motion is, and a spring."""
-    prescribed = x * 0.0 + ti.cast(y.motion.at(d), x_type(y)) > 0.0
-    stiff, force = y.hard.load(w, d), y.pull.load(w, k)
-    off, zero = local(x - y.goal.load(w, k)), local(x * 0.0)
-    share.add(select(prescribed, (off * stiff * 0.5 + force) * off, zero), select(prescribed, force + off * stiff, zero),
-              select(prescribed, zero + stiff, zero))  # fmt: skip
-
-
 def add_friction(share: Share, y: Laws, w, d, slip):
     """Dry friction over a slip since the step began."""
     potential, over, slope = smooth_step(ti.abs(slip), y.creep)
     load = local(slip * 0.0 + y.friction.load(w, d))
     share.add(load * potential, load * over * slip, load * slope)
+
+
+def add_cubic(share: Share, y: Laws, w, d, x, zero):
+    """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
+    s = zero + y.strength.load(w, d)
+    lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
+    acts = s > 0.0
+    width = select(acts & (upper > lower), upper - lower, zero + 1.0)
+    above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
+    scale = s / (width * width * width)
+    share.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
+              scale * 6.0 * (above + below))  # fmt: skip
 
 
 def error_of_drive(y: Laws, w, k, d, x):
@@ -210,199 +183,3 @@ def error_of_drive(y: Laws, w, k, d, x):
 def x_type(y: Laws):
     """The real type of the device."""
     return y.start.arena.device.real
-
-
-def add_cubic(share: Share, y: Laws, w, d, x, zero):
-    """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
-    s = zero + y.strength.load(w, d)
-    lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
-    acts = s > 0.0
-    width = select(acts & (upper > lower), upper - lower, zero + 1.0)
-    above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
-    scale = s / (width * width * width)
-    share.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
-              scale * 6.0 * (above + below))  # fmt: skip
-
-
-def add_hard(share: Share, y: Laws, w, k, d, x, zero):
-    """Hard limits at their present forces."""
-    stiff = zero + y.hard.load(w, d)
-    for side in range(2):
-        force = y.push.load(w, 2 * k + side)
-        push = push_of(y, w, k, x, force, side)
-        sign = 2.0 * side - 1.0
-        share.add((push * push - force * force) * 0.5 / stiff, push * sign, select(push > 0.0, stiff, zero))
-
-
-def way_to_limit(y: Laws, w, k, rate, tolerance):
-    """Part of a move of coordinate k by `rate` until a hard limit that is free pushes, and a little more; else 1 or more."""
-    d, x = y.dof.at(k), y.now.load(w, k)
-    way = local(x * 0.0 + 1.0)
-    for side in range(2):
-        sign = 2.0 * side - 1.0
-        bound = y.upper_now.load(w, k) if side else y.lower_now.load(w, k)
-        slack = y.push.load(w, 2 * k + side) / y.hard.load(w, d)
-        left = local((bound - x) * sign - slack)
-        meets = (left > 0.0) & (rate * sign > left + tolerance)
-        way = select(meets, ti.min(way, (left + tolerance) / select(meets, rate * sign, way)), way)
-    return way
-
-
-def push_of(y: Laws, w, k, x, force, side: int):
-    """Force of a hard limit at x that had a force."""
-    gap = x - y.upper_now.load(w, k) if side else y.lower_now.load(w, k) - x
-    return local(ti.max(force + gap * y.hard.load(w, y.dof.at(k)), x * 0.0))
-
-
-@ti.func
-def excess_of(y: ti.template(), w: ti.i32, k: ti.i32):
-    """By how much hard limits and motion of coordinate k give [m, rad]: what their forces lack, over their stiffness.
-
-    Reads: y.{now, push, goal}
-    """
-    d = y.dof.at(k)
-    x = y.now.load(w, k)
-    worst = y.push.arena.zero()
-    for side in ti.static(range(2)):
-        force = y.push.load(w, 2 * k + side)
-        worst = ti.max(worst, ti.abs(push_of(y, w, k, x, force, side) - force) / y.hard.load(w, d))
-    if y.motion.at(d) != 0:
-        worst = ti.max(worst, ti.abs(x - y.goal.load(w, k)))
-    return worst
-
-
-@ti.func
-def raise_pushes(y: ti.template(), w: ti.i32, k: ti.i32, raised: ti.template()):
-    """Forces of the hard limits and of the motion of coordinate k as they are now, where `raised`.
-
-    Reads:  y.now
-    Writes: y.{push, pull}
-    """
-    x = y.now.load(w, k)
-    for side in ti.static(range(2)):
-        force = y.push.load(w, 2 * k + side)
-        push = push_of(y, w, k, x, force, side)
-        y.push.store(w, 2 * k + side, select(raised, push, force))
-    if y.motion.at(y.dof.at(k)) != 0:
-        force = y.pull.load(w, k)
-        gain = (x - y.goal.load(w, k)) * y.hard.load(w, y.dof.at(k))
-        y.pull.store(w, k, select(raised, force + gain, force))
-
-
-@ti.func
-def steepen(y: ti.template(), w: ti.i32, m: ti.i32, x: ti.template(), weight: ti.template(), raised: ti.template()):
-    """Slope and bend at point m, where the coordinate is x, with the forces that `raise_pushes` is about to take.
-
-    Reads:  y.{now, push}
-    Writes: y.{slope, bend}
-    """
-    k = y.point_of.at(m)
-    d = y.dof.at(k)
-    zero = y.push.arena.zero()
-    slope = y.slope.load(w, m)
-    bend = y.bend.load(w, m)
-    for side in ti.static(range(2)):
-        force = y.push.load(w, 2 * k + side)
-        old = push_of(y, w, k, x, force, side)
-        new = push_of(y, w, k, x, push_of(y, w, k, y.now.load(w, k), force, side), side)
-        stiff = zero + y.hard.load(w, d)
-        slope = slope + (new - old) * weight * (2.0 * side - 1.0)
-        bend = bend + (select(new > 0.0, stiff, zero) - select(old > 0.0, stiff, zero)) * weight
-    if y.motion.at(d) != 0:
-        slope = slope + (y.now.load(w, k) - y.goal.load(w, k)) * y.hard.load(w, d) * weight
-    y.slope.store(w, m, select(raised, slope, y.slope.load(w, m)))
-    y.bend.store(w, m, select(raised, bend, y.bend.load(w, m)))
-
-
-@ti.func
-def open_laws(y: ti.template(), w: ti.i32):
-    """Where the coordinates begin a step; aims of locked drives that begin to act.
-
-    Reads:  y.now
-    Writes: y.{start, before, latch, was_on}
-    """
-    for k in range(y.n):
-        d = y.dof.at(k)
-        x = y.now.load(w, k)
-        y.before.store(w, k, y.start.load(w, k))
-        y.start.store(w, k, x)
-        on = y.start.arena.zero() + y.acts.load(w, d)
-        begins = (on > 0.0) & (y.was_on.load(w, k) == 0.0)
-        wraps = y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), y.start.arena.device.real)
-        within = x - wraps * FULL_TURN * ti.round((x - y.init.load(w, d)) * (1.0 / FULL_TURN))
-        y.latch.store(w, k, select(begins, within, y.latch.load(w, k)))
-        y.was_on.store(w, k, on)
-
-
-@ti.func
-def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template()):
-    """X_h = x_n + weight (x_n - x_(n-1)), and what follows from it: bounds, motions, flights.
-
-    Reads:  y.{start, before, rate, rate_before}, y.motions
-    Writes: y.{past, lower_now, upper_now, goal, flight}
-    """
-    for k in range(y.n):
-        d = y.dof.at(k)
-        x = y.start.load(w, k)
-        past = x + (x - y.before.load(w, k)) * weight
-        way = y.velocity_limit.load(w, d) / alpha
-        y.past.store(w, k, past)
-        y.lower_now.store(w, k, ti.max(past - way, past * 0.0 + y.hard_lower.load(w, d)))
-        y.upper_now.store(w, k, ti.min(past + way, past * 0.0 + y.hard_upper.load(w, d)))
-        if y.motion.at(d) == MotionKind.POSITION:
-            y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
-        else:
-            y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / alpha)
-        rate = y.rate.load(w, k)
-        y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * weight) / alpha)
-
-
-@ti.func
-def commit_laws(y: ti.template(), w: ti.i32, alpha: ti.template()):
-    """Rates at the end of a step.
-
-    Reads:  y.{now, past}
-    Writes: y.{rate, rate_before}
-    """
-    for k in range(y.n):
-        y.rate_before.store(w, k, y.rate.load(w, k))
-        y.rate.store(w, k, (y.now.load(w, k) - y.past.load(w, k)) * alpha)
-
-
-@ti.func
-def energy_of_armature(y: ti.template(), w: ti.i32):
-    """[J], kinetic.
-
-    Reads: y.rate
-    """
-    total = y.rate.arena.zero()
-    for k in range(y.n):
-        rate = y.rate.load(w, k)
-        total = total + rate * rate * y.armature.load(w, y.dof.at(k)) * 0.5
-    return total
-
-
-@ti.func
-def find_regimes(y: ti.template(), w: ti.i32):
-    """Which limits act on each coordinate, and which way friction slides.
-
-    Returns:
-        More than 0 where these are others than at the start of the step.
-
-    Reads:  y.{now, push, regime_before}
-    Writes: y.regime
-    """
-    differs = y.push.arena.zero()
-    one = differs + 1.0
-    for k in range(y.n):
-        d = y.dof.at(k)
-        x = y.now.load(w, k)
-        below = (y.push.load(w, 2 * k) > 0.0) | (x < y.forces.soft_lower.load(w, d))
-        above = (y.push.load(w, 2 * k + 1) > 0.0) | (x > y.forces.soft_upper.load(w, d))
-        regime = select(above, one, one * 0.0) + select(below, one * 2.0, one * 0.0)
-        slip = x - y.start.load(w, k)
-        slides = (ti.abs(slip) >= y.creep) & (one * y.friction.load(w, d) > 0.0)
-        regime = regime + select(slides, select(slip > 0.0, one * 4.0, one * 8.0), one * 0.0)
-        y.regime.store(w, k, regime)
-        differs = differs + ti.abs(regime - y.regime_before.load(w, k))
-    return differs

@@ -3,7 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.potentials.laws import Share, damper
+from simcli.kernels.potentials.shares import Share, damper
 from simcli.kernels.potentials.tables import Potential
 
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction
