@@ -81,16 +81,30 @@ def folder(tmp_path_factory):
         words("wide-rk4", wide, STEP, 10, 0.05, rk4),
         words("andrews", SCENES / "andrews_squeezer.yaml", 1e-5, 0.05, 0.0005),
     ]
+    governor = SCENES / "flyball_governor.yaml"
+    commands += [words(f"governor-{half}", governor, (1e-3, 5e-4)[half], 10, 0.1) for half in range(2)]
+    run_all(commands, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory):
+    """The files of the runs at two steps of the integrators of lower order, which only slow tests look at."""
+    folder = tmp_path_factory.mktemp("halves")
+    loops, _ = write_scenes(folder)
+    commands = []
     for kind, steps in STEPS.items():
         for half in range(2):
             one = f"solver.integrator={INTEGRATOR[kind]}"
             commands.append(words(f"loops-{kind}-{half}", loops, steps[half], SHORT, 0.05, one, *SLOW))
             commands.append(words(f"crank-{kind}-{half}", loops, CRANK_STEPS[kind][half], 0.2, 0.002, one))
-    governor = SCENES / "flyball_governor.yaml"
-    commands += [words(f"governor-{half}", governor, (1e-3, 5e-4)[half], 10, 0.1) for half in range(2)]
+    run_all(commands, folder)
+    return folder
+
+
+def run_all(commands, folder):
     for asked, (code, talk) in zip(commands, run_many(commands, folder), strict=True):
         assert code == 0, f"{asked}\n{talk}"
-    return folder
 
 
 def reference(case):
@@ -171,33 +185,31 @@ def test_four_bars_stay_on_their_branch(folder, n):
     assert np.abs(2 * tilts).max() < CLOSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ORDER)
 @every_case
-def test_order_and_extrapolation(folder, case, kind):
+def test_order_and_extrapolation(halves, case, kind):
     order, slack = ORDER[kind]
-    _, expected, coarse = compare(folder, case, f"{kind}-0")
-    _, _, fine = compare(folder, case, f"{kind}-1")
+    _, expected, coarse = compare(halves, case, f"{kind}-0")
+    _, _, fine = compare(halves, case, f"{kind}-1")
     errors = [np.abs(got - expected).max() for got in (coarse, fine)]
     assert np.log2(errors[0] / errors[1]) > order - slack
     extrapolated = fine + (fine - coarse) / (2**order - 1)
     assert np.abs(extrapolated - expected).max() < {"semi": EXTRAPOLATED, "implicit": SECOND}[kind]
 
 
-def runs_of(folder):
-    return sorted(folder.glob("*.h5"))
-
-
-def test_rows_hold_in_every_frame(folder):
+@pytest.mark.parametrize(("runs", "joints"), [("folder", 300), pytest.param("halves", 200, marks=pytest.mark.slow)])
+def test_rows_hold_in_every_frame(request, runs, joints):
     """Of every joint, tree and loop, in every run and world."""
     seen = 0
-    for path in runs_of(folder):
+    for path in sorted(request.getfixturevalue(runs).glob("*.h5")):
         with package.open(path) as run:
             worst = worst_rows(run)
             reported = np.nanmax(run.column("diag/position_violation"))
         seen += len(worst)
         assert max(worst.values()) < CLOSED, (path.name, worst)
         assert reported < CLOSED
-    assert seen > 300
+    assert seen > joints
 
 
 # mechanism -> what the names of its bodies begin with
@@ -218,9 +230,10 @@ def test_energy_is_kept(folder, name):
         assert np.abs(own - own[0]).max() < DRIFT, mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [[f"bricard/P{k}" for k in range(6)], [f"bennett_h{k}" for k in range(4)]],
                          ids=["bricard", "bennett"])  # fmt: skip
-def test_redundant_rows_share_the_load_alike(folder, names):
+def test_redundant_rows_share_the_load_alike(folder, halves, names):
     """Reactions of overconstrained loops do not depend on the integrator but to its order: what rows contradict is no force.
 
     The rows of both linkages are consistent at exact positions only, and velocities of first order contradict each other.
@@ -229,7 +242,7 @@ def test_redundant_rows_share_the_load_alike(folder, names):
         wanted = np.array([run.joint(name).wrench[:][:, 0] for name in names])
     errors = []
     for half in range(2):
-        with package.open(folder / f"loops-semi-{half}.h5") as run:
+        with package.open(halves / f"loops-semi-{half}.h5") as run:
             got = np.array([run.joint(name).wrench[:][:, 0] for name in names])
         errors.append(np.abs(got - wanted[:, : got.shape[1]]).max())
     assert (np.abs(wanted).max(axis=(1, 2)) > 1.0).all()

@@ -3,6 +3,7 @@
 import pytest
 from support.contacts import read_model
 
+from simcli.cli.doorman import run_command
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
 
@@ -130,4 +131,24 @@ def test_a_solver_without_contact_refuses_what_is_said_of_it(tmp_path, monkeypat
     with pytest.raises(SceneError) as caught:
         scene(tmp_path, HEAD + quiet + options("generalized", passes=3) + "output: {channels: [contacts]}\n")
     found = {(fault.code, fault.where.path) for fault in caught.value.faults}
-    assert found == {("SC501", "solver.contact"), ("SC501", "output.channels[0]")}
+    assert found == {("SC501", "solver.contact"), ("SC501", "output.channels[0]"), ("SC666", "solver.contact")}
+
+
+def test_options_that_nothing_reads_are_warned_of(tmp_path, capsys):
+    path = tmp_path / "scene.yaml"
+    apart = "contact: {exclude: [[crate/hull, ground], [ball, world], [ball, crate]]}\n"
+    path.write_text(HEAD + apart + options("maximal", passes=3))
+    assert run_command(["check", str(path)], debug=False, as_json=False) == 0
+    said = capsys.readouterr()
+    assert "warning[SC666]" in said.out + said.err
+    path.write_text(HEAD + options("maximal", passes=3))
+    assert run_command(["check", str(path)], debug=False, as_json=False) == 0
+    said = capsys.readouterr()
+    assert "SC666" not in said.out + said.err
+
+
+def test_a_key_of_another_solver_is_not_suggested_to_itself(tmp_path):
+    with pytest.raises(SceneError) as caught:
+        scene(tmp_path, HEAD + "solver: {type: generalized, joint_direction: explicit}\n")
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.message) == ("SC204", "`joint_direction` does not go with the `type` of `solver`")

@@ -173,28 +173,37 @@ class _Work:
         return pipeline.prepare(request)
 
     def time_runs(self) -> Iterator[Row]:
-        """Ours and the peer's rows, the engines taking turns."""
-        from simcli import pipeline
+        """Ours and the peer's rows."""
         from simcli.analysis import peers
 
         job = self.job()
         integrator, n_steps, dt = job.spec.solver.integrator, job.schedule.n_steps, job.schedule.dt
+        ours, theirs, compiling, peer = self.take_turns(
+            job, lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads)
+        )
+        difference = float(abs(_end_coordinates(job) - peer.result).max()) if theirs else None
+        yield from self.rows(job.spec.name, Task.RUN, n_steps, ours, theirs, compiling, peer, difference)
+
+    def take_turns(self, job, run_peer):
+        """Run a job and its peer in turns; say why there is no peer, if there is none.
+
+        Returns:
+            [s] of our runs, [s] of the peer's, [s] of compiling, the peer's last result.
+        """
+        from simcli import pipeline
+
         ours, theirs, compiling, peer = [], [], 0.0, None
         for _ in range(self.repeat):
             with console.stdout_kept_clean():
                 outcome = pipeline.execute(job)
             ours.append(outcome.stepping)
             compiling = max(compiling, outcome.compile)
-            if peer is None or not isinstance(peer, str):
-                peer = attempt(lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads))
-                if not isinstance(peer, str):
-                    theirs.append(peer.seconds)
-        difference = None
-        if theirs:
-            difference = float(abs(_end_coordinates(job) - peer.result).max())
-        else:
+            if not isinstance(peer, str):
+                peer = attempt(run_peer)
+                theirs += [] if isinstance(peer, str) else [peer.seconds]
+        if not theirs:
             console.say(f"  {job.spec.name}: {peer}")
-        yield from self.rows(job.spec.name, Task.RUN, n_steps, ours, theirs, compiling, peer, difference)
+        return ours, theirs, compiling, peer
 
     def time_rnea(self) -> Iterator[Row]:
         """Inverse dynamics of random states."""

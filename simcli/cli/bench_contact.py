@@ -35,30 +35,17 @@ def stacks(folder: Path) -> Path:
 
 
 def time_touching(work, task):
-    """Rows of a scene with contact: ours and the peer's, the engines taking turns, with the residuals of both.
+    """Rows of a scene with contact: ours and the peer's, with the residuals of both.
 
     Args:
         work: see bench.py.
         task: of the rows.
     """
-    from simcli import pipeline
     from simcli.analysis import peers_contact
-    from simcli.cli.bench import attempt
 
     job = work.job()
     n_steps, dt = job.schedule.n_steps, job.schedule.dt
-    ours, theirs, compiling, peer = [], [], 0.0, None
-    for _ in range(work.repeat):
-        with console.stdout_kept_clean():
-            outcome = pipeline.execute(job)
-        ours.append(outcome.stepping)
-        compiling = max(compiling, outcome.compile)
-        if not isinstance(peer, str):
-            peer = attempt(lambda: peers_contact.run_touching(job.model, dt, n_steps))
-        if isinstance(peer, str):
-            console.say(f"  {job.spec.name}: {peer}")
-        else:
-            theirs.append(peer.seconds)
+    ours, theirs, compiling, peer = work.take_turns(job, lambda: peers_contact.run_touching(job.model, dt, n_steps))
     mine, yours = our_natural_map(work, n_steps), None
     if theirs:
         yours = float(np.max(peers_contact.mujoco_natural_map(job.model, dt, n_steps, WATCHED)))

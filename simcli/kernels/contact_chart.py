@@ -5,10 +5,14 @@ Which links touch differs between the worlds of a pack, so that this goes lane b
 
 import taichi as ti
 
-from simcli.kernels.collision.lanes import across, one, put, vector
+from simcli.kernels.collision.lanes import across as perpendicular
+from simcli.kernels.collision.lanes import one, put, unit_or, vector
+from simcli.kernels.collision.tables import NO_GRAIN
 from simcli.kernels.memory import get_lane
 from simcli.kernels.tree import point_velocity
 from simcli.kernels.values import Vec3
+
+UPRIGHT = 1e-6  # [1], less of a grain in the tangent plane has no direction
 
 
 @ti.func
@@ -24,13 +28,16 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
 
         J v = (n, t_1, t_2) . (v_B - v_A) at the point of contact, which is one and the same for both
 
+    Friction mu_1 along a grain and mu_2 across it, within an ellipse, is that within a circle for tangents that are
+    shorter by mu_i / mu, with mu the larger one: so are t_1 and t_2.
+
     Args:
         k: Collider, after `detect`.
         p: Problem.
         first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
     Reads:  k, s.{S, origin}
-    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, k.contacts.tangent
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, k.contacts.{along, across}
     """
     zero = t.arena.zero()
     most = 0
@@ -49,18 +56,47 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
             put(p.contacts.on, w, lane, c, 1.0)
             pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
             n = one(k.contacts.normal, w, lane, c)
-            tangent = across(n)
-            put(k.contacts.tangent, w, lane, c, tangent)
-            axes = (n, tangent, n.cross(tangent))
+            along = tangent_of(k, s, w, lane, pair, n)
+            frame = (n, along, n.cross(along))
+            axes = cone_axes(k, frame, w, lane, pair)
+            put(k.contacts.along, w, lane, c, axes[1])
+            put(k.contacts.across, w, lane, c, axes[2])
             point = one(k.contacts.point, w, lane, c)
-            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_a.at(pair)), point, axes, -1.0)
-            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_b.at(pair)), point, axes, 1.0)
+            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_a.at(pair)), point, axes, frame, -1.0)
+            pull_link(t, s, p, first_spin, w, lane, c, k.link.at(k.shape_b.at(pair)), point, axes, frame, 1.0)
+
+
+def cone_axes(k, frame, w, lane, pair):
+    """Axes along which a contact is stated: those of its frame, shorter where there is less friction."""
+    if not k.has_grain:
+        return frame
+    return frame[0], frame[1] * one(k.share_along, w, lane, pair), frame[2] * one(k.share_across, w, lane, pair)
+
+
+@ti.func
+def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, n: ti.template()):
+    """A unit tangent: along the grain of the pair, if it has one."""
+    found = perpendicular(n)
+    if ti.static(k.has_grain):
+        link = k.grain_link.at(pair)
+        if link != NO_GRAIN:
+            grain = one(k.grain, w, lane, pair)
+            if link >= 0:
+                grain = one(s.R, w, lane, link) * grain
+            along = grain - n * n.dot(grain)
+            if along.dot(along) > UPRIGHT * UPRIGHT:
+                found = unit_or(along, found)
+    return found
 
 
 @ti.func
 def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32,
-              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), sign: ti.template()):
+              lane: ti.i32, c: ti.i32, link: ti.i32, point: ti.template(), axes: ti.template(), frame: ti.template(),
+              sign: ti.template()):
     """Add to contact c what it sees of the velocities that carry a link; nothing for the world, -1.
+
+    Args:
+        axes: what it sees velocities along.  frame: what spins see turning about.
 
     Writes: p.contacts.jacobian, p.rows.jacobian of spins
     """
@@ -78,7 +114,7 @@ def pull_link(t: ti.template(), s: ti.template(), p: ti.template(), first_spin: 
                 if ti.static(first_spin >= 0):
                     for m in ti.static(range(3)):
                         at = (first_spin + 3 * c + m) * p.n + u
-                        seen = axes[m].dot(motion.angular) * sign
+                        seen = frame[m].dot(motion.angular) * sign
                         put(p.rows.jacobian, w, lane, at, one(p.rows.jacobian, w, lane, at) + seen)
         i = t.parent.at(i)
 
@@ -156,6 +192,24 @@ def type_of_force(total, force: Vec3, moment: Vec3):
 def force_of_contact(k: ti.template(), impulse: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     """An impulse, given along the normal and the tangents of contact c, in the world: on B."""
     n = one(k.contacts.normal, w, lane, c)
-    a = one(k.contacts.tangent, w, lane, c)
     x = one(impulse, w, lane, c)
-    return n * x.parts[0] + a * x.parts[1] + n.cross(a) * x.parts[2] + vector()
+    along = one(k.contacts.along, w, lane, c)
+    return n * x.parts[0] + along * x.parts[1] + one(k.contacts.across, w, lane, c) * x.parts[2] + vector()
+
+
+@ti.func
+def impulse_of_contact(k: ti.template(), force: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """What `force_of_contact` makes a force of; never one that pulls, and no tangent part where friction has none."""
+    x = vector(ti.max(one(k.contacts.normal, w, lane, c).dot(force), 0.0), 0.0, 0.0)
+    along, across = one(k.contacts.along, w, lane, c), one(k.contacts.across, w, lane, c)
+    square_1, square_2 = along.dot(along), across.dot(across)
+    return Vec3(x.parts[0], share(along.dot(force), square_1), share(across.dot(force), square_2))
+
+
+@ti.func
+def share(part: ti.template(), whole: ti.template()):
+    """Part / whole, 0 if there is no whole."""
+    found = 0.0 * part
+    if whole > 0.0:
+        found = part / whole
+    return found

@@ -1,4 +1,4 @@
-"""Which shapes of a scene can touch, and with which numbers.
+"""Which shapes of a scene can touch.
 
 A pair is left out if both shapes belong to one body or to the world or to bodies that move as prescribed, if a joint
 other than a free one connects their bodies (unless `contact.pairs` names the pair), if `contact.exclude` names it, or if a
@@ -7,23 +7,13 @@ shape says `collide: false`.
 
 import numpy as np
 
+from simcli.model.contact_numbers import named, read_numbers, shape_of
 from simcli.model.contact_tables import Contacts
 from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
-from simcli.spec.schema_body import MaterialSpec, ShapeSpec
-from simcli.spec.schema_contact import PairSpec
 from simcli.spec.structure import joined
 
-# From the weakest to the strongest, which wins where two materials differ.
-RULES = {
-    "average": lambda a, b: (a + b) / 2,
-    "geometric": lambda a, b: np.sqrt(a * b),
-    "min": np.minimum,
-    "multiply": lambda a, b: a * b,
-    "max": np.maximum,
-}
-RANK = tuple(RULES)
 # A pair's shapes stand in this order, so that each combination has one routine.
 ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
          ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
@@ -32,10 +22,7 @@ RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
 # On a rim the lowest point comes on top, and somewhere else in each step.
 FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
 SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
-NUMBERS = ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution")
-OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
 THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
-_DEFAULT = MaterialSpec()
 
 
 def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts | None:
@@ -67,7 +54,7 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     table = np.array([[most_points(i, j) for j in ShapeKind] for i in ShapeKind])
     points = table[shapes.kind[a], shapes.kind[b]]
     auto = min(int(points.sum()), SPARE + PER_SHAPE * len(np.unique([a, b])))
-    numbers = _combined(worlds, labels, a, b)
+    numbers = read_numbers(worlds, labels, a, b)
     return Contacts(a, b, points, **numbers, capacity=worlds.first.contact.capacity or auto)
 
 
@@ -89,13 +76,6 @@ def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:
     return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
 
 
-def _named(labels: list[tuple[str, str]], pair: tuple[str, str]) -> Array:
-    """(S, S) pairs of shapes that two written names mean, in any order."""
-    first, second = (np.array([name in label for label in labels]) for name in pair)
-    both = np.outer(first, second)
-    return both | both.T
-
-
 def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tuple[str, str]]) -> Array:
     """(S, S) pairs of shapes that are not kept apart."""
     contact = worlds.first.contact
@@ -103,59 +83,21 @@ def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tu
     joints = joined(worlds.first)
     held = np.array([[frozenset((x, y)) in joints for y in bodies] for x in bodies])[np.ix_(owner, owner)]
     for pair in contact.pairs:
-        held &= ~_named(labels, (pair.a, pair.b))
+        held &= ~named(labels, (pair.a, pair.b))
     still = np.array([body == WORLD or kinematic[body] for body in shapes.body], bool)
     apart = held | (owner[:, None] == owner) | np.outer(still, still)
     for pair in contact.exclude:
-        apart |= _named(labels, pair)
+        apart |= named(labels, pair)
     return ~apart & np.outer(shapes.collide, shapes.collide)
 
 
 def _check_pairs(worlds: Worlds, labels: list[tuple[str, str]], can_touch: Array) -> None:
     """Refuse numbers of a pair that never touches."""
     for index, pair in enumerate(worlds.first.contact.pairs):
-        if not (_named(labels, (pair.a, pair.b)) & can_touch).any():
+        if not (named(labels, (pair.a, pair.b)) & can_touch).any():
             message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
             hint = "look at `exclude` and at `collide: false`; parts of one body, or of what moves as prescribed, are apart"
             worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)
-
-
-def _combined(worlds: Worlds, labels: list[tuple[str, str]], a: Array, b: Array) -> dict[str, Array]:
-    """Numbers of all pairs by name, (W|1, P)."""
-    of = [_shape(worlds, *label)[0].material for label in labels]
-    materials = [lambda s, name=name: s.materials[name] if name else _DEFAULT for name in of]
-    columns = {}
-    for key in NUMBERS:
-        rule = "restitution" if key == "restitution" else "friction"
-        rank = np.array([RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
-        value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
-        strongest = np.maximum(rank[a], rank[b])
-        columns[key] = np.select([strongest == k for k in range(len(RANK))],
-                                 [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
-    columns |= {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
-    for index, written in enumerate(worlds.first.contact.pairs):
-        hit = _named(labels, (written.a, written.b))[a, b]
-        for key in NUMBERS + OF_PAIRS:
-            if _number(written, key) is not None:
-                value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
-                columns[key] = np.where(hit, value[:, None], columns[key])
-        if (hit & (columns["friction_static"] < columns["friction"])).any():
-            message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
-            worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
-    return columns
-
-
-def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
-    """A number of a material or of a pair; friction at rest is that of sliding unless it is written."""
-    value = getattr(material, key)
-    return material.friction if key == "friction_static" and value is None else value
-
-
-def _shape(worlds: Worlds, name: str, body: str) -> tuple[ShapeSpec, str]:
-    """A shape as written, and its dotted path."""
-    key = name if body == "world" else name.removeprefix(f"{body}/")
-    owner = worlds.first.world if body == "world" else worlds.first.bodies[body]
-    return owner.shapes[key], f"world.shapes.{key}" if body == "world" else f"bodies.{body}.shapes.{key}"
 
 
 def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
@@ -166,14 +108,14 @@ def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
         sides = shapes.vertices[index][shapes.faces[index]]
         area = np.linalg.norm(np.cross(sides[:, 1] - sides[:, 0], sides[:, 2] - sides[:, 0]), axis=1)
         if area.min() <= THIN * np.square(np.ptp(sides, axis=1).max(axis=1))[area.argmin()]:
-            _, path = _shape(worlds, *label)
+            _, path = shape_of(worlds.first, *label)
             message = f"mesh `{label[0]}` has a triangle without area, number {int(area.argmin()) + 1}"
             worlds.fault("SC632", f"{path}.file", message, "remove degenerate triangles, or write convex: true")
 
 
 def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
     """Refuse a mesh that has no hull, or does not want it."""
-    shape, path = _shape(worlds, *label)
+    shape, path = shape_of(worlds.first, *label)
     if not shape.convex:
         message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
         hint = "write convex: true, split it into convex shapes, or write collide: false"

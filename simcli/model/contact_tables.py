@@ -13,7 +13,10 @@ class Contacts(Table):
         shape_a: (P,) index into Shapes.
         shape_b: (P,).
         points: (P,) most contacts of the pair.
-        friction: [1], (W|1, P), of sliding.
+        friction: [1], (W|1, P), of sliding, along the grain.
+        friction_across: [1], (W|1, P), of sliding across the grain; where there is none, as along it.
+        grain_shape: (P,) index into Shapes of the one that has the grain, -1: friction is isotropic.
+        grain: [1], (W|1, P, 3), its direction, in the body of that shape.
         friction_static: [1], (W|1, P), at rest.
         rolling_friction: [m], (W|1, P), torque per normal force.
         torsional_friction: [m], (W|1, P), torque per normal force.
@@ -27,6 +30,9 @@ class Contacts(Table):
     shape_b: Array
     points: Array
     friction: Array
+    friction_across: Array
+    grain_shape: Array
+    grain: Array
     friction_static: Array
     rolling_friction: Array
     torsional_friction: Array

@@ -14,7 +14,7 @@ from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed, row_speed
-from simcli.kernels.contact_chart import contacts_of, force_of_contact, state_contacts
+from simcli.kernels.contact_chart import contacts_of, force_of_contact, impulse_of_contact, state_contacts
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
@@ -156,10 +156,7 @@ def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i3
     slips = -1.0 + 0.0 * x.parts[0]
     bent = 0.0 * x.parts[0]
     if j >= 0:
-        n = one(k.collider.contacts.normal, w, lane, c)
-        a = one(k.collider.contacts.tangent, w, lane, c)
-        before = one(k.impulse, w, lane, j)
-        x = Vec3(ti.max(n.dot(before), 0.0), a.dot(before), n.cross(a).dot(before))
+        x = impulse_of_contact(k.collider, one(k.impulse, w, lane, j), w, lane, c)
         slips = one(k.slips, w, lane, j)
         bent = one(k.bend, w, lane, j)
     put(k.bent, w, lane, c, bent)

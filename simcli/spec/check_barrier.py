@@ -8,6 +8,7 @@ from simcli.spec.schema_body import MaterialSpec
 from simcli.spec.schema_contact import PairSpec
 
 WORDS = {
+    "friction_across": ("friction that differs between directions", "write `friction` alone"),
     "friction_static": ("friction at rest other than in sliding", "write `friction` alone"),
     "rolling_friction": ("rolling friction", "remove it"),
     "torsional_friction": ("torsional friction", "remove it"),

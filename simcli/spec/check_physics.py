@@ -3,6 +3,7 @@
 import math
 
 from simcli.spec import dofs, structure
+from simcli.spec.check_shapes import MASSLESS, SMALLEST_AXIS, check_shapes
 from simcli.spec.checker import Checker
 from simcli.spec.frames import dot
 from simcli.spec.nodes import Listing, Scalar, Table, child, find, plain
@@ -13,10 +14,8 @@ from simcli.spec.schema_joint import JointSpec
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file
 VANISHING = 1e-12  # of the largest moment: a principal moment below it counts as zero
-_SMALLEST_AXIS = 1e-12
 _ORTHOGONAL = 1e-6  # cosine between axes of a d6 that is rounding in the file
 _UNIT_QUATERNION = 1e-6
-_MASSLESS = ("plane", "heightfield")
 
 
 def check_body(check: Checker, name: str, body: BodySpec) -> None:
@@ -27,29 +26,16 @@ def check_body(check: Checker, name: str, body: BodySpec) -> None:
     if body.inertia is not None:
         _inertia(check, name, body.inertia)
     for key, shape in body.shapes.items():
-        at = f"{path}.shapes.{key}"
-        if shape.type in _MASSLESS:
-            check.fault(
-                "SC417",
-                f"a {shape.type} on body `{name}`",
-                f"{at}.type",
-                "planes and terrain stand in `world: {shapes: ..}`",
-            )
-        sizes = getattr(shape, "size" if shape.type == "box" else "radii", ())
-        if any(size <= 0 for size in sizes):
-            key_name = "size" if shape.type == "box" else "radii"
-            check.fault(
-                "SC231",
-                f"a {key_name} of `{key}` is not larger than 0",
-                f"{at}.{key_name}",
-                "write full lengths in metres",
-            )
+        if shape.type in MASSLESS:
+            hint = "planes and terrain stand in `world: {shapes: ..}`"
+            check.fault("SC417", f"a {shape.type} on body `{name}`", f"{path}.shapes.{key}.type", hint)
+    check_shapes(check, f"{path}.shapes", body.shapes)
     if not body.kinematic:
         _mass_rules(check, name, body)
 
 
 def _mass_rules(check: Checker, name: str, body: BodySpec) -> None:
-    bounded = {key: shape for key, shape in body.shapes.items() if shape.type not in _MASSLESS}
+    bounded = {key: shape for key, shape in body.shapes.items() if shape.type not in MASSLESS}
     solid = {key: shape for key, shape in bounded.items() if shape.type != "sphere" or shape.radius > 0}
     dense = [key for key, shape in solid.items() if _has_density(check, shape)]
     path = f"bodies.{name}"
@@ -155,12 +141,12 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
     if joint.limit is not None and joint.type in dofs.NO_LIMITS:
         hint = "it has no coordinate to bound"
         check.fault("SC409", f"a `{joint.type}` joint takes no `limit`", f"{path}.limit", hint, on_key=True)
-    if joint.type in dofs.AXIS and joint.axis is not None and norm(joint.axis) < _SMALLEST_AXIS:
+    if joint.type in dofs.AXIS and joint.axis is not None and norm(joint.axis) < SMALLEST_AXIS:
         check.fault("SC456", f"the axis of joint `{name}` is zero", f"{path}.axis", "give it a direction, as [0, 0, 1]")
     _axes(check, name, joint)
     _limits(check, name, joint)
     _needs(check, name, joint)
-    if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < _SMALLEST_AXIS:
+    if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < SMALLEST_AXIS:
         check.fault("SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]")
 
 
@@ -176,7 +162,7 @@ def _axes(check: Checker, name: str, joint: JointSpec) -> None:
         axes = [entry.axis for entry in getattr(joint.axes, group)]
         path = f"joints.{name}.axes.{group}"
         for index, axis in enumerate(axes):
-            if norm(axis) < _SMALLEST_AXIS:
+            if norm(axis) < SMALLEST_AXIS:
                 check.fault("SC456", f"an axis of joint `{name}` is zero", f"{path}[{index}]", "give it a direction")
                 return
         for i in range(len(axes)):
@@ -341,5 +327,5 @@ def _unit(check: Checker, values: Listing, path: str) -> None:
     if len(numbers) != 4 or not all(type(x) in (int, float) for x in numbers):
         return
     length = math.hypot(*numbers)
-    if length > _SMALLEST_AXIS and abs(length - 1) > _UNIT_QUATERNION:
+    if length > SMALLEST_AXIS and abs(length - 1) > _UNIT_QUATERNION:
         check.fault("SC432", f"a quaternion of length {length:.6g}; it is scaled to 1", path, "", severity="warning")

@@ -124,8 +124,16 @@ def _entries(check: Checker, path: str, steps: tuple, vary: VarySpec, at: list) 
             check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
             return
         changes = changes or other.model_copy(update={"params": check.spec.params}) != check.spec
-    if not changes and any(value[index] != value[0] for index in trials):
+    if not changes and any(value[index] != value[0] for index in trials) and not _is_named(check, steps):
         check.fault("SC317", f"`{path}` changes nothing", at, "no expression uses it", on_key=True)
+
+
+def _is_named(check: Checker, steps: tuple) -> bool:
+    """Whether some expression depends on a parameter, though it may change nothing at the values of the others."""
+    from simcli.spec.worlds import dependent_leaves
+
+    root = check.document.root
+    return steps[0] == "params" and len(steps) == 2 and dependent_leaves(root, root.get("params"), {steps[1]}) != {}
 
 
 def _spell(value: object) -> str:

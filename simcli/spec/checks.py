@@ -11,7 +11,9 @@ from simcli.spec import (
     check_plane,
     check_refs,
     check_run,
+    check_shapes,
     check_signals,
+    check_touching,
     honours,
 )
 from simcli.spec.checker import Checker
@@ -44,6 +46,7 @@ def check_spec(
         check_events.try_events(check)
         check_run.check_batch(check)
         return
+    check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
     for name, body in spec.bodies.items():
         check_physics.check_body(check, name, body)
         check_natural.check_natural(check, name, body)
@@ -57,6 +60,7 @@ def check_spec(
     check_affine.check_affine(check)
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
+    check_touching.check_touching(check)
     check_signals.check_signals(check)
     check_events.check_events(check)
     honours.check_honours(check, structure)
@@ -76,7 +80,9 @@ def check_entries(
     """
     check = Checker(spec, tree, document, faults, set())
     for section, name in changed:
-        if section == "bodies":
+        if section == "world":
+            check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
+        elif section == "bodies":
             chosen = [name] if name else list(spec.bodies)
             check_plane.check_plane(check, chosen, [])
             for key in chosen:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from simcli.spec import dofs, structure
 from simcli.spec.check_affine import check_efforts
 from simcli.spec.check_barrier import check_barrier
+from simcli.spec.check_touching import touching_pair
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.nodes import Scalar, Table, walk
@@ -161,25 +162,8 @@ def _contact(check: Checker, who: str, instead: str, apart: str) -> None:
     if "contacts" in spec.output.channels:
         where = f"output.channels[{spec.output.channels.index('contacts')}]"
         refuse(check, f"the channel `contacts`{who}", where, instead)
-    if not spec.contact.enabled or any(section in ("contact", "world", "bodies") for section, _ in check.broken):
-        return
-    owners = {name: body.shapes for name, body in spec.bodies.items()}
-    owners = {structure.WORLD: spec.world.shapes, **owners}
-    touching = [name for name, shapes in owners.items() if any(shape.collide for shape in shapes.values())]
-    asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
-    kept = structure.joined(spec) - asked
-    kept |= {frozenset(pair) for pair in spec.contact.exclude}
-    for i, first in enumerate(touching):
-        for second in touching[i + 1 :]:
-            if frozenset((first, second)) not in kept:
-                shape = next(key for key, one in spec.bodies[second].shapes.items() if one.collide)
-                path = "contact" if check.has("contact") else f"bodies.{second}.shapes.{shape}"
-                refuse(check, f"contact{who}, and `{first}` and `{second}` could touch", path, apart, True)
-                return
-
-
-def _owner(check: Checker, name: str) -> str:
-    """The body of a body or shape, as `contact` names them."""
-    if name in check.spec.bodies:
-        return name
-    return structure.WORLD if name == structure.WORLD or name in check.spec.world.shapes else name.rpartition("/")[0]
+    pair = touching_pair(check)
+    if pair is not None:
+        shape = next(key for key, one in spec.bodies[pair[1]].shapes.items() if one.collide)
+        path = "contact" if check.has("contact") else f"bodies.{pair[1]}.shapes.{shape}"
+        refuse(check, f"contact{who}, and `{pair[0]}` and `{pair[1]}` could touch", path, apart, True)

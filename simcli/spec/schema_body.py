@@ -49,6 +49,9 @@ class MaterialSpec(Part):
         None, "Mass per volume; gives bodies without `mass` theirs", "kg/m^3", 7850
     )
     friction: quantity("", ge=0) = say(0.5, "Coefficient of sliding friction", "", 0.3)
+    friction_across: quantity("", ge=0) | None = say(
+        None, "Coefficient of sliding friction across the `grain` of a shape; `friction` is along it", "", 0.6
+    )
     friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.35)
     rolling_friction: quantity("m", ge=0) = say(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
     torsional_friction: quantity("m", ge=0) = say(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
@@ -204,6 +207,9 @@ class _Shape(Part):
     material: Text | None = say(None, "Name of a material", "", "steel")
     density: quantity("kg/m^3", gt=0) | None = say(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
     collide: Truth = say(True, "Whether the shape takes part in contact", "", False)
+    grain: Direction | None = say(
+        None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
+    )
 
 
 class PlaneShape(_Shape):

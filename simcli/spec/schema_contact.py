@@ -14,6 +14,9 @@ class PairSpec(Part):
     a: Text = say(REQUIRED, "Body, or shape as `body/shape`", "", "ball")
     b: Text = say(REQUIRED, "Body, or shape; shapes of the world by their name", "", "ground")
     friction: quantity("", ge=0) | None = say(None, "Coefficient of friction", "", 0.8)
+    friction_across: quantity("", ge=0) | None = say(
+        None, "Coefficient of sliding friction across the `grain` of one of them; default: `friction`", "", 0.6
+    )
     friction_static: quantity("", ge=0) | None = say(None, "Coefficient of friction at rest; default: `friction`", "", 0.9)
     rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
     torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)

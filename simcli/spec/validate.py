@@ -159,4 +159,6 @@ def _unknown_key(path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
 
     parent = tuple(path[:-1])
     names = known_keys(parent)
+    if key in names:  # of another kind of joint, force, solver ..
+        return "SC204", f"`{key}` does not go with the `type` of {owner(parent)}", "remove it, or take a type that has it"
     return "SC204", f"unknown key `{key}` in {owner(parent)}", did_you_mean(key, names, "keys")

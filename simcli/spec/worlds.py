@@ -71,7 +71,7 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     key = frozenset(steps[0] for steps in named)
     found = document.cache.setdefault("leaves", {})
     if key not in found:
-        found[key] = _dependent_leaves(document.root, params, set(key))
+        found[key] = dependent_leaves(document.root, params, set(key))
     if found[key] is None:
         return None
     scope = Scope(None, Faults())
@@ -85,7 +85,7 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     return None if scope.faults.found else {**{("params", name): value for name, value in dependent.items()}, **new}
 
 
-def _dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, str] | None:
+def dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, str] | None:
     """Path and text of every expression that uses a parameter, directly or through others; None if a template does."""
     texts = {
         name: names_in(node.value)

@@ -28,7 +28,7 @@ def simcli(*words, cwd=None, **changes):
     )
 
 
-def start(*words, cwd=None):
+def start(*words, cwd=None, **changes):
     """Start a command and leave it running."""
     return subprocess.Popen(
         [sys.executable, "-m", "simcli", *map(str, words)],
@@ -36,7 +36,7 @@ def start(*words, cwd=None):
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
-        env=environment(),
+        env=environment(**changes),
     )
 
 

@@ -7,6 +7,7 @@ from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Mat3, Vec3
 from simcli.model.colliders import MOST_CORNERS, colliders
+from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import Model, ShapeKind
 
 PLANE, SPHERE, BOX, CAPSULE, CYLINDER, CONE, ELLIPSOID, MESH, TERRAIN = (int(kind) for kind in ShapeKind)
@@ -16,6 +17,7 @@ CELL_CORNERS = 6
 # Routines of pairs.
 HALF_SPACE, ROUND, BALL_BOX, BALL_BARREL, BOXES, CONVEX, GROUND = range(7)
 _ROUND_KINDS = (SPHERE, CAPSULE)
+NO_GRAIN = -2  # instead of a link
 
 MOST_CANDIDATES = 4 * MOST_CORNERS  # points of a pair before the best are chosen
 CANDIDATE = 9  # scalars of one: point 3, normal 3, gap, feature, distance to those that are chosen
@@ -60,7 +62,7 @@ class ContactTable:
         gap: [m], (C), negative in overlap.
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
         radius_a, radius_b: [m], (C).
-        tangent: [1], (C), unit, first of the two; the second is n x tangent.
+        along, across: [1], (C), tangents, right-handed with n; of a length that makes the cone of friction a round one.
         reach: [m], (C), gap at another pose (contact_chart.py).
     """
 
@@ -73,7 +75,8 @@ class ContactTable:
         self.point, self.normal = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.core_a, self.core_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.radius_a, self.radius_b = arena.slot(capacity), arena.slot(capacity)
-        self.tangent, self.reach = arena.slot(capacity, Vec3), arena.slot(capacity)
+        self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
+        self.reach = arena.slot(capacity)
 
 
 class Collider:
@@ -90,6 +93,9 @@ class Collider:
         margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
         contacts: the table.
         notes: work of one lane.
+        friction, friction_static: [1], (pairs), of the round cone.
+        has_grain: whether friction of some pair differs between directions; for those, their grain in a link,
+            `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
     """
@@ -108,11 +114,27 @@ class Collider:
         self.routine = arena.ints(self.routines)
         self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
         self.most_points = arena.ints(pairs.points)
-        for name in ("friction", "friction_static", "rolling_friction", "torsional_friction", "restitution"):
+        for name in ("rolling_friction", "torsional_friction", "restitution"):
             setattr(self, name, tables.column(getattr(pairs, name)))
+        self._friction(model, tables, arena)
         self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
+
+    def _friction(self, model: Model, tables: Tables, arena: Arena):
+        """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
+        pairs = model.contacts
+        along, across = pairs.friction, pairs.friction_across
+        most = np.maximum(along, across)
+        full = np.where(most > 0, most, 1.0)
+        at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
+        self.friction, self.friction_static = tables.column(most), tables.column(np.maximum(at_rest, most))
+        self.has_grain = bool((pairs.grain_shape >= 0).any())
+        if self.has_grain:
+            body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
+            self.grain_link = arena.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
+            self.grain = tables.column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
+            self.share_along, self.share_across = tables.column(along / full), tables.column(across / full)
 
     def _shapes(self, host, tables: Tables, arena: Arena):
         n = self.n_shapes + 1  # the last one is the cell

@@ -1,0 +1,130 @@
+"""The numbers of pairs of shapes that can touch: what their materials combine to, what `contact.pairs` says, and grains.
+
+Shapes are known by labels: their name and their body's, as `contact` may write them.
+"""
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.body_parts import pose_of
+from simcli.model.gather import Worlds
+from simcli.model.tables import Array
+from simcli.spec.schema import SceneSpec
+from simcli.spec.schema_body import MaterialSpec, ShapeSpec
+from simcli.spec.schema_contact import PairSpec
+
+# From the weakest to the strongest, which wins where two materials differ.
+RULES = {
+    "average": lambda a, b: (a + b) / 2,
+    "geometric": lambda a, b: np.sqrt(a * b),
+    "min": np.minimum,
+    "multiply": lambda a, b: a * b,
+    "max": np.maximum,
+}
+RANK = tuple(RULES)
+OF_SLIDING = ("friction_across", "friction_static")  # like `friction` where they are not written
+NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution")
+OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
+_DEFAULT = MaterialSpec()
+Labels = list[tuple[str, str]]
+
+
+def read_numbers(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
+    """Numbers of all pairs by their names in the table Contacts.
+
+    Args:
+        worlds: the scenes.
+        labels: (S) of the shapes.
+        a: (P,) first shapes of the pairs.
+        b: (P,) second shapes.
+    """
+    columns = _combined(worlds, labels, a, b)
+    for index, written in enumerate(worlds.first.contact.pairs):
+        hit = named(labels, (written.a, written.b))[a, b]
+        for key in NUMBERS + OF_PAIRS:
+            if _number(written, key) is not None:
+                value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
+                columns[key] = np.where(hit, value[:, None], columns[key])
+        if (hit & (columns["friction_static"] < columns["friction"])).any():
+            message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
+            worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
+    return columns | _grains(worlds, labels, a, b)
+
+
+def named(labels: Labels, pair: tuple[str, str]) -> Array:
+    """(S, S) pairs of shapes that two written names mean, in any order."""
+    first, second = (np.array([name in label for label in labels]) for name in pair)
+    both = np.outer(first, second)
+    return both | both.T
+
+
+def shape_of(scene: SceneSpec, name: str, body: str) -> tuple[ShapeSpec, str]:
+    """A shape as written, and its dotted path."""
+    key = name if body == "world" else name.removeprefix(f"{body}/")
+    owner = scene.world if body == "world" else scene.bodies[body]
+    return owner.shapes[key], f"world.shapes.{key}" if body == "world" else f"bodies.{body}.shapes.{key}"
+
+
+def _material(scene: SceneSpec, label: tuple[str, str]) -> MaterialSpec:
+    name = shape_of(scene, *label)[0].material
+    return scene.materials[name] if name else _DEFAULT
+
+
+def _combined(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
+    """What the materials of all pairs combine to, (W|1, P)."""
+    materials = [lambda s, label=label: _material(s, label) for label in labels]
+    columns = {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
+    for key in NUMBERS:
+        rule = "restitution" if key == "restitution" else "friction"
+        rank = np.array([RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
+        value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
+        strongest = np.maximum(rank[a], rank[b])
+        columns[key] = np.select([strongest == k for k in range(len(RANK))],
+                                 [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
+    return columns
+
+
+def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
+    """A number of a material or of a pair, None if a pair does not say it."""
+    value = getattr(material, key)
+    return material.friction if key in OF_SLIDING and value is None else value
+
+
+def _grains(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
+    """Which shape of each pair has the grain, (P,), and its direction, (W|1, P, 3), in that shape's body.
+
+    A pair has one if friction across it is written; then one of its shapes, and not both, must say where it runs.
+    """
+    shapes = [shape_of(worlds.first, *label) for label in labels]
+    has = np.array([shape.grain is not None for shape, _ in shapes])
+    wants = _wants_grain(worlds, labels, a, b)
+    for one, other in zip(a[wants & (has[a] == has[b])], b[wants & (has[a] == has[b])], strict=True):
+        names = f"`{labels[one][0]}` and `{labels[other][0]}`"
+        lack = "both have a `grain`, so that it is not said which" if has[one] else "none of them has a `grain`"
+        message = f"friction of {names} differs along and across the grain, but {lack}"
+        worlds.fault("SC665", shapes[other][1], message, "write `grain` in one of them, or `friction` for the pair")
+    for s in np.nonzero(has & np.isin(np.arange(len(has)), [a, b]))[0]:
+        if not wants[(a == s) | (b == s)].any():
+            message = f"the grain of `{labels[s][0]}` does nothing: there is no `friction_across` of what it touches"
+            worlds.fault("SC665", f"{shapes[s][1]}.grain", message, "write `friction_across` in its material, or remove it")
+    direction = {s: _direction(worlds, labels[s]) for s in np.nonzero(has)[0]}
+    owner = np.where(wants, np.where(has[a], a, b), -1)
+    none = np.zeros((1, 3))
+    columns = np.broadcast_arrays(*(direction.get(s, none) for s in owner), np.zeros((1, 3)))[:-1]
+    return {"grain_shape": owner, "grain": np.stack(columns, axis=1)}
+
+
+def _wants_grain(worlds: Worlds, labels: Labels, a: Array, b: Array) -> Array:
+    """(P,) whether friction of the pairs differs between directions."""
+    differs = np.array([_material(worlds.first, label).friction_across is not None for label in labels])
+    wants = differs[a] | differs[b]
+    for pair in worlds.first.contact.pairs:
+        if pair.friction is not None or pair.friction_across is not None:
+            wants = np.where(named(labels, (pair.a, pair.b))[a, b], pair.friction_across is not None, wants)
+    return wants
+
+
+def _direction(worlds: Worlds, label: tuple[str, str]) -> Array:
+    """[1], (W|1, 3), grain of a shape in its body."""
+    along = rot.unit(worlds.numbers(lambda s: shape_of(s, *label)[0].grain, (3,)))
+    return rot.quat_rotate(pose_of(worlds, lambda s: shape_of(s, *label)[0].pose)[:, 3:], along)
