@@ -201,7 +201,7 @@ def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
         x = f.x.load(w, i)
         f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
     if ti.static(c.given.n > 0):
-        arrive(c, w, running & (length == 1.0))
+        arrive(c, w, running & (length == 1.0) & (c.step.size.load(w, 0) < ti.math.inf))  # there is a direction
 
 
 @ti.func
