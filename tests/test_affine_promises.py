@@ -110,6 +110,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(runs):
             time.sleep(POLL)
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        assert part <= progress(path) < 1.0, "it was not killed at work"
         ((code, talk),) = run_many([[*words, "--resume"]], folder)
         assert code == Exit.OK, talk
         assert not differing(committed(path), whole)
