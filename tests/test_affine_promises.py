@@ -97,10 +97,10 @@ def test_bytes_do_not_depend_on_threads_or_batch(runs):
 
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_a_killed_run_goes_on_to_the_same_bytes(runs):
-    """Killed at two places: between the events and after them."""
+    """Killed at two places: before the events and between them."""
     folder, scene, rows = runs
     whole = rows["two.h5"]
-    for k, part in enumerate((0.35, 0.7)):
+    for k, part in enumerate((0.2, 0.4)):
         path = folder / f"killed{k}.h5"
         words = ["run", str(scene), "-o", str(path), "--worlds", str(WORLDS), *VARY, "-q"]
         child = [sys.executable, "-c", OFTEN, *words]
