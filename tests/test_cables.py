@@ -131,6 +131,7 @@ def test_twist_is_about_the_written_axis_and_bend_across_it(device):
     assert columns["energy/elastic"][0] == pytest.approx(0.5 * stiffness * 0.8**2, rel=EXACT)
 
 
+@pytest.mark.slow
 def test_a_rotation_of_both_bodies_together_is_not_damped(device):
     """Dampers see no relative motion in a rigid rotation, however far apart the anchors are; in any other they do."""
     law = "stretch: 0, bend: 0, stretch_damping: 5, bend_damping: 3, twist_damping: 2"

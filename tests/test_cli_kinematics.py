@@ -208,6 +208,7 @@ def test_id_reads_the_state_at_the_start_of_a_first_order_step(runs, here, comma
     assert "start of their step" in done.stderr
 
 
+@pytest.mark.slow
 def test_external_forces_can_be_left_out(runs, here, command):
     path = runs.of["rk4", 0.01]
     command("id", path, "--no-external", "-o", "without.h5", *CPU)
@@ -241,7 +242,7 @@ output: {every: 0.01}
 """
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit"])
+@pytest.mark.parametrize("integrator", [pytest.param("rk4", marks=pytest.mark.slow), "semi_implicit"])
 def test_forces_that_follow_signals_are_those_of_the_time_of_the_state(here, command, integrator):
     """A jump at the time of a frame belongs to the step after it."""
     (here / "driven.yaml").write_text(DRIVEN)
@@ -358,6 +359,7 @@ def test_every_world_has_its_own_bodies(batch, here, command):
         assert np.abs(effort - whole[4, frame]).max() < RUN_EFFORTS
 
 
+@pytest.mark.slow
 def test_tables_choose_the_world_of_each_row(batch, here, command):
     command("export", batch / "all.h5", "--world", "0-5", "-c", "joint.*.q,joint.*.qd", "-o", "all.csv")
     lines = (here / "all.csv").read_text().splitlines()
@@ -440,6 +442,7 @@ def test_forces_on_bodies_in_a_table_take_their_part(here, command):
         assert off(free["joint_effort"] - pushed["joint_effort"], wrench @ J["jacobian"][0, 0]) < EFFORTS
 
 
+@pytest.mark.slow
 def test_frames_and_times_choose(runs, here, command):
     path = runs.of["rk4", 0.01]
     for words, frames in ((["--frames", "1:6:2"], [1, 3, 5]), (["--frames", "-1"], [6]), (["--at", "0.03"], [3]),

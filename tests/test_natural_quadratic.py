@@ -196,6 +196,7 @@ def test_steps_without_poses_are_those_of_the_general_way(tmp_path, which, integ
             assert np.abs(a - b).max() < bound, name
 
 
+@pytest.mark.slow
 def test_order_two_through_ten_singular_positions(tmp_path):
     """Where the bars lie in one line two branches meet; the closed form is that of the scene's own expectations."""
     wanted, errors = np.array([0.3284581115408, 0.9445185381786]), []
@@ -229,7 +230,7 @@ def exact(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("integrator", "order"), [
-    ("zhong06", 2), ("generalized_alpha", 2), pytest.param("moreau", 1, marks=pytest.mark.slow)])  # fmt: skip
+    ("zhong06", 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in (("generalized_alpha", 2), ("moreau", 1)))])
 def test_orders_of_the_integrators(exact, tmp_path, integrator, order):
     coarse, middle, fine = (last_poses(tmp_path, "natural", integrator, h) for h in (4e-3, 2e-3, 1e-3))
     ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
