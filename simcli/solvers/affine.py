@@ -34,6 +34,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     numbers = [x[:, -12 * model.n_bodies :].reshape(len(x), model.n_bodies, 4, 3)[:, :, 1:] for x in (
         model.joint_q, model.joint_qd)]  # fmt: skip
     spin = 0.5 * np.linalg.norm(np.cross(*np.broadcast_arrays(*numbers)).sum(axis=2), axis=-1)
+    spin = spin * ~model.bodies.kinematic
     loss = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * spin**2 * plan.dt * plan.dt * plan.steps_per_frame * plan.n_frames)
     world, body = np.unravel_index(loss.argmax(), loss.shape)
     worst = float(loss[world, body])
