@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.complementarity.problem import LIMITS, Problem, prepare
-from simcli.kernels.complementarity.solve import search
+from simcli.kernels.complementarity.problem import LIMITS, Problem
+from simcli.kernels.complementarity.solve import ready, search
 from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE, choose
@@ -45,6 +45,7 @@ from simcli.solvers.impulse_rows import (
     HARD,
     LOWER,
     MOTION,
+    UNBOUNDED,
     UPPER,
     bound_spins,
     mirrored,
@@ -58,6 +59,8 @@ from simcli.solvers.integrators import copy
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
+FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
+FINER, COARSEST = 0.01, 1.0  # of what the last step missed by its poses, and of `exact`: how finely a step begins
 
 class Impulses:
     """Memory of the problem.
@@ -79,6 +82,8 @@ class Impulses:
         kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
         load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
         enough: [m/s], what a step may lack.
+        missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
+        lacked: [m/s], what the solution before the last one began with.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
@@ -111,13 +116,13 @@ class Impulses:
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
-        self.iterations, self.residual = arena.slot(1), arena.slot(1)
+        self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.slot(1) for _ in range(5))
 
     def clear(self):
         """Forget what earlier steps left."""
         if self.contacts:
             self.contacts.clear()
-        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual):
+        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -150,13 +155,18 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     m = c.bound.impulses
     p = m.problem
     enough = c.tables.arena.zero() + p.limits.tolerance
+    goal = enough * 1.0
     if kind == EVALUATE:
+        goal = ti.max(goal, ti.min(m.missed.load(w, 0) * FINER, p.limits.exact * COARSEST))
+        m.missed.store(w, 0, c.tables.arena.zero())
+        m.first.store(w, 0, c.tables.arena.zero() + 1.0)
+        m.lacked.store(w, 0, c.tables.arena.zero() + UNBOUNDED)
         state_problem(c, w, b, h, g, instant)
         p.kappa.store(w, 0, c.tables.arena.zero() + KAPPA)
         m.iterations.store(w, 0, c.tables.arena.zero())
     else:
         enough = enough * 0.0 + m.enough
-        p.kappa.store(w, 0, p.progress.kappa.load(w, 0))
+        set_kappa(m, w)
         if ti.static(c.turns):
             restate(c, w)
     if ti.static(c.turns):
@@ -168,7 +178,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
             if wakes != 0:
                 for n in range(m.n_plain):
                     state_row(c, w, n, h, attempt + ti.cast(kind != EVALUATE, ti.i32))
-                prepare(p, w)
+                ready(p, w)
                 if ti.static(c.touches):
                     if kind == EVALUATE:
                         rub(m.contacts, p, w, m.start)
@@ -177,6 +187,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                 state_rest(c, w, h)
             if ti.static(m.first_spin >= 0):
                 bound_spins(c, w)
+            p.goal.store(w, 0, goal)
             search(p, w, m.rounds, enough)
             m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
             wakes = 0
@@ -185,9 +196,27 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                     wakes = wake_bounds(c, w, h)
             goes_on = ti.cast(wakes != 0 or attempt + 1 < m.searches, ti.i32)
     lacks = p.lack.load(w, 0)
+    if kind != EVALUATE:
+        m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, lacks, m.missed.load(w, 0)))
+        m.first.store(w, 0, lacks * 0.0)
     c.bound.worst.store(w, 0, select(lacks >= enough, lacks * 0.0 + 1.0, lacks * 0.0))
     m.residual.store(w, 0, select(lacks >= enough, p.residual.load(w, 0), lacks))
     take_answer(c, w, h, g)
+
+
+@ti.func
+def set_kappa(m: ti.template(), w: ti.i32):
+    """The proximal compliance of a solution that follows another: the same, and with it the factors, while that goes fast.
+
+    Reads:  p.{lack, progress.kappa}
+    Writes: p.kappa, m.lacked
+    """
+    p = m.problem
+    lacks = p.lack.load(w, 0)
+    before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
+    is_fast = (after < before) & (lacks < FAST * m.lacked.load(w, 0))
+    p.kappa.store(w, 0, select(is_fast, before, after))
+    m.lacked.store(w, 0, lacks)
 
 
 @ti.func

@@ -19,6 +19,7 @@ import taichi as ti
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
+from simcli.kernels.complementarity.problem import multiply_mass
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
@@ -63,8 +64,9 @@ def begin_sweeps(p: ti.template(), w: ti.i32):
     """Start at the present impulses, with z = w + s for rows with bounds and contacts, else 0.
 
     Reads:  {impulse, speed} of both
-    Writes: {step, rate} of both
+    Writes: {step, rate} of both, p.momentum
     """
+    multiply_mass(p, w)
     for s in range(whole(p.live, w, 0)):
         bounded = (p.lower.load(w, s) > -UNBOUNDED) | (p.upper.load(w, s) < UNBOUNDED)
         p.rows.step.store(w, s, p.rows.impulse.load(w, s))

@@ -7,7 +7,9 @@ from simcli.kernels.complementarity.dense import put_three, solve_mass, three, w
 from simcli.kernels.elementary import select
 from simcli.kernels.values import Mat3, Vec3
 
+STARTING = 1e30  # [m/s], worse than any natural map
 PROGRESS = 0.9  # of the best natural map before: less is progress
+SWIFT = 0.01  # of it: a step that leaves less was taken with good factors
 
 
 @ti.func
@@ -52,29 +54,29 @@ def contact_speed(p: ti.template(), w: ti.i32, c: ti.i32, v: ti.template()):
 
 
 @ti.func
-def respond(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), out: ti.template()):
-    """M^-1 J^T times the impulses x of rows and y of contacts.
+def respond(p: ti.template(), w: ti.i32):
+    """The velocity that the present impulses give: vf + M^-1 J^T x.
 
-    Writes: out (n)
+    Reads:  rows, contacts, p.free
+    Writes: p.trial
     """
     for a in range(p.n):
-        out.store(w, a, p.arena.zero())
-    pull(p, w, x, y, out)
-    solve_mass(p, w, out)
+        p.trial.store(w, a, p.arena.zero())
+    pull(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
+    solve_mass(p, w, p.trial)
+    for a in range(p.n):
+        p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
 
 
 @ti.func
 def measure(p: ti.template(), w: ti.i32):
-    """Velocity and natural map of the present impulses; they are kept if they are the best of the round.
+    """Natural map of the present impulses after `respond`; they are kept if they are the best of the round.
 
     What is no number is never the best: comparisons with it fail.
 
-    Reads:  rows, contacts, p.free
-    Writes: {speed, best} of both, p.{trial, best_velocity}, p.progress.{proximal, residual, idle, busy}
+    Reads:  rows, contacts, p.trial
+    Writes: {speed, best} of both, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
     """
-    respond(p, w, p.rows.impulse, p.contacts.impulse, p.trial)
-    for a in range(p.n):
-        p.trial.store(w, a, p.trial.load(w, a) + p.free.load(w, a))
     zero = p.arena.zero()
     # Maxima forget what is no number; 0 times it does not.
     worst = zero
@@ -121,10 +123,13 @@ def largest(x: Vec3):
 def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti.template()):
     """Keep the present impulses if their natural map is the least of the round.
 
-    Writes: best of both, p.best_velocity, p.progress.{proximal, residual, idle, busy}
+    Writes: best of both, p.best_velocity, p.progress.{proximal, residual, idle, stale, busy}
     """
     g = p.progress
     before = g.proximal.load(w, 0)
+    judged = (before < STARTING) & (g.busy.load(w, 0) != 0.0)
+    slow = select(proximal < SWIFT * before, p.arena.zero(), p.arena.zero() + 1.0)
+    g.stale.store(w, 0, select(judged, slow, g.stale.load(w, 0)))
     better = (proximal < before) & (g.busy.load(w, 0) != 0.0)
     g.proximal.store(w, 0, select(better, proximal, before))
     g.residual.store(w, 0, select(better, residual, g.residual.load(w, 0)))
@@ -135,4 +140,4 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
         p.contacts.best.store(w, c, chosen(better, p.contacts.impulse.load(w, c), p.contacts.best.load(w, c)))
     for a in range(p.n):
         p.best_velocity.store(w, a, select(better, p.trial.load(w, a), p.best_velocity.load(w, a)))
-    g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.limits.tolerance, p.arena.zero(), g.busy.load(w, 0)))
+    g.busy.store(w, 0, select(g.proximal.load(w, 0) < p.goal.load(w, 0), p.arena.zero(), g.busy.load(w, 0)))

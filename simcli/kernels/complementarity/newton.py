@@ -12,7 +12,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, block, corner, put_block, substitute, whole
+from simcli.kernels.complementarity.dense import any_entry, corner, put_block, substitute, whole
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
@@ -63,40 +63,67 @@ def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
 
 
 @ti.func
-def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
-    """M + J^T G J, and -J^T f.
+def linearize(p: ti.template(), w: ti.i32, kind: ti.i32):
+    """-J^T f, with slopes of now where a world wants them, else with those that its factors are of.
 
-    Reads:  rows, contacts, p.mass
-    Writes: p.{matrix, force}, p.progress.merit, {step: -f, gain} of both
+    Reads:  rows, contacts, p.progress.{stale, busy}
+    Writes: p.force, p.progress.merit, {step: -f, scale, gain} of both
     """
     zero = p.arena.zero()
+    anew = (p.progress.stale.load(w, 0) != 0.0) & (p.progress.busy.load(w, 0) != 0.0)
+    merit = zero
+    for s in range(whole(p.live, w, 0)):
+        slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
+        F, F_x, F_w = row_law(p, w, s, kind, p.rows.impulse.load(w, s), p.rows.speed.load(w, s))
+        scale = select(anew, 1.0 / (F_x + F_w * slack), p.rows.scale.load(w, s))
+        p.rows.scale.store(w, s, scale)
+        p.rows.gain.store(w, s, select(anew, F_w * scale, p.rows.gain.load(w, s)))
+        p.rows.step.store(w, s, -F * scale)
+        merit = merit + F * F
+    for c in range(whole(p.live, w, 1)):
+        d = p.contacts.metric.load(w, c).parts[2]
+        slack = d * p.limits.slack
+        F, F_x, F_w = contact_law(p, w, c, kind, p.contacts.impulse.load(w, c), p.contacts.speed.load(w, c))
+        soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
+        scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
+        scale = chosen(anew, scale, p.contacts.scale.load(w, c))
+        p.contacts.scale.store(w, c, scale)
+        p.contacts.gain.store(w, c, chosen(anew, scale * F_w, p.contacts.gain.load(w, c)))
+        p.contacts.step.store(w, c, -(scale * F))
+        merit = merit + F.dot(F)
+    p.progress.merit.store(w, 0, merit)
     for i in range(p.n):
         p.force.store(w, i, zero)
-        for j in range(i + 1):
-            value = zero + p.mass.load(w, corner(i, j))
-            p.matrix.store(w, i * p.n + j, value)
-            p.matrix.store(w, j * p.n + i, value)
-    p.progress.merit.store(w, 0, zero)
+    pull(p, w, p.rows.step, p.contacts.step, p.force)
+
+
+@ti.func
+def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
+    """M + J^T G J.
+
+    Reads:  rows, contacts, p.mass
+    Writes: p.matrix
+    """
+    for c in range(whole(p.live, w, 1)):
+        pull_gain(p, w, c, kind)
+    for i in range(p.n_threes):
+        count = 0
+        for c in range(whole(p.live, w, 1)):
+            if whole(p.touched, w, c * p.n_threes + i) != 0:
+                p.acting.store(w, count, p.arena.zero() + ti.cast(c, p.arena.device.real))
+                count = count + 1
+        for j in range(p.n_threes):
+            put_block(p, w, i, j, condensed_block(p, w, i, j, count))
     for s in range(whole(p.live, w, 0)):
         condense_row(p, w, s, kind)
-    for c in range(whole(p.live, w, 1)):
-        condense_contact(p, w, c, kind)
-    if kind != ADMM:
-        pull(p, w, p.rows.step, p.contacts.step, p.force)
 
 
 @ti.func
 def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
     """Add G J^T J of a row to the matrix."""
-    slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
-    gain = 1.0 / swept_row(p, w, s)
-    if kind != ADMM:
-        F, F_x, F_w = row_law(p, w, s, kind, p.rows.impulse.load(w, s), p.rows.speed.load(w, s))
-        scale = 1.0 / (F_x + F_w * slack)
-        gain = F_w * scale
-        p.rows.step.store(w, s, -F * scale)
-        p.progress.merit.store(w, 0, p.progress.merit.load(w, 0) + F * F)
-    p.rows.gain.store(w, s, gain)
+    gain = p.rows.gain.load(w, s)
+    if kind == ADMM:
+        gain = 1.0 / swept_row(p, w, s)
     for e in range(whole(p.rows.length, w, s)):
         a = whole(p.rows.columns, w, s * p.n + e)
         pulled = p.rows.jacobian.load(w, s * p.n + a) * gain
@@ -107,51 +134,50 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
 
 
 @ti.func
-def condense_contact(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
-    """Add J^T G J of a contact to the matrix."""
-    d = p.contacts.metric.load(w, c).parts[2]
-    slack = d * p.limits.slack
+def pull_gain(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
+    """J^T G of a contact, and where that is not zero.
+
+    Writes: p.{product, touched}
+    """
     zero = p.arena.zero()
-    x, y, z = reciprocals(swept_contact(p, w, c))
-    gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
-    if kind != ADMM:
-        F, F_x, F_w = contact_law(p, w, c, kind, p.contacts.impulse.load(w, c), p.contacts.speed.load(w, c))
-        soft = p.contacts.soft.load(w, c) + Vec3(slack, slack, slack)
-        scale = inverse((F_x + scaled_columns(F_w, soft)) * (1.0 / d)) * (1.0 / d)
-        gain = scale * F_w
-        p.contacts.step.store(w, c, -(scale * F))
-        p.progress.merit.store(w, 0, p.progress.merit.load(w, 0) + F.dot(F))
-    p.contacts.gain.store(w, c, gain)
+    gain = p.contacts.gain.load(w, c)
+    if kind == ADMM:
+        x, y, z = reciprocals(swept_contact(p, w, c))
+        gain = Mat3(x, zero, zero, zero, y, zero, zero, zero, z)
+    for k in range(p.n_threes):
+        p.touched.store(w, c * p.n_threes + k, zero)
     if any_entry(gain):
         for e in range(whole(p.contacts.length, w, c)):
             k = whole(p.contacts.columns, w, c * p.n + e)
-            put_block_of(p.product, w, k, seen(p, w, c, k) * gain.T)
-        add_product(p, w, c)
-
-
-def block_of(slot, w, k) -> Mat3:
-    """Three vectors of a column, a row each."""
-    return Mat3(*(part for m in range(3) for part in slot.load(w, 3 * k + m).parts))
-
-
-def put_block_of(slot, w, k, value: Mat3):
-    """Replace three vectors of a column."""
-    for m in range(3):
-        slot.store(w, 3 * k + m, Vec3(*value.parts[3 * m : 3 * m + 3]))
+            p.touched.store(w, c * p.n_threes + k, zero + 1.0)
+            pulled = seen(p, w, c, k) * gain
+            for m in ti.static(range(3)):
+                p.product.store(w, c * p.n + 3 * k + m, Vec3(*pulled.parts[3 * m : 3 * m + 3]))
 
 
 @ti.func
-def add_product(p: ti.template(), w: ti.i32, c: ti.i32):
-    """Add J^T times p.product of a contact to the matrix, by blocks of three: most of the time of a step goes here.
+def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti.i32):
+    """Three rows and columns of M + J^T G J without the rows: most of the time of a step goes here.
 
-    Writes: p.matrix
+    Reads:  p.{mass, product, touched, acting}
     """
-    for e in range(whole(p.contacts.length, w, c)):
-        i = whole(p.contacts.columns, w, c * p.n + e)
-        J = seen(p, w, c, i)
-        for m in range(whole(p.contacts.length, w, c)):
-            j = whole(p.contacts.columns, w, c * p.n + m)
-            put_block(p, w, i, j, block(p, w, i, j) + J * block_of(p.product, w, j).T)
+    total = mass_block(p, w, i, j)
+    for e in range(count):
+        c = whole(p.acting, w, e)
+        if whole(p.touched, w, c * p.n_threes + j) != 0:
+            total = total + pulled_block(p, w, c, i) * seen(p, w, c, j).T
+    return total
+
+
+def mass_block(p, w, i, j) -> Mat3:
+    """Three rows and columns of M."""
+    places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
+    return Mat3(*(p.arena.zero() + p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
+
+
+def pulled_block(p, w, c, k) -> Mat3:
+    """Three rows of J^T G of contact c."""
+    return Mat3(*(part for m in range(3) for part in p.product.load(w, c * p.n + 3 * k + m).parts))
 
 
 @ti.func

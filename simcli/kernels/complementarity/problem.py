@@ -66,19 +66,19 @@ class Side:
         on: (count) 1 or 0.  jacobian: (count * n) item r n + a, n padded.  bias: b [m/s].  compliance: C [m/s per N s].
         impulse: [N s], start on entry, solution on exit.
         metric: d of a row; d_N, d_T, d of a contact.
-        columns: (count * n) those of J that are not zero in all lanes, of contacts threes of them.
+        columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes of them.
         length: (count) how many.
         soft, shift: C and b with the proximal term.
         given: what is zero in rows that are off.
-        speed: w.  best, kept: iterates.  gain: G of the condensed step.  step, rate: a direction of x and of w.
-        part: see admm.py.
+        speed: w.  best, kept: iterates.  gain, scale: G and B^-1 of the condensed step.
+        step, rate: a direction of x and of w.  part: see admm.py.
     """
 
     _data_oriented = True
 
     def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None):
         self.n, self.count = n, count
-        self.gain = arena.slot(count, gain)
+        self.gain, self.scale = arena.slot(count, gain), arena.slot(count, gain)
         self.on, self.columns, self.length = arena.slot(count), arena.slot(count * n), arena.slot(count)
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
@@ -102,6 +102,7 @@ class Problem:
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
+        goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
     Attributes, found:
@@ -127,12 +128,15 @@ class Problem:
         self.matrix, self.pivot = arena.slot(n * n), arena.slot(m, Mat3)
         self.column, self.n_left, self.n_right = arena.slot(m * m), arena.slot(m), arena.slot(m)
         self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
-        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(n, Vec3)
-        self.live = arena.slot(2)
+        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(max(n_contacts, 1) * n, Vec3)
+        self.acting = arena.slot(n_contacts)
+        self.touched = arena.slot(n_contacts * m)
+        self.live, self.known, self.swept = arena.slot(2), arena.slot(1), arena.slot(1)
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.residual, self.lack, self.proximal, self.iterations, self.sweeps, self.status) = ones(arena, 7)
+        (self.kappa, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations, self.sweeps,
+         self.status) = ones(arena, 9)
         self.progress = Progress(arena)
 
 
@@ -144,13 +148,14 @@ class Progress:
         rho: weight of the sweeps.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
         open: 1 until the world is through.  turn: rounds that are over.  rows: how many are on, three for a contact.
+        stale: 1 if the next Newton step wants a new matrix.
     """
 
     _data_oriented = True
 
     def __init__(self, arena: Arena):
         (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
-         self.residual, self.open, self.turn, self.rows) = ones(arena, 13)
+         self.residual, self.open, self.turn, self.rows, self.stale) = ones(arena, 14)
 
 
 def ones(arena: Arena, count: int) -> list:
@@ -165,8 +170,11 @@ def prepare(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, begin, free, push, momentum, live}, rows and contacts
+    Writes: p.{root, begin, free, push, live, known, swept}, p.progress.stale, rows and contacts
     """
+    p.known.store(w, 0, p.arena.zero())
+    p.swept.store(w, 0, p.arena.zero())
+    p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
     pad(p, w)
     factorize_mass(p, w)
     solve_mass(p, w, p.push)
@@ -176,7 +184,6 @@ def prepare(p: ti.template(), w: ti.i32):
     gather(p, w, p.rows, 0)
     gather(p, w, p.contacts, 1)
     if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
-        multiply_mass(p, w)
         for s in range(whole(p.live, w, 0)):
             load_row(p, w, s)
         for c in range(whole(p.live, w, 1)):
@@ -277,9 +284,10 @@ def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
     """
     total = p.arena.zero()
     if whole(p.rows.length, w, s) > 0:
-        for i in range(p.n):
+        first = whole(p.rows.columns, w, s * p.n)
+        for i in range(first, p.n):
             y = p.rows.jacobian.load(w, s * p.n + i)
-            for k in range(whole(p.begin, w, i), i):
+            for k in range(ti.max(whole(p.begin, w, i), first), i):
                 y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
             y = y * p.root.load(w, corner(i, i))
             p.force.store(w, i, y)
@@ -297,9 +305,10 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
     zero = p.arena.zero()
     total = Vec3(zero, zero, zero)
     if whole(p.contacts.length, w, c) > 0:
-        for i in range(p.n):
+        first = 3 * whole(p.contacts.columns, w, c * p.n)
+        for i in range(first, p.n):
             y = p.contacts.jacobian.load(w, c * p.n + i)
-            for k in range(whole(p.begin, w, i), i):
+            for k in range(ti.max(whole(p.begin, w, i), first), i):
                 y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
             y = y * p.root.load(w, corner(i, i))
             p.product.store(w, i, y)

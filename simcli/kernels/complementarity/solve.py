@@ -12,8 +12,8 @@ import taichi as ti
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
-from simcli.kernels.complementarity.measure import measure
-from simcli.kernels.complementarity.newton import COARSE, condense, descend
+from simcli.kernels.complementarity.measure import STARTING, measure, respond
+from simcli.kernels.complementarity.newton import COARSE, condense, descend, linearize
 from simcli.kernels.complementarity.problem import (
     ADMM,
     BROKEN,
@@ -25,11 +25,11 @@ from simcli.kernels.complementarity.problem import (
 )
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
+from simcli.kernels.procedures import procedure
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding
 TRIES = 3  # of a round at most: the first stage alone, and all stages with kappa raised once and twice
-STARTING = 1e30  # [m/s], worse than any natural map
 LEAST_SIGMA = 1e-12  # [m/s], of a stage that begins
 
 
@@ -43,34 +43,51 @@ def solve(p: ti.template(), w: ti.i32, rounds: ti.i32):
     Reads:  what is given
     Writes: what is found
     """
-    prepare(p, w)
-    search(p, w, rounds, p.limits.tolerance)
+    ready(p, w)
+    p.goal.store(w, 0, p.arena.zero() + p.limits.tolerance)
+    search(p, w, rounds, p.goal.load(w, 0))
+
+
+@ti.func
+def ready(p: ti.template(), w: ti.i32):
+    """`prepare` what was stated anew."""
+    serve(p, w, 0, 0)
 
 
 @ti.func
 def search(p: ti.template(), w: ti.i32, rounds: ti.i32, enough: ti.template()):
-    """`solve` after `prepare`; again, where only impulses, biases, bounds and friction have changed since.
+    """`solve` after `ready`; again, where only biases, bounds and friction have changed since.
 
     Args:
         enough: [m/s], natural map of the impulses that are given at which none others are wanted.
 
     Writes: what is found
     """
-    begin(p, w)
-    if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
-        for attempt in range(TRIES * rounds + 1):
-            if any_lane(p.progress.open.load(w, 0) != 0.0):
-                walk(p, w, attempt)
-                keep(p, w)
-                turn(p, w, attempt, rounds, enough)
-        finish(p, w)
+    p.enough.store(w, 0, enough)
+    serve(p, w, 1, rounds)
+
+
+@procedure
+def serve(p: ti.template(), w: ti.i32, searches: ti.i32, rounds: ti.i32):
+    """`ready`, or `search`."""
+    if searches == 0:
+        prepare(p, w)
+    else:
+        begin(p, w)
+        if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
+            for attempt in range(TRIES * rounds + 1):
+                if any_lane(p.progress.open.load(w, 0) != 0.0):
+                    walk(p, w, attempt)
+                    keep(p, w)
+                    turn(p, w, attempt, rounds)
+            finish(p, w)
 
 
 @ti.func
 def begin(p: ti.template(), w: ti.i32):
     """Nothing is found yet: no impulse, the free velocity.
 
-    Writes: p.{velocity, residual, proximal, iterations, sweeps, status}, p.progress, kept of both
+    Writes: p.{velocity, trial, residual, proximal, iterations, sweeps, status}, p.progress, kept of both
     """
     g = p.progress
     zero = p.arena.zero()
@@ -87,6 +104,7 @@ def begin(p: ti.template(), w: ti.i32):
     p.sweeps.store(w, 0, zero)
     p.status.store(w, 0, select(empty, zero + SOLVED, zero + UNSOLVED))
     for a in range(p.n):
+        p.trial.store(w, a, p.velocity.load(w, a))
         p.velocity.store(w, a, p.free.load(w, a))
     for s in range(whole(p.live, w, 0)):
         p.rows.kept.store(w, s, zero)
@@ -109,9 +127,10 @@ def walk(p: ti.template(), w: ti.i32, attempt: ti.i32):
         g.residual.store(w, 0, zero + STARTING)
     g.rho.store(w, 0, zero + FIRST_RHO)
     for k in range(p.n_stages):
-        wants = (g.open.load(w, 0) != 0.0) & (g.proximal.load(w, 0) >= p.limits.tolerance)
+        wants = (g.open.load(w, 0) != 0.0) & (g.proximal.load(w, 0) >= p.goal.load(w, 0))
         if k > 0:
             wants = wants & (g.thorough.load(w, 0) != 0.0)
+            g.stale.store(w, 0, select(wants, zero + 1.0, g.stale.load(w, 0)))
         g.busy.store(w, 0, select(wants, zero + 1.0, zero))
         most = p.most.at(k)
         if attempt == 0:
@@ -121,7 +140,7 @@ def walk(p: ti.template(), w: ti.i32, attempt: ti.i32):
             restore(p, w)
 
 
-@ti.func
+@procedure
 def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience: ti.i32, knows: ti.i32):
     """Iterations of a kind, until all worlds that began are solved, give up, or have had the most of them.
 
@@ -138,7 +157,10 @@ def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience:
     for k in range(last + 1):
         if goes_on != 0:
             if k > 0 or knows == 0:
+                if whole(p.known, w, 0) == 0:
+                    respond(p, w)
                 measure(p, w)
+                p.known.store(w, 0, p.arena.zero())
             if k == 0:
                 g.idle.store(w, 0, p.arena.zero())
                 g.sigma.store(w, 0, COARSE * ti.max(g.proximal.load(w, 0), LEAST_SIGMA))
@@ -150,13 +172,29 @@ def run_stage(p: ti.template(), w: ti.i32, kind: ti.i32, most: ti.i32, patience:
             if k == last or not any_lane(g.busy.load(w, 0) != 0.0):
                 goes_on = 0
             else:
-                if kind != ADMM or any_lane(g.changed.load(w, 0) != 0.0):
-                    condense(p, w, kind)
-                    factorize(p, w)
-                if kind == ADMM:
-                    sweep(p, w)
-                else:
-                    descend(p, w, kind)
+                improve(p, w, kind)
+
+
+@procedure
+def improve(p: ti.template(), w: ti.i32, kind: ti.i32):
+    """A round of sweeps or a Newton step, with new factors if any world of the pack wants them.
+
+    Writes: impulse of both, p.progress
+    """
+    g = p.progress
+    if kind == ADMM:
+        if any_lane(g.changed.load(w, 0) != 0.0):
+            condense(p, w, kind)
+            factorize(p, w)
+            p.swept.store(w, 0, p.arena.zero() + 1.0)
+        sweep(p, w)
+    else:
+        linearize(p, w, kind)
+        if whole(p.swept, w, 0) != 0 or any_lane((g.stale.load(w, 0) != 0.0) & (g.busy.load(w, 0) != 0.0)):
+            condense(p, w, kind)
+            factorize(p, w)
+            p.swept.store(w, 0, p.arena.zero())
+        descend(p, w, kind)
 
 
 @ti.func
@@ -195,20 +233,20 @@ def keep(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32, enough: ti.template()):
+def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, thorough, turn, open}, p.{centre, lack, status}
+    Writes: p.progress.{kappa, stale, thorough, turn, open}, p.{centre, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
     one = zero + 1.0
     is_open = g.open.load(w, 0) != 0.0
     residual = p.residual.load(w, 0)
-    solved = g.proximal.load(w, 0) < p.limits.tolerance
+    solved = g.proximal.load(w, 0) < p.goal.load(w, 0)
     if attempt == 0:
         p.lack.store(w, 0, select(is_open, residual, p.lack.load(w, 0)))
-        g.open.store(w, 0, select(is_open & (residual >= enough) & (residual < STARTING), one, zero))
+        g.open.store(w, 0, select(is_open & (residual >= p.enough.load(w, 0)) & (residual < STARTING), one, zero))
     else:
         kappa = g.kappa.load(w, 0)
         firmer = is_open & (solved == 0) & (kappa > 0.0) & (kappa < ALMOST * MOST_KAPPA)
@@ -216,6 +254,7 @@ def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32, enough: t
         turns = select(over, g.turn.load(w, 0) + one, g.turn.load(w, 0))
         firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
         softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
+        g.stale.store(w, 0, select(firmer, one, g.stale.load(w, 0)))
         g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, select(over, zero, g.thorough.load(w, 0))))
         g.turn.store(w, 0, turns)
@@ -234,8 +273,9 @@ def turn(p: ti.template(), w: ti.i32, attempt: ti.i32, rounds: ti.i32, enough: t
 def finish(p: ti.template(), w: ti.i32):
     """Hand the impulses over.
 
-    Writes: impulse of both
+    Writes: impulse of both, p.known
     """
+    p.known.store(w, 0, p.arena.zero() + 1.0)
     for s in range(whole(p.live, w, 0)):
         p.rows.impulse.store(w, s, p.rows.kept.load(w, s))
     for c in range(whole(p.live, w, 1)):
