@@ -9,7 +9,8 @@ from support.affine_oracle import mass_matrix, shape
 import simcli
 from simcli.kernels.blocks import clear_matrix
 from simcli.kernels.memory import Arena
-from simcli.kernels.potentials import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.paces import aim_laws
 from simcli.kernels.quadratic import start_gradients
 from simcli.model.affine_rows import energies_of
 from simcli.model.loosen import Start
@@ -38,6 +39,12 @@ JOINTS = {
               "driving": {"aim_distance": 0.1, "is_constrained": True, "is_passive": True, "stiffness": 40}},
     "both": {"type": "cylindrical", "axis": [0, 0.3, 1], "limit": [{"lower": -0.01, "upper": 0.01, "stiffness": 200,
              "damping": 2}, {"lower": -0.02, "upper": 0.02}], "damping": 0.3},
+    "stiff": {"type": "revolute", "axis": [0, 1, 0.2], "friction": 0.8, "armature": 2e-4, "motion": {"velocity": 2}},
+    "weak": {"type": "cylindrical", "axis": [0.1, 1, 0], "velocity_limit": 2, "friction": [2, 3], "armature": [1e-3, 2e-3],
+             "drive": [{"mode": "position", "target": 0.1, "stiffness": 60, "damping": 0.1, "effort_limit": 1},
+                       {"mode": "effort", "target": 3, "effort_limit": 1}]},
+    "geared": {"type": "revolute", "axis": [0, 0.2, 1], "mimic": {"joint": "turn", "ratio": -2}},
+    "rack": {"type": "prismatic", "axis": [0, 0.2, 1], "mimic": {"joint": "stiff", "ratio": 0.3}},
     "ball": {"type": "ball"}, "weld": {"type": "fixed"},
     "cross": {"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}},
     "plane": {"type": "planar", "axis": [0, 0, 1]},
@@ -75,6 +82,7 @@ def evaluate(c: ti.template()):
         p = c.potential
         start_gradients(p.rows, w)
         alpha = c.tables.arena.zero() + ALPHA
+        aim_laws(p.laws, w, alpha * 0.0, alpha)
         c.step.energy.store(w, 0, find_energy(p, w, p.rows.next_x, alpha))
         follow_rows(p, w, p.rows.next_x)
         find_slopes(p, w, c.step.curve.load(w, 0))
@@ -90,7 +98,8 @@ class Evaluation:
 
     def __init__(self, model, device):
         arena = Arena(device.for_worlds(4), 4)
-        options = type("Options", (), {"integrator": "bdf1", "tolerance": 1e-9, "max_iterations": 5, "max_velocity": 1e6})
+        options = type("Options", (), {"integrator": "bdf1", "tolerance": 1e-9, "max_iterations": 5, "max_velocity": 1e6,
+                                      "friction_speed": 3.0})  # fmt: skip
         self.core = AffineCore(model, options, RunPlan(DT, 1, 1, frozenset(("state",))), arena)
         arena.build()
         self.core.tables.upload()
@@ -98,6 +107,7 @@ class Evaluation:
         self.n = self.core.potential.n
         self.core.potential.length_now.write(np.full((1, self.core.potential.n_lengths, 1), 0.4))
         self.core.potential.laws.push.write(np.full((1, 2 * self.core.potential.laws.n, 1), 0.3))
+        self.core.potential.laws.pull.write(np.full((1, self.core.potential.laws.n, 1), 0.4))
 
     def __call__(self, x, curve=1.0):
         """Energies (W,), gradients (W, n) at coordinates (W, n) of four worlds."""

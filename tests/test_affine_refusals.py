@@ -15,11 +15,12 @@ solver: {type: affine, dt: 0.01}
 PIN = "joints: {{j: {{type: {type}, parent: a, child: b, at: [0, 0, 0], {more}}}}}\n"
 # Text behind the scene: its code, and words of the message.
 REFUSED = {
-    PIN.format(type="revolute", more="friction: 1"): ("SC501", "dry friction"),
-    PIN.format(type="revolute", more="armature: 1"): ("SC501", "armature"),
-    PIN.format(type="revolute", more="velocity_limit: 1"): ("SC501", "a velocity limit"),
-    PIN.format(type="revolute", more="motion: {position: 1}"): ("SC501", "a prescribed motion"),
-    PIN.format(type="revolute", more="drive: {mode: effort, target: 1, effort_limit: 2}"): ("SC501", "an effort limit"),
+    PIN.format(type="ball", more="friction: 1"): ("SC501", "dry friction"),
+    PIN.format(type="universal", more="axes: {angular: [[1, 0, 0], [0, 1, 0]]}, armature: 1"): ("SC501", "armature"),
+    PIN.format(type="planar", more="velocity_limit: 1"): ("SC501", "a velocity limit"),
+    PIN.format(type="cylindrical", more="motion: {position: 1}"): ("SC501", "a prescribed motion"),
+    "joints:\n  k: {type: universal, axes: {angular: [[1, 0, 0], [0, 1, 0]]}, parent: world, child: a, at: [0, 0, 0]}\n"
+    "  j: {type: cylindrical, parent: a, child: b, at: [0, 0, 0], mimic: {joint: k}}\n": ("SC501", "a gear to a joint"),
     PIN.format(type="ball", more="limit: [-1, 1]"): ("SC501", "a limit"),
     PIN.format(type="universal", more="axes: {angular: [[1, 0, 0], [0, 1, 0]]}, damping: 1"): ("SC501", "damping"),
     PIN.format(type="screw", more="pitch: 0.1"): ("SC501", "screw"),
@@ -43,7 +44,10 @@ def test_what_is_not_honoured_is_refused_by_name(text):
 
 @pytest.mark.parametrize(("text", "code"), [
     (SCENE.replace("{gravity: [0, 0, 0]}", "{plane: xy}"), "SC501"),
-    (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, mass: 2,"), "SC501"),
+    (SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,") + PIN.format(
+        type="revolute", more="").replace("parent: a", "parent: world"), "SC501"),
+    (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, affine: {transform: {linear: [1, 0, 0]}}, mass: 2,"), "SC501"),
+    (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {linear: [1, 0, 0], shift: [1, 0, 0]}}, mass: 2,"), "SC207"),
     (SCENE.replace("a: {mass: 2, inertia: {diag: [1, 1, 1]}}", "a: {mass: 2, inertia: point}"), "SC452"),
     (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {}}, mass: 2,"), "SC207"),
     (SCENE.replace("affine,", "natural,").replace("a: {mass: 2,", "a: {affine: {volume: 1}, mass: 2,"), "SC501"),

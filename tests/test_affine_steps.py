@@ -124,6 +124,7 @@ bodies:
   held: {pose: {xyz: [0, 18, 0]}}
   placed: {pose: {xyz: [0, 20, 0]}, affine: {transform: {pose: {xyz: [0.3, 20, 0.5]}}}}
   motor: {pose: {xyz: [0, 22, 0]}, affine: {energy: arap, transform: {linear: [2, 0, 0], angular: [0, 0, 3]}}}
+  raw: {pose: {xyz: [0, 24, 0]}}
 joints:
   driven: {child: driven, at: [0, 0, 0], driving: {aim_angle: $aim, is_constrained: true}}
   creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
@@ -134,6 +135,7 @@ joints:
   lifted: {type: prismatic, child: lifted, at: [0, 8, 0], driving: {aim_distance: 0.02, is_constrained: true}}
   toggled: {child: toggled, at: [0, 10, 0], driving: {aim_angle: 0.3, is_constrained: true}}
   wrapped: {child: wrapped, at: [0, 12, 0], q: 6.3831853, driving: {aim_angle: 0.2, is_constrained: true, turns: one}}
+  raw: {child: raw, at: [0, 24, 0], q: 3.3, driving: {aim_angle: 3, is_constrained: true, turns: one, stiffness: 1}}
   cubic: {child: cubic, at: [0, 14, 0], limit: {lower: -0.5, upper: 0.1, strength: 20}, damping: 60}
   hard: {child: hard, at: [0, 16, 0], limit: [-0.5, 0.1], damping: 60}
   held: {type: ball, child: held, at: [0, 18, 0], compliance: 1.0e-6}
@@ -211,6 +213,13 @@ def test_switching_a_drive_leaves_its_angle_continuous(hinges):
 
 def test_one_turn_drives_stay_on_the_raw_branch(hinges):
     assert hinges.q("wrapped")[-1] == pytest.approx(0.2 + 2.0 * np.pi, abs=1e-6)
+
+
+def test_one_turn_drives_measure_no_short_way(hinges):
+    """At 3.3 rad libuipc sees 3.3 - 2 pi, and pulls to 3 the long way: a pendulum about 3 + 2 pi."""
+    far = 3.0 + 2.0 * np.pi
+    expected = far + (3.3 - far) * np.cos(np.sqrt(1.0 / CUBE) * H * STEPS)
+    assert hinges.q("raw")[-1] == pytest.approx(expected, rel=5e-3)
 
 
 def test_limits_give_way_as_their_energies_say(hinges):

@@ -25,9 +25,11 @@ batch:
 {rest}"""
 
 
-def test_cubes_hover_where_the_closed_form_says(tmp_path):
+@pytest.mark.parametrize("integrator", [pytest.param("bdf1", marks=pytest.mark.slow), "bdf2"])
+def test_cubes_hover_where_the_closed_form_says(tmp_path, integrator):
     masses = np.array([64.0, 27.0, 1000.0])
-    solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}\nrun: {duration: 0.6}"
+    scheme = f"type: affine, dt: 0.01, integrator: {integrator}"
+    solver = f"solver: {{{scheme}, contact: {{d_hat: 0.01}}}}\nrun: {{duration: 4}}"
     run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path, ["contacts"])
     expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
     assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # reference/affine-bodies.md B.8
@@ -47,6 +49,29 @@ def test_cubes_hover_where_the_closed_form_says(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_no_impact_gives_energy_back(tmp_path, integrator):
+    """From rest and at 3 and 20 m/s, at many phases of the step: bdf2 without restarts gains up to 40 % in a step here."""
+    heights, speeds = np.linspace(0.203, 0.25, 8).tolist() * 3, np.repeat([0.0, -3.0, -20.0], 8).tolist()
+    text = f"""
+world: {{shapes: {{ground: {{type: plane}}}}}}
+params: {{z: 0.21, v: 0}}
+bodies:
+  cube: {{pose: {{xyz: [0, 0, "${{z}}"]}}, velocity: {{linear: [0, 0, "${{v}}"]}},
+         shapes: {{it: {{type: box, size: [0.4, 0.4, 0.4], density: 1000}}}}}}
+batch: {{worlds: 24, vary: {{params.z: {{list: {heights}}}, params.v: {{list: {speeds}}}}}}}
+solver: {{type: affine, dt: 0.01, integrator: {integrator}}}
+run: {{duration: 0.4}}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    total = run.columns["energy/total"]
+    assert run.columns["diag/status"].max() == 0
+    assert (np.diff(total, axis=0) <= 1e-9 * total[0]).all()
+    gap = run.columns["diag/gap"][-1]
+    assert total[-1] == pytest.approx(64 * 9.81 * (0.2 + gap), abs=0.05)  # it rests; the barrier stores 0.02 J
+
+
+@pytest.mark.slow
 def test_a_thin_barrier_carries_as_much_at_a_smaller_gap(tmp_path):
     solver = "solver: {type: affine, dt: 0.01, contact: {d_hat: 1 mm, stiffness: 1.0e9}}\nrun: {duration: 0.5}"
     text = block([[0, 0, -G]], [1000.0], solver)
@@ -54,6 +79,54 @@ def test_a_thin_barrier_carries_as_much_at_a_smaller_gap(tmp_path):
     expected = rest_gap(64 * G / 4, 1e-3, KAPPA)
     assert expected == pytest.approx(12.8e-6, abs=5e-8)
     assert run.columns["diag/gap"][-1, 0] == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_pairs_have_their_own_barrier(tmp_path):
+    text = """
+world: {gravity: [0, 0, -9.8], shapes: {ground: {type: plane}}}
+bodies:
+  near: {pose: {xyz: [0, 0, 0.2045]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+  far: {pose: {xyz: [2, 0, 0.2185]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+contact: {pairs: [{a: near, b: ground, d_hat: 5 mm, barrier_stiffness: 1.0e+11}, {a: far, b: ground, d_hat: 0.02}]}
+solver: {type: affine, dt: 0.01, contact: {d_hat: 0.01}}
+run: {duration: 0.6}
+"""
+    run = Drop(text, live_device(), tmp_path, ["contacts"])
+    load = 64 * G / 4
+    expected = [rest_gap(load, 5e-3, 1e11), rest_gap(load, 0.02, 1e3 / 0.02**3)]
+    gaps = np.sort(run.contacts[-1].columns["gap"]).reshape(2, 4)
+    assert gaps == pytest.approx(np.outer(expected, np.ones(4)), abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_kinematic_plates_take_along_lift_and_do_not_crush_in_silence(tmp_path):
+    """Belts: dv = mu g h until the cube moves along. Lifts: the gap of the weight. Against a lid nothing gives way."""
+    text = """
+params: {belt: 0.5, lift: 0}
+world: {gravity: [0, 0, -9.8], shapes: {lid: {type: box, size: [1, 1, 0.1], pose: {xyz: [0, 0, 0.61]}}}}
+bodies:
+  plate: {pose: {xyz: [0, 0, 0]}, kinematic: true, motion: {linear: ["${belt}", 0, "${lift}"]},
+          shapes: {it: {type: box, size: [2, 1, 0.1]}}}
+  cube: {pose: {xyz: [0, 0, 0.259169]}, shapes: {it: {type: box, size: [0.4, 0.4, 0.4], density: 1000}}}
+solver: {type: affine, dt: 0.01, tolerance: 1.0e-8, contact: {d_hat: 0.01}}
+run: {duration: 0.5}
+batch: {worlds: 3, vary: {params.belt: {list: [0.5, 0, 0]}, params.lift: {list: [0, 0.1, 1.5]}}}
+"""
+    run = Drop(text, live_device(), tmp_path)
+    speed = run.columns["frames/body_qd"][:, :, 1]
+    assert np.diff(speed[2:10, 0, 0]).mean() == pytest.approx(0.5 * G * 0.01, rel=2e-2)  # it rocks a little
+    assert speed[-1, 0, 0] == pytest.approx(0.5, abs=1e-6)
+    height = run.columns["frames/body_q"][:, 1, 1, 2] - run.columns["frames/body_q"][:, 1, 0, 2] - 0.25
+    assert speed[-1, 1, 2] == pytest.approx(0.1, abs=1e-6)
+    assert height[-1] == pytest.approx(height[25:].mean(), abs=1e-7)
+    assert 0.005 < height[-1] < 0.01
+    assert run.columns["diag/status"][-1].tolist() == [0, 0, 8]
+    ((code, world, text),) = [(event.code, event.world, event.text) for event in run.events if event.severity == 2]
+    assert (code, world) == ("SC610", 2)
+    assert "did not converge" in text
+    given, kinetic = run.columns["energy/input"][-1, 0], 0.5 * 64 * 0.5**2
+    assert given == pytest.approx(2 * kinetic, rel=0.1)  # half of it is what friction takes
 
 
 @pytest.mark.slow
@@ -122,9 +195,7 @@ def test_a_pile_of_cubes_stays_apart_and_gains_no_energy(tmp_path, integrator):
     run = Drop(pile(3, integrator, 0.5), live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.2, 0.2, 0.2))] * 27)
     total = run.columns["energy/total"][:, 0]
-    assert (total <= total[0] * (1 + 1e-12)).all()
-    if integrator == "bdf1":
-        assert (np.diff(total) < 0).all()
+    assert (np.diff(total) < 1e-9 * total[0]).all()
 
 
 @pytest.mark.slow
@@ -145,7 +216,7 @@ run: {{duration: 0.6}}
     run = Drop(text, live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
     total = run.columns["energy/total"][:, 0]
-    assert (total <= total[0] * (1 + 1e-12)).all()
+    assert (np.diff(total) < 1e-9 * total[0]).all()
     assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
 
 
@@ -160,7 +231,8 @@ def ring(radius=0.1, thick=0.02, n=12, m=6):
 
 
 @pytest.mark.slow
-def test_a_chain_of_rings_hangs_together(tmp_path):
+@pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
+def test_a_chain_of_rings_hangs_together(tmp_path, integrator):
     corners, faces = ring()
     lines = [f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in corners]
     (tmp_path / "ring.obj").write_text("\n".join(lines + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]))
@@ -175,11 +247,11 @@ bodies:
 solver: {type: affine, dt: 0.01, contact: {d_hat: 2 mm}}
 run: {duration: 1}
 """
-    run = Drop(text, live_device(), tmp_path)
+    run = Drop(text.replace("dt: 0.01", f"dt: 0.01, integrator: {integrator}"), live_device(), tmp_path)
     assert no_crossing(run, [(corners, faces)] * 3)
     assert (run.columns["frames/body_q"][-1, 0, :, 2] > 0.5).all()  # nothing has fallen out of the chain
     total = run.columns["energy/total"][:, 0]
-    assert (np.diff(total) < 0).all()
+    assert (np.diff(total) < 1e-9 * np.ptp(total)).all()
 
 
 @pytest.mark.slow

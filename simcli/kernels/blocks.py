@@ -52,6 +52,11 @@ class BlockMatrix:
         pair = self.pair_of[one // SIZE, other // SIZE]
         return int(self.places[SIZE * SIZE * pair + SIZE * (one % SIZE) + other % SIZE])
 
+    def partners(self, i: int) -> list[tuple[int, int]]:
+        """All other unknowns that share an entry with one, each with that entry, on the host."""
+        bodies = sorted({b for pair in self.pair_of if i // SIZE in pair for b in pair})
+        return [(j, self.entry(i, j)) for b in bodies for j in range(SIZE * b, SIZE * (b + 1)) if j != i]
+
 
 def add_to_lane(slot, w, row, lane: int, value):
     """Add a scalar to one lane of a row of a slot (inside kernels)."""

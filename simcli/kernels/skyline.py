@@ -38,6 +38,10 @@ class SkylineMatrix:
         """Place of the entry of two unknowns, on the host."""
         return corner(max(i, j), min(i, j))
 
+    def partners(self, i: int) -> list[tuple[int, int]]:
+        """All other unknowns that share an entry with one, each with that entry, on the host."""
+        return [(j, self.entry(i, j)) for j in range(self.n) if j != i]
+
 
 def column_of(slot, w, row):
     """An index that all lanes share, from a slot."""

@@ -29,6 +29,8 @@ class Driven(IntEnum):
     WRENCH_TORQUE = 4  # wrenches.torque, likewise
     MOTION = 5  # motions.value, by dof
     AIM = 6  # affine.driving_aim, by dof
+    HOLD_RATE = 7  # affine.hold_rate, by 6 * body + component
+    HOLD_SHIFT = 8  # affine.hold_shift, likewise
 
 
 class MotionKind(IntEnum):

@@ -77,30 +77,33 @@ def _shape_stiffness(worlds: Worlds, model: Model, bodies: list[BodyPart]) -> Ar
 
 
 def _holds(worlds: Worlds, model: Model, dt: Array) -> dict[str, Array]:
-    """Soft holds: stiffness strength m / dt^2 of each body, aims and rates of motors."""
-    columns: dict[str, list[Array]] = {"hold": [], "hold_pose": [], "hold_rate": []}
-    motors = []
-    for b, name in enumerate(model.bodies.name):
-        spec = worlds.first.bodies[name].affine
-        hold = spec.transform if spec is not None else None
-        motors.append(hold is not None and hold.pose is None)
-        if hold is None:
-            columns["hold"].append(np.zeros((1, 2)))
-            columns["hold_pose"].append(np.array([rot.IDENTITY_POSE]))
-            columns["hold_rate"].append(np.zeros((1, 6)))
-            continue
-        get = lambda s, n=name: s.bodies[n].affine.transform  # noqa: E731
-        strength = worlds.numbers(lambda s, get=get: get(s).strength, (2,)) * float(hold.is_constrained)
-        columns["hold"].append(strength * model.bodies.mass[:, b, None] / dt**2)
-        still, here = (0.0, 0.0, 0.0), rot.IDENTITY_POSE
-        columns["hold_pose"].append(worlds.numbers(lambda s, get=get, here=here: (
-            (*get(s).pose.xyz, *get(s).pose.quat_xyzw) if get(s).pose else here), (7,)))  # fmt: skip
-        columns["hold_rate"].append(worlds.numbers(lambda s, get=get, still=still: (
-            *(get(s).linear or still), *(get(s).angular or still)), (6,)))  # fmt: skip
-    return {"is_motor": np.array(motors, bool)} | {
-        key: np.stack(np.broadcast_arrays(*values), axis=1) if values else np.zeros((1, 0, 7))
-        for key, values in columns.items()
-    }
+    """Soft holds: stiffness strength m / dt^2 of each body; aims; rates of motors."""
+    rows = [_hold(worlds, name, model.bodies.mass[:, b, None] / dt**2) for b, name in enumerate(model.bodies.name)]
+    holds = [spec.affine.transform if spec.affine is not None else None for spec in worlds.first.bodies.values()]
+    found = {"has_hold": np.array([hold is not None for hold in holds], bool),
+             "is_motor": np.array([hold is not None and hold.pose is None for hold in holds], bool)}  # fmt: skip
+    keys = rows[0] if rows else ()
+    return found | {key: np.stack(np.broadcast_arrays(*(row[key] for row in rows)), axis=1) for key in keys}
+
+
+def _hold(worlds: Worlds, name: str, ratio: Array) -> dict[str, Array]:
+    """The soft hold of a body, or one that does not act."""
+    spec = worlds.first.bodies[name].affine
+    if spec is None or spec.transform is None:
+        return {"hold": np.zeros((1, 2)), "hold_pose": np.array([rot.IDENTITY_POSE]), "hold_rate": np.zeros((1, 6)),
+                "hold_shift": np.zeros((1, 6)), "hold_passive": np.zeros(1)}  # fmt: skip
+
+    def six(hold, one: str, other: str) -> list[float]:
+        return [number(v) for key in (one, other) for v in getattr(hold, key) or (0.0, 0.0, 0.0)]
+
+    def read(get, shape=()):
+        return worlds.numbers(lambda s: get(s.bodies[name].affine.transform), shape)
+
+    pose = read(lambda h: (*h.pose.xyz, *h.pose.quat_xyzw) if h.pose else rot.IDENTITY_POSE, (7,))
+    return {"hold": read(lambda h: h.strength, (2,)) * read(lambda h: float(h.is_constrained))[:, None] * ratio,
+            "hold_pose": pose, "hold_rate": read(lambda h: six(h, "linear", "angular"), (6,)),
+            "hold_shift": read(lambda h: six(h, "shift", "turn"), (6,)),
+            "hold_passive": read(lambda h: float(h.is_passive))}  # fmt: skip
 
 
 def _asked(spec: object, key: str, default: float) -> float:

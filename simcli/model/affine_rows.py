@@ -228,7 +228,10 @@ def _driven_dofs(phases: tuple[Model, ...]) -> Array:
         dofs = one.dofs
         acts |= one.affine.has_driving | (dofs.drive_mode[:n] != DriveMode.NONE)
         acts |= np.isfinite(dofs.limit_lower[:, :n]).any(axis=0) | np.isfinite(dofs.limit_upper[:, :n]).any(axis=0)
-        acts |= sum(np.any(x[:, :n], axis=0) for x in (dofs.damping, dofs.spring_stiffness, one.joint_f)) > 0
+        efforts = (dofs.damping, dofs.spring_stiffness, dofs.friction, dofs.armature, one.joint_f)
+        acts |= np.any([np.any(x[:, :n], axis=0) for x in efforts], axis=0) | (one.motions.kind[:n] > 0)
+        acts |= np.isfinite(dofs.velocity_limit[:, :n]).any(axis=0)
+    acts[np.concatenate((model.mimics.follower, model.mimics.leader)).astype(int)] = True
     acts[inputs.item[np.isin(inputs.column, (Driven.JOINT_F, Driven.AIM))]] = True
     return np.flatnonzero(acts & np.isin(model.joints.kind[model.dofs.joint[:n]], WITH_COORDINATES))
 

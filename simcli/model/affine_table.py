@@ -12,10 +12,13 @@ class Affine(Table):
     Attributes:
         shape_stiffness: [J], (W|1, B), times |A A^T - 1|^2, or times |A - R|^2.
         is_arap: (B,) bool, for the latter.
+        has_hold: (B,) bool, whether there is a soft hold.
         hold: [N/m, N m], (W|1, B, 2), of soft holds, times 1 and times the second moments over the mass.
         is_motor: (B,) bool, holds that move along.
         hold_pose: [m, 1], (W|1, B, 7), aim of the others, body frame.
         hold_rate: [m/s, rad/s], (W|1, B, 6), of motors: centre of mass, angular velocity, world.
+        hold_shift: [m, rad], (W|1, B, 6), moves and turns the pose, world.
+        hold_passive: (W|1, B), 1 where the aim is the last pose.
         joint_stiffness: (W|1, J), of the joint's rows.
         limit_stiffness: (W|1, NV), by which hard limits are found.
         limit_strength: [J], (W|1, NV), of cubic energies beyond the limits, 0 if there are none.
@@ -29,10 +32,13 @@ class Affine(Table):
 
     shape_stiffness: Array
     is_arap: Array
+    has_hold: Array
     hold: Array
     is_motor: Array
     hold_pose: Array
     hold_rate: Array
+    hold_shift: Array
+    hold_passive: Array
     joint_stiffness: Array
     limit_stiffness: Array
     limit_strength: Array

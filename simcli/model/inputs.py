@@ -61,6 +61,7 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     wiring = _Wiring(worlds, model)
     _drives(wiring)
     _forces(wiring)
+    _holds(wiring)
     _joint_motions(wiring)
     for body, name in enumerate(model.bodies.name):
         _body_motion(wiring, body, name)
@@ -95,6 +96,16 @@ def _forces(wiring: _Wiring) -> None:
             for k in range(3):
                 wiring.drive(Driven.WRENCH_FORCE, item + k, force.force[k], k)
                 wiring.drive(Driven.WRENCH_TORQUE, item + k, force.torque[k], k)
+
+
+def _holds(wiring: _Wiring) -> None:
+    for body, spec in enumerate(wiring.worlds.first.bodies.values()):
+        hold = spec.affine.transform if spec.affine is not None else None
+        pairs = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))
+        for *keys, column in pairs if hold is not None else ():
+            for n, vector in enumerate(getattr(hold, key) or () for key in keys):
+                for k, text in enumerate(vector):
+                    wiring.drive(column, 6 * body + 3 * n + k, text, k)
 
 
 def _joint_motions(wiring: _Wiring) -> None:

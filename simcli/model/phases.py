@@ -29,7 +29,8 @@ CHANGEABLE = {
     "signals": {"parameter", "knot", "cubic"},
     "motions": {"value"},
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
-               "driving_passive", "driving_locked", "driving_aim"},
+               "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
+               "hold_passive"},
     "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip

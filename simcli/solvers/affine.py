@@ -9,7 +9,8 @@ from simcli.model.snapshot import Event
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import end_overlapping, tell_deviation
 from simcli.solvers.affine_core import AffineCore
-from simcli.solvers.affine_rollout import enter_affine, leave_affine, rollout_affine
+from simcli.solvers.affine_frames import advance_affine, begin_affine, blame_affine, judge_affine
+from simcli.solvers.affine_report import close_affine, open_affine, report_frame
 from simcli.solvers.engine import Engine
 from simcli.solvers.loose import LooseSolver
 from simcli.solvers.plan import RunPlan
@@ -33,6 +34,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
     numbers = [x[:, -12 * model.n_bodies :].reshape(len(x), model.n_bodies, 4, 3)[:, :, 1:] for x in (
         model.joint_q, model.joint_qd)]  # fmt: skip
     spin = 0.5 * np.linalg.norm(np.cross(*np.broadcast_arrays(*numbers)).sum(axis=2), axis=-1)
+    spin = spin * ~model.bodies.kinematic
     loss = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * spin**2 * plan.dt * plan.dt * plan.steps_per_frame * plan.n_frames)
     world, body = np.unravel_index(loss.argmax(), loss.shape)
     worst = float(loss[world, body])
@@ -48,5 +50,6 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     return warn_of_decay(model, options, plan) + tell_deviation(model, options, plan)
 
 
-ENGINE = Engine(AffineCore, rollout_affine, leave_affine, enter_affine, notes, end_overlapping)
+ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, judge_affine, blame_affine, close_affine,
+                open_affine, notes, end_overlapping)  # fmt: skip
 AffineSolver = partial(LooseSolver, natural_form, engine=ENGINE)

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.kernels.forces import Forces
 from simcli.kernels.loops import Loops
 from simcli.kernels.memory import Arena
-from simcli.kernels.potentials import Potential
+from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables
@@ -15,7 +15,9 @@ from simcli.kernels.tree import TreeState
 from simcli.model.affine_rows import energies_of
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import barrier_of
-from simcli.solvers.affine_newton import StepMemory
+from simcli.solvers.affine_given import Given
+from simcli.solvers.affine_holds import Holds
+from simcli.solvers.affine_newton import StepMemory, blocks_of
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.plan import RunPlan
@@ -33,6 +35,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
+        given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
@@ -47,9 +50,12 @@ class AffineCore:
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
         energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
-        self.potential = Potential(energies, model, self.tables, self.forces, arena)
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws))
+        self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
+        self.motions = self.potential.laws.motions
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
+        self.holds = Holds(model, blocks_of(model), self.tables, arena)
+        self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
+        self.given = Given(model, self.potential.matrix, self.tables, arena)
         self.max_iterations = options.max_iterations
         self.diagonal = arena.ints([self.potential.matrix.entry(i, i) for i in range(self.potential.n)])
         self.state = TreeState(self.tables, arena, self.forces.has_external)
@@ -59,6 +65,7 @@ class AffineCore:
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        self.restarts = self.integrator == "bdf2" and (self.touches or self.potential.laws.n > 0)
         if self.touches:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes = self.barrier.notes
@@ -82,6 +89,7 @@ class AffineCore:
         for slot in (self.health, self.count, self.forces.work, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.step.clear()
+        self.given.clear()
         self.potential.laws.clear()
         self.loops.clear()
         if self.touches:

@@ -14,18 +14,12 @@ from simcli.kernels.barrier.friction import grip
 from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
-from simcli.kernels.potentials import (
-    add_gradient,
-    add_hessian,
-    cap_at_limits,
-    find_energy,
-    find_slopes,
-    follow_rows,
-    raise_limits,
-)
+from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
+from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tables import Tables
-from simcli.model import rotations as rot
 from simcli.model.tables import Model
+from simcli.solvers.affine_given import arrive, is_on_its_way, take_given
+from simcli.solvers.affine_holds import add_holds, energy_of_holds
 
 MAX_HALVINGS = 12
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
@@ -44,12 +38,13 @@ class StepMemory:
         tolerance: [m] of the last displacement.
 
     Attributes:
-        alpha: [1/s].  age: steps made.
+        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        breaks: 1 in lanes where something else acts at the end of the step than at its start; pattern: what touched there.
+        asks: 1 in lanes that the search at hand is for; the others keep what they have.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
         move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
-        hold: [N/m, N m] of soft holds.  aim: where they pull to.  fixed_aim, motor, rate: see `Affine`.
         mass: weights.  extent: [m], by body, of its points from its centre.
     """
 
@@ -58,75 +53,53 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "age", "length", "cap", "running", "curve", "energy", "size", "iterations", "failed"):
+        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "running", "curve", "energy",
+                     "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "aim"):
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "move"):
             setattr(self, name, arena.slot(n))
-        mass = (model.columns.weight - model.columns.excess)[:, -n:]
-        self.mass = tables.column(mass)
-        blocks = mass.reshape(len(mass), model.n_bodies, 4, 3)[..., 0]
-        hold, aim = soft_holds(model, blocks)
-        self.has_holds = bool(hold.any())
-        self.hold, self.fixed_aim = tables.column(hold), tables.column(aim)
-        self.motor, self.rate = arena.ints(model.affine.is_motor), tables.column(model.affine.hold_rate.reshape(
-            len(model.affine.hold_rate), -1))  # fmt: skip
-        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / blocks[..., 0])
+        self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
+        blocks = blocks_of(model)
+        weighs = blocks[..., 0] > 0.0
+        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / np.where(weighs, blocks[..., 0], 1.0))
         self.extent = tables.column(extent)
 
     def clear(self):
         """Before the first step."""
-        for slot in (self.age, self.iterations, self.failed, self.size, self.x_before, self.v_before, self.force):
+        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force"):
+            slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))
         self.alpha.write(np.ones((1, 1, 1)))
 
 
-def soft_holds(model: Model, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness of the soft holds of each coordinate, and where those with a pose pull to.
-
-    Args:
-        model: in natural form.
-        weight: [kg, kg m^2], (W|1, B, 4), of position and vectors.
-
-    Returns:
-        [N/m, N m], (W|1, 12 B) and [m, 1], (W|1, 12 B).
-
-    Source: reference/affine-bodies.md B.5, soft transform: its M_cm and M_rot are diagonal about the centre of mass.
-    """
-    hold, links = model.affine.hold, model.links
-    share = hold[..., [0, 1, 1, 1]] * (weight / weight[..., :1])
-    pose = model.affine.hold_pose
-    R = rot.multiply(rot.quat_to_matrix(pose[..., 3:]), rot.transpose(links.body_rotation))
-    centre = pose[..., :3] - rot.turn(R, links.body_offset)
-    vectors = np.swapaxes(R, -1, -2)
-    both = max(len(centre), len(vectors)), model.n_bodies
-    aim = np.concatenate([np.broadcast_to(x, (*both, *x.shape[2:])) for x in (centre[..., None, :], vectors)], axis=-2)
-    return np.repeat(share, 3, axis=-1).reshape(len(share), -1), aim.reshape(len(aim), -1)
+def blocks_of(model: Model) -> np.ndarray:
+    """[kg, kg m^2], (W|1, B, 4): weights of the position and of the vectors of each body."""
+    weight = (model.columns.weight - model.columns.excess)[:, -12 * model.n_bodies :]
+    return weight.reshape(len(weight), model.n_bodies, 4, 3)[..., 0]
 
 
 @ti.func
-def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
+def minimise(c: ti.template(), w: ti.i32, moves: ti.i32, most: ti.i32):
     """Move c.potential.rows.x to the minimum, by evaluations at next_x that shorten a direction or find a new one.
 
     Args:
         moves: 0 to evaluate where the bodies are, and no more.
+        most: iterations that the step may have taken by the end of this search.
 
-    Reads:  c.step.{target, alpha}, c.health
+    Reads:  c.step.{target, alpha, asks}, c.health
     Writes: c.potential, c.step.{running, iterations, failed, size}
     """
     z = c.step
     f = c.potential.rows
     zero = c.tables.arena.zero()
-    z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, zero + 1.0, zero))
-    z.iterations.store(w, 0, zero)
-    z.size.store(w, 0, zero + ti.math.inf)
+    z.running.store(w, 0, select(c.health.load(w, 0) == 0.0, z.asks.load(w, 0), zero))
+    z.size.store(w, 0, select(z.asks.load(w, 0) > 0.0, zero + ti.math.inf, z.size.load(w, 0)))
     z.length.store(w, 0, zero + 1.0)
     z.energy.store(w, 0, zero + ti.math.inf)
     for i in range(c.potential.n):
         f.next_x.store(w, i, f.x.load(w, i))
         z.move.store(w, i, zero)
     z.cap.store(w, 0, zero + 1.0)
-    if ti.static(c.touches):
-        c.barrier.crowded.store(w, 0, zero)
     going = 1
     turn = 0
     aims = 1
@@ -142,12 +115,13 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32):
             elif aims == 0:
                 shorten(c, w, fits(c, w, energy))
             else:
-                settle(c, w, energy)
+                settle(c, w, energy, most)
                 going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
                 if going != 0:
                     find_direction(c, w)
             turn += 1
-    z.failed.store(w, 0, select(z.iterations.load(w, 0) > float(c.max_iterations), zero + 1.0, zero))
+    fails = select(z.iterations.load(w, 0) > ti.cast(most, c.tables.arena.device.real), zero + 1.0, zero)
+    z.failed.store(w, 0, select(z.asks.load(w, 0) > 0.0, fails, z.failed.load(w, 0)))
 
 
 @ti.func
@@ -184,10 +158,8 @@ def total_energy(c: ti.template(), w: ti.i32):
         gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
         total = total + gap * gap * z.mass.load(w, i)
     total = total * (alpha * alpha * 0.5)
-    if ti.static(z.has_holds):
-        for i in range(c.potential.n):
-            off = c.potential.rows.next_x.load(w, i) - z.aim.load(w, i)
-            total = total + off * off * z.hold.load(w, i) * 0.5
+    if ti.static(c.holds.n > 0):
+        total = total + energy_of_holds(c, w)
     total = total + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
     if ti.static(c.touches):
         measure(c.barrier, w, c.potential.rows.next_x, z.running)
@@ -228,10 +200,12 @@ def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
     for i in range(c.potential.n):
         x = f.x.load(w, i)
         f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
+    if ti.static(c.given.n > 0):
+        arrive(c, w, running & (length == 1.0) & (c.step.size.load(w, 0) < ti.math.inf))  # there is a direction
 
 
 @ti.func
-def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
+def settle(c: ti.template(), w: ti.i32, energy: ti.template(), most: ti.i32):
     """Take next_x, and end the lanes that have converged; where hard limits still give, raise their forces and go on.
 
     Reads:  c.step.{size, length}
@@ -246,12 +220,14 @@ def settle(c: ti.template(), w: ti.i32, energy: ti.template()):
     bound = energy + ti.abs(energy) * z.rounding
     if ti.static(c.potential.laws.n > 0):
         if any_lane(done):
-            gives = raise_limits(c.potential, w, done)
+            gives = raise_limits(c.potential, w, done, z.tolerance)
             bound = select(done, bound + ti.math.inf, bound)  # of another energy: nothing to compare with
             done = done & (gives <= z.tolerance)
+    if ti.static(c.given.n > 0):
+        bound = select(is_on_its_way(c, w), bound + ti.math.inf, bound)  # what it takes to arrive is no matter of descent
     z.energy.store(w, 0, bound)
     z.iterations.store(w, 0, z.iterations.load(w, 0) + select(done, z.running.load(w, 0) * 0.0, z.running.load(w, 0)))
-    ends = done | (z.iterations.load(w, 0) > float(c.max_iterations))
+    ends = done | (z.iterations.load(w, 0) > ti.cast(most, c.tables.arena.device.real))
     z.running.store(w, 0, select(ends, c.tables.arena.zero(), z.running.load(w, 0)))
 
 
@@ -301,16 +277,15 @@ def build(c: ti.template(), w: ti.i32):
         mass = square * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
-    if ti.static(z.has_holds):
-        for i in range(p.n):
-            hold = z.hold.load(w, i)
-            p.gradient.store(w, i, p.gradient.load(w, i) + (p.rows.x.load(w, i) - z.aim.load(w, i)) * hold)
-            add_entry(p.matrix, w, c.diagonal.at(i), p.gradient.arena.zero() + hold)
+    if ti.static(c.holds.n > 0):
+        add_holds(c, w)
     find_slopes(p, w, curve)
     add_gradient(p, w)
     add_hessian(p, w, curve)
     if ti.static(c.touches):
         add(c.barrier, w, p.rows.x, p.gradient, p.matrix, z.running, False)
+    if ti.static(c.given.n > 0):
+        take_given(c, w)
     factorize_blocks(p.matrix, w)
 
 

@@ -8,7 +8,8 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
 from simcli.kernels.memory import put_lane
-from simcli.kernels.potentials import find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.energy import find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.paces import energy_of_armature
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
@@ -62,9 +63,9 @@ def show_coordinates(c: ti.template(), w: ti.i32):
 
 @ti.func
 def report_efforts(c: ti.template(), w: ti.i32):
-    """What acts on the coordinates of joints: applied efforts, drives, dampers, springs, limits.
+    """What acts on the coordinates of joints: applied efforts, drives, motions, dampers, springs, limits, gears.
 
-    Reads:  c.potential.laws.slope
+    Reads:  c.potential.laws.{slope, inert}
     Writes: c.rows.effort
     """
     for d in range(c.tables.n_qd):
@@ -72,7 +73,7 @@ def report_efforts(c: ti.template(), w: ti.i32):
     y = c.potential.laws
     for m in range(y.n_points):
         d = y.dof.at(y.point_of.at(m))
-        c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m))
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m) + y.inert.load(w, m))
 
 
 @ti.func
@@ -191,6 +192,8 @@ def energies_of_state(c: ti.template(), w: ti.i32):
             at = 12 * b + k
             fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
             potential = potential - fall * c.step.mass.load(w, at)
+    if ti.static(c.potential.laws.has_armature):
+        kinetic = kinetic + energy_of_armature(c.potential.laws, w)
     elastic = c.potential.elastic.load(w, 0)
     if ti.static(c.touches):
         elastic = elastic + c.barrier.barrier.load(w, 0)
@@ -198,8 +201,8 @@ def energies_of_state(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def total_of(c: ti.template(), w: ti.i32):
-    """[J], kinetic, potential and elastic, by the present tables.
+def close_affine(c: ti.template(), w: ti.i32):
+    """[J], kinetic, potential and elastic, by the tables as they are.
 
     Reads:  c.potential, c.tables
     Writes: c.potential
@@ -207,6 +210,17 @@ def total_of(c: ti.template(), w: ti.i32):
     _energy = find_energy(c.potential, w, c.potential.rows.next_x, c.step.alpha.load(w, 0))
     kinetic, potential, elastic = energies_of_state(c, w)
     return kinetic + potential + elastic
+
+
+@ti.func
+def open_affine(c: ti.template(), w: ti.i32):
+    """As `close_affine`, by tables that are new: forces may jump, and bdf2 begins anew.
+
+    Reads:  c.potential, c.tables
+    Writes: c.potential, c.step.age
+    """
+    c.step.age.store(w, 0, c.tables.arena.zero())
+    return close_affine(c, w)
 
 
 @ti.func

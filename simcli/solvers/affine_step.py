@@ -3,7 +3,8 @@
     alpha^2/2 (x - y)^T M (x - y) + V(x) -> min,    v+ = alpha (x - x_h),    y = x_h + v_h / alpha + a / alpha^2
 
     bdf1   alpha = 1/h        x_h = x_n                      v_h = v_n
-    bdf2   alpha = 3/(2h)     x_h = x_n + (x_n - x_(n-1))/3  v_h likewise;   its first step is one of bdf1
+    bdf2   alpha = 3/(2h)     x_h = x_n + (x_n - x_(n-1))/3  v_h likewise;   its first step is one of bdf1, and so are
+                              those in which contacts or limits begin or end, and the first after each of these
 
 a: accelerations by gravity and wrenches, the latter at the end of a free flight, x_h + v_h / alpha.
 
@@ -13,13 +14,17 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
-from simcli.kernels.coordinate_laws import begin_laws
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
-from simcli.kernels.potentials import begin_springs, work_of_laws
+from simcli.kernels.potentials.energy import work_of_step
+from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
+from simcli.kernels.potentials.springs import aim_springs, open_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
-from simcli.kernels.tree import store_vector, vector_at
+from simcli.kernels.tree import vector_at
+from simcli.solvers.affine_breaks import find_breaks, keep_regimes
+from simcli.solvers.affine_given import follow_given, lead
+from simcli.solvers.affine_holds import find_aims, work_of_holds
 from simcli.solvers.affine_newton import minimise
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
@@ -30,19 +35,36 @@ from simcli.solvers.integrators import H
 def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template(), steps: ti.i32):
     """One step of length h [s] that ends at t; of no steps, the energies of the initial state.
 
+    A step of bdf2 in which contacts or limits begin or end is taken again by bdf1, in the worlds where it is.
+
     Reads:  c
     Writes: c.state.{q, qd}, c.step, c.potential, c.forces.work
     """
+    c.step.asks.store(w, 0, c.tables.arena.zero() + 1.0)
+    c.step.iterations.store(w, 0, c.tables.arena.zero())
+    if ti.static(c.touches):
+        c.barrier.crowded.store(w, 0, c.tables.arena.zero())
     if steps > 0:
-        predict(c, w, h, t)
+        open_step(c, w)
     else:
         begin(c, w)
-    minimise(c, w, steps)
+    again = 1
+    for k in range(1 + c.restarts):
+        if again != 0:
+            if steps > 0:
+                predict(c, w, h, t)
+            minimise(c, w, steps, (k + 1) * c.max_iterations)
+            again = 0
+            if ti.static(c.restarts):
+                if steps > 0:
+                    again = find_breaks(c, w)
     if steps > 0:
         commit(c, w)
     else:
         for k in range(c.potential.n_lengths):
             c.potential.length.store(w, k, c.potential.length_now.load(w, k))
+        if ti.static(c.restarts):
+            keep_regimes(c, w)
 
 
 @ti.func
@@ -60,33 +82,46 @@ def begin(c: ti.template(), w: ti.i32):
     for i in range(p.n):
         c.step.x_before.store(w, i, p.rows.x.load(w, i))
         c.step.v_before.store(w, i, p.rows.v.load(w, i))
+    aim_laws(p.laws, w, c.tables.arena.zero(), c.step.alpha.load(w, 0))
+
+
+@ti.func
+def open_step(c: ti.template(), w: ti.i32):
+    """Where the step begins, and by which formula: the second step of bdf2 knows one before.
+
+    Reads:  c.potential.rows.{x, v}, c.step.age
+    Writes: c.step.{start, weight}, c.potential
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    z.weight.store(w, 0, zero)
+    if ti.static(c.integrator == "bdf2"):
+        z.weight.store(w, 0, select(z.age.load(w, 0) > 0.0, zero + 1.0 / 3.0, zero))
+    for i in range(c.potential.n):
+        z.start.store(w, i, c.potential.rows.x.load(w, i))
+    open_laws(c.potential.laws, w)
+    open_springs(c.potential, w)
 
 
 @ti.func
 def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
     """The constants of the step, and the targets y.
 
-    Reads:  c.potential.rows.{x, v}, c.step.{x_before, v_before, age}
-    Writes: c.step.{alpha, past, start, target, force}, c.potential.laws
+    Reads:  c.potential.rows.v, c.step.{start, weight, x_before, v_before}
+    Writes: c.step.{alpha, past, target, force}, c.potential, c.given
     """
     z = c.step
     f = c.potential.rows
     zero = c.tables.arena.zero()
-    weight = zero
-    z.alpha.store(w, 0, zero + 1.0 / h)
-    if ti.static(c.integrator == "bdf2"):
-        later = z.age.load(w, 0) > 0.0
-        weight = select(later, zero + 1.0 / 3.0, zero)
-        z.alpha.store(w, 0, select(later, zero + 1.5 / h, zero + 1.0 / h))
+    weight = z.weight.load(w, 0)
+    z.alpha.store(w, 0, select(weight > 0.0, zero + 1.5 / h, zero + 1.0 / h))
     alpha = z.alpha.load(w, 0)
     for i in range(f.n):
-        x = f.x.load(w, i)
+        x = z.start.load(w, i)
         v = f.v.load(w, i)
         past = x + (x - z.x_before.load(w, i)) * weight
-        flight = past + (v + (v - z.v_before.load(w, i)) * weight) / alpha
-        z.start.store(w, i, x)
         z.past.store(w, i, past)
-        z.target.store(w, i, flight)
+        z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / alpha)
     if ti.static(c.signals.n > 0):
         drive(c.signals, w, t, -h * LEAN[c.precision])
     find_forces(c, w)
@@ -99,29 +134,12 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
         for k in ti.static(range(3)):
             at = 12 * b + k
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
-    begin_laws(c.potential.laws, w, weight)
-    begin_springs(c.potential, w, weight)
-    if ti.static(z.has_holds):
+    aim_laws(c.potential.laws, w, weight, alpha)
+    aim_springs(c.potential, w, weight)
+    if ti.static(c.holds.n > 0):
         find_aims(c, w, h)
-
-
-@ti.func
-def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Where soft holds pull to: their poses, or for motors where the body began the step, moved along for a time h.
-
-    Reads:  c.step.{start, fixed_aim, motor, rate}
-    Writes: c.step.aim
-    """
-    z = c.step
-    for b in range(c.tables.n_bodies):
-        for k in range(12):
-            z.aim.store(w, 12 * b + k, c.tables.arena.zero() + z.fixed_aim.load(w, 12 * b + k))
-        if z.motor.at(b) != 0:
-            turn = exp_rotation(vector_at(z.rate, w, 6 * b + 3) * (c.tables.arena.zero() + h)).matrix()
-            moved = vector_at(z.start, w, 12 * b) + vector_at(z.rate, w, 6 * b) * h
-            store_vector(z.aim, w, 12 * b, moved)
-            for k in range(1, 4):
-                store_vector(z.aim, w, 12 * b + 3 * k, turn * vector_at(z.start, w, 12 * b + 3 * k))
+    if ti.static(c.given.n > 0):
+        lead(c, w)
 
 
 @ti.func
@@ -157,7 +175,7 @@ def commit(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and the work: forces there times displacements, which is what the formula balances.
 
     Reads:  c.step, c.potential
-    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.forces.work
+    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.given, c.forces.work
     """
     z = c.step
     f = c.potential.rows
@@ -168,15 +186,21 @@ def commit(c: ti.template(), w: ti.i32):
         x = f.x.load(w, i)
         v = (x - z.past.load(w, i)) * alpha
         supplied = supplied + z.force.load(w, i) * (x - start)
-        if ti.static(z.has_holds):
-            supplied = supplied - (x - z.aim.load(w, i)) * z.hold.load(w, i) * (x - start)
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, v)
-    dissipated, driven = work_of_laws(c.potential, w)
+    if ti.static(c.holds.n > 0):
+        supplied = supplied + work_of_holds(c, w)
+    if ti.static(c.given.n > 0):
+        supplied = supplied + follow_given(c, w)
+    commit_laws(c.potential.laws, w, alpha)
+    dissipated, driven = work_of_step(c.potential, w)
     if ti.static(c.touches):
         if ti.static(c.barrier.has_friction):
             dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
     z.age.store(w, 0, z.age.load(w, 0) + 1.0)
+    if ti.static(c.restarts):
+        z.age.store(w, 0, select(z.breaks.load(w, 0) > 0.0, c.tables.arena.zero(), z.age.load(w, 0)))
+        keep_regimes(c, w)

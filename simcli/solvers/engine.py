@@ -1,4 +1,4 @@
-"""What the host's side of a solver drives on the device."""
+"""What a solver is on the device: Taichi functions of its core `c` and a block `w`, which the kernels of rollout.py call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +15,22 @@ class Engine:
 
     Attributes:
         core: makes everything of a run on the device, as `core.Core`.
-        rollout: kernel that advances all blocks by whole frames.
-        leave, enter: kernels before and after the tables change.
+        begin: (c, w), before the first frame of a call.
+        advance: (c, w, first, steps), the steps of a frame.
+        report: (c, w, steps), the frame.
+        judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.
+        close, open: (c, w), before and after the tables change; give what is stored [J].
         notes: events of the start, from model, options and plan.
         end: takes the solver and frame 0, and ends the worlds that cannot begin.
     """
 
     core: Callable
-    rollout: Callable
-    leave: Callable
-    enter: Callable
+    begin: Callable
+    advance: Callable
+    report: Callable
+    judge: Callable
+    blame: Callable
+    close: Callable
+    open: Callable
     notes: Callable = no_notes
     end: Callable | None = None

@@ -1,6 +1,7 @@
 """Generalized coordinates: joint coordinates of a tree, articulated-body algorithm.
 
-The host's side: buffers in, frames and events out. The device's side is rollout.py; its integrators are integrators.py.
+The host's side: buffers in, frames and events out. The device's side is rollout.py and frames.py, its integrators are
+in integrators.py.
 """
 
 import time
@@ -17,11 +18,12 @@ from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.engine import Engine
+from simcli.solvers.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.large_worlds import is_large
-from simcli.solvers.ledger import enter_phase, leave_phase
+from simcli.solvers.ledger import close, open_new
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
-from simcli.solvers.rollout import rollout
+from simcli.solvers.rollout import enter_phase, leave_phase, rollout
 
 CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
 # Residuals [m, or 1 of directions] that count as closed: far above what assembly reaches, far below what is seen.
@@ -35,7 +37,7 @@ MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
-TREE = Engine(Core, rollout, leave_phase, enter_phase)
+TREE = Engine(Core, begin_frames, advance, report, judge, blame, close, open_new)
 
 
 class GeneralizedSolver:
@@ -83,7 +85,9 @@ class GeneralizedSolver:
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state."""
-        return self.engine.core(model, self.options, self.plan, arena, self.models)
+        core = self.engine.core(model, self.options, self.plan, arena, self.models)
+        core.engine = self.engine
+        return core
 
     def suggest_frames(self) -> int:
         """Frames per `advance` call that keep a call short and a block of frames in memory; one before any was timed."""
@@ -170,10 +174,10 @@ class GeneralizedSolver:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
             core = self.lay_out(phase.model, arena)
-            self.engine.leave(self.core)
+            leave_phase(self.core)
             self.arena.refill(arena)
             core.tables.upload(self.arena)
-            self.engine.enter(self.core)
+            enter_phase(self.core)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
         return events
@@ -211,7 +215,7 @@ class GeneralizedSolver:
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
             compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
-        self.engine.rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
+        rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:

@@ -14,8 +14,6 @@ from simcli.solvers.constrained_report import law_energy, row_energy, spin_energ
 from simcli.solvers.integrators import H
 from simcli.solvers.repeat import open_again
 
-SUPPLIED = 1  # row of c.forces.work that holds the input
-
 
 @ti.func
 def energies(c: ti.template(), w: ti.i32):
@@ -83,35 +81,31 @@ def open_account(c: ti.template(), w: ti.i32):
         c.bound.opens.store(w, 0, c.tables.arena.zero())
 
 
-@ti.kernel
-def leave_phase(c: ti.template()):
-    """Before tables change: close the account, and take the stored energy out of the input.
+@ti.func
+def close(c: ti.template(), w: ti.i32):
+    """Close the account before tables change; returns what is stored [J].
 
     Reads:  c.state of `place_all`, c.forces
     Writes: c.forces.{work, power}
     """
-    ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.state.n_blocks):
-        if ti.static(c.keeps_account):
-            close_account(c, w)
-        elif ti.static(c.forces.has_external):
-            load_links(c.tables, c.forces, c.state, w)
-        kinetic, potential, elastic = energies(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - (kinetic + potential + elastic))
+    if ti.static(c.keeps_account):
+        close_account(c, w)
+    elif ti.static(c.forces.has_external):
+        load_links(c.tables, c.forces, c.state, w)
+    kinetic, potential, elastic = energies(c, w)
+    return kinetic + potential + elastic
 
 
-@ti.kernel
-def enter_phase(c: ti.template()):
-    """After tables have changed: what is stored now counts as input, and a new account is opened.
+@ti.func
+def open_new(c: ti.template(), w: ti.i32):
+    """Open an account after tables have changed; returns what is stored [J].
 
     Reads:  c.state of `place_all`, c.forces
-    Writes: c.forces.{work, power, power_start}
+    Writes: c.forces.{power, power_start}
     """
-    ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.state.n_blocks):
-        if ti.static(c.keeps_account):
-            open_account(c, w)
-        elif ti.static(c.forces.has_external):
-            load_links(c.tables, c.forces, c.state, w)
-        kinetic, potential, elastic = energies(c, w)
-        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + (kinetic + potential + elastic))
+    if ti.static(c.keeps_account):
+        open_account(c, w)
+    elif ti.static(c.forces.has_external):
+        load_links(c.tables, c.forces, c.state, w)
+    kinetic, potential, elastic = energies(c, w)
+    return kinetic + potential + elastic

@@ -1,61 +1,17 @@
-"""The kernel of the generalized solver: every block of worlds by whole frames.
+"""The kernels of a run: every block of worlds by whole frames, and what changes tables between them.
 
-Each block runs all its steps before the next block starts, so its state stays in the cache. A step is a paragraph of
-stages: place the links, evaluate their accelerations, use them, watch for worlds that end; a frame ends with a report.
+Each block runs all its steps before the next block starts, so its state stays in the cache. How a solver steps, reports
+and judges is in its engine (engine.py).
 """
 
 import taichi as ti
 
-from simcli.kernels.cables import report_cables
-from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.loops import follow_natural_turns, follow_turns, unwrap_turns
-from simcli.kernels.memory import any_lane
-from simcli.kernels.projection import project_joints
-from simcli.kernels.report import (
-    put,
-    report_bodies,
-    report_efforts,
-    report_points,
-    report_wrenches,
-    unload,
-)
-from simcli.kernels.tree import place_all
-from simcli.model.snapshot import Status
-from simcli.solvers.clock import constrained_time, follow_signals, time_of
-from simcli.solvers.constrained import (
-    ASSEMBLY_FREE,
-    ASSEMBLY_HELD,
-    place_constrained,
-)
-from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
-from simcli.solvers.contact_report import (
-    SUMMARY,
-    begin_call,
-    is_crowded,
-    needed_contacts,
-    note_step,
-    report_contacts,
-    unload_contacts,
-)
-from simcli.solvers.core import ENERGY, HEALTH, SPEED_SQUARED, STOP_ABOVE, STOP_BELOW, Core
-from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
-from simcli.solvers.integrators import (
-    GAMMA,
-    H,
-    evaluate,
-    use_implicit,
-    use_rk4,
-    use_semi_implicit,
-)
-from simcli.solvers.ledger import energies, find_power, open_account
-from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
-from simcli.solvers.natural_steps import FARTHEST_TURN
-from simcli.solvers.repeat import open_again
+from simcli.kernels.report import unload
+from simcli.solvers.contact_report import SUMMARY, unload_contacts
+from simcli.solvers.core import ENERGY, HEALTH
 
-NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, CROWDED, NOT_CONVERGED = (int(status) for status in (
-    Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.CROWDED,
-    Status.NOT_CONVERGED))  # fmt: skip
+SUPPLIED = 1  # row of c.forces.work that holds the input
 
 
 @ti.kernel
@@ -73,17 +29,39 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.tables.arena.zero())
-        if ti.static(c.touches):
-            begin_call(c, w)
+        c.engine.begin(c, w)
         for f in range(n_frames):
-            if ti.static(c.constrained):
-                advance_constrained(c, w, first + ti.cast(f, ti.i64) * steps, steps)
-            else:
-                advance_frame(c, w, first + ti.cast(f, ti.i64) * steps, steps)
-            report(c, w, steps)
+            c.engine.advance(c, w, first + ti.cast(f, ti.i64) * steps, steps)
+            c.engine.report(c, w, steps)
             at = (f * c.state.n_blocks + w) * c.lanes
             unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
                          touch, contacts)
+
+
+@ti.kernel
+def leave_phase(c: ti.template()):
+    """Before tables change: take the stored energy out of the input.
+
+    Reads:  c
+    Writes: c.forces.work
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.state.n_blocks):
+        stored = c.engine.close(c, w)
+        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
+
+
+@ti.kernel
+def enter_phase(c: ti.template()):
+    """After tables have changed: what is stored now counts as input.
+
+    Reads:  c
+    Writes: c.forces.work
+    """
+    ti.loop_config(block_dim=c.block_dim)
+    for w in range(c.state.n_blocks):
+        stored = c.engine.open(c, w)
+        c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
 
 
 @ti.func
@@ -121,273 +99,7 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
     unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 
 
-@ti.func
-def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """The steps of one frame from step number `first` on, ending with the poses of the frame. Steps = 0 evaluates and stays.
-
-    A first-order integrator ends with the accelerations and reactions of its last step; the others evaluate once more
-    at the end, and show those of the instant.
-
-    Reads:  c
-    Writes: c.state, c.forces.work, c.health, c.rows.joint_wrench
-    """
-    n_stages = c.stages * steps
-    n_evaluations = ti.max(n_stages, 1)
-    n_places = n_evaluations + 1
-    if ti.static(c.stages > 1):
-        n_evaluations = n_stages + 1
-        n_places = n_evaluations
-    for e in range(n_places):
-        place_all(c.tables, c.state, w)
-        if e < n_evaluations:
-            h = c.constants.load(w, H)
-            stage = e % c.stages
-            if ti.static(c.signals.n > 0):
-                t, side = time_of(c, w, first, e, steps)
-                follow_signals(c, w, t, side, ti.select(steps > 0, stage, -1))
-            if ti.static(c.integrator == "rk4"):
-                evaluate(c, w, stage, 0.0)
-            elif ti.static(c.integrator == "implicit"):
-                evaluate(c, w, stage, h * GAMMA * ti.cast(e < n_stages, c.tables.arena.device.real))
-            else:
-                evaluate(c, w, stage, h)
-            if ti.static(c.reports["reactions"]):
-                if e == n_evaluations - 1:
-                    report_reactions(c, w)
-            if e < n_stages:
-                if ti.static(c.integrator == "rk4"):
-                    use_rk4(c, w, stage, h)
-                elif ti.static(c.integrator == "implicit"):
-                    use_implicit(c, w, stage, h)
-                else:
-                    use_semi_implicit(c, w, h)
-                if stage == c.stages - 1:
-                    watch(c, w)
-
-
-@ti.func
-def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """`advance_frame` of a model with rows or laws: rounds of phases, see solvers/constrained.py.
-
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
-    """
-    for i in range(steps + 2):
-        is_step = i > 0 and i <= steps
-        if ti.static(c.is_quadratic):
-            if is_step:
-                if i == 1:
-                    enter_steps(c, w)
-                t, side = constrained_time(c, w, first, i, 0, steps)
-                if ti.static(c.integrator == "generalized_alpha"):
-                    step_alpha(c, w, t, c.constants.load(w, H))
-                else:
-                    if ti.static(c.signals.n > 0):
-                        follow_signals(c, w, t, side, -1)
-                    step_quadratic(c, w, c.constants.load(w, H))
-            else:
-                advance_round(c, w, first, i, steps)
-                if ti.static(c.integrator == "generalized_alpha"):
-                    if steps == 0:
-                        begin_alpha(c, w)
-        else:
-            advance_round(c, w, first, i, steps)
-        if is_step:
-            if ti.static(c.loops.n_turns > 0):
-                if ti.static(c.is_quadratic):
-                    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
-                else:
-                    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
-            watch(c, w)
-        if ti.static(c.touches):
-            if i == ti.select(steps > 0, steps, 1):
-                report_contacts(c, w)
-
-
-@ti.func
-def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """Round i of `advance_constrained`: assembly, a step, or the frame.
-
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
-    """
-    n_phases = c.bound.n_evaluations + c.bound.max_corrections
-    if i == 0:
-        n_phases = 0
-        if ti.static(c.assembles):
-            if steps == 0:
-                n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
-    if i == steps + 1:
-        n_phases = 1
-        if ti.static(c.is_natural):
-            n_phases = 2  # velocities, then accelerations
-        if ti.static(c.looks_back):
-            n_phases = 2  # reactions where the step began, then the frame
-    over = 0
-    for p in range(n_phases):
-        if over < 2:
-            held = 0
-            if i == 0:
-                held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
-                if over == 1 or p == n_phases - 1:
-                    held = 2
-            t, side = constrained_time(c, w, first, i, p, steps)
-            met = place_constrained(c, w, t, side, i, p, steps, held)
-            if i > 0:
-                over = 2 * met
-            elif held == 2:
-                over = 2
-            else:
-                over = met
-
-
-def report_reactions(c: ti.template(), w: ti.i32):
-    """Joint wrenches of the evaluation that was just made.
-
-    Reads:  c.state
-    Writes: c.state.{a, f, u}, c.rows.joint_wrench
-    """
-    demand(c.tables, c.state, w)
-    collect(c.tables, c.state, c.state.u, w)
-    report_wrenches(c.tables, c.state, c.rows, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
-
-
-def poison_of(c: Core, w):
+def poison_of(c, w):
     """0 for a world that is well, NaN for one that has ended."""
     status = c.health.load(w, 0)
     return select(status == 0.0, status, status * ti.math.nan)
-
-
-@ti.func
-def watch(c: ti.template(), w: ti.i32):
-    """Note the first step at which a world's rates are not finite or too large, its contacts are too many, or it shall end.
-
-    A world that has ended keeps stepping in its lanes, where it disturbs nobody; its frames are poisoned instead.
-
-    Reads:  c.state.{q, qd}, c.constants
-    Writes: c.health, c.count
-    """
-    count = c.count.load(w, 0) + 1.0
-    c.count.store(w, 0, count)
-    square = c.tables.arena.zero()
-    for n in range(c.tables.n_tree_dofs):
-        rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
-        square = square + rate * rate
-    bound = c.constants.load(w, SPEED_SQUARED)
-    status = c.health.load(w, 0)
-    alive = status == 0.0
-    ended = alive & (ti.math.isnan(square) | (square >= bound))
-    if ti.static(c.stops):
-        x = stop_quantity(c, w)
-        ended = ended | (alive & ((x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))))
-    if ti.static(c.is_natural and c.constrained):
-        ended = ended | (alive & (c.bound.turn.load(w, 0) > FARTHEST_TURN**2))
-    if ti.static(c.integrator == "generalized_alpha"):
-        ended = ended | (alive & (c.alpha.lack.load(w, 0) > c.bound.jump))
-    if ti.static(c.touches):
-        note_step(c, w, count, alive)
-        ended = ended | (alive & is_crowded(c, w))
-    if any_lane(ended):
-        write_ending(c, w, count, square, ended)
-
-
-@ti.func
-def write_ending(c: ti.template(), w: ti.i32, count: ti.template(), square: ti.template(), ended: ti.template()):
-    """Status, step and guilty dof of the lanes that just ended; of those with too many contacts, how many.
-
-    Reads:  c.state.qd, c.constants, c.bound.impulses
-    Writes: c.health
-    """
-    bound = c.constants.load(w, SPEED_SQUARED)
-    zero = c.tables.arena.zero()
-    worst = zero - 1.0
-    guilty = zero
-    for n in range(c.tables.n_tree_dofs):
-        d = c.tables.tree_dof.at(n)
-        rate = c.state.qd.load(w, d)
-        size = select(ti.math.isnan(rate), zero + ti.math.inf, rate * rate)
-        worse = size > worst
-        worst = select(worse, size, worst)
-        guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
-    finite = square < zero + ti.math.inf
-    code = select(finite, zero + TOO_FAST, zero + NOT_FINITE)
-    met = square < bound
-    code = select(met, zero + STOPPED, code)
-    if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
-        lack = c.alpha.lack.load(w, 0)
-        lacks = (lack > c.bound.jump) | ti.math.isnan(lack)
-        code = select(lacks, zero + NOT_CONVERGED, code)
-        met = met & ~lacks
-    if ti.static(c.is_natural and c.constrained):
-        far = c.bound.turn.load(w, 0) > FARTHEST_TURN**2
-        code = select(far, zero + TURNS_FAR, code)
-        met = met & ~far
-    if ti.static(c.stops):
-        guilty = select(met, zero + float(c.stop_index), guilty)
-    if ti.static(c.touches):
-        code = select(is_crowded(c, w), zero + CROWDED, code)
-        guilty = select(is_crowded(c, w), needed_contacts(c, w), guilty)
-    c.health.store(w, 0, select(ended, code, c.health.load(w, 0)))
-    c.health.store(w, 1, select(ended, count, c.health.load(w, 1)))
-    c.health.store(w, 2, select(ended, guilty, c.health.load(w, 2)))
-
-
-def stop_quantity(c: Core, w):
-    """The coordinate or rate that run.stop_when watches."""
-    return (c.state.qd if c.stop_on_rate else c.state.q).load(w, c.stop_index)
-
-
-@ti.func
-def report(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """One frame, after `advance_frame`.
-
-    Reads:  c
-    Writes: c.rows
-    """
-    if ti.static(c.constrained):
-        report_rows(c, w)
-    if ti.static(c.reports["joints"]):
-        report_efforts(c.tables, c.state, c.rows, w)
-        if ti.static(c.constrained):
-            add_efforts(c, w)
-    if ti.static(c.reports["bodies"] or c.projects):
-        report_bodies(c.tables, c.state, c.rows, w)
-    if ti.static(c.projects):
-        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
-        unwrap_turns(c.loops, c.state.q, w)
-        if ti.static(c.bound.system.n_turns > 0):
-            unwrap_rows(c, w)
-    if ti.static(c.reports["bodies"]):
-        report_points(c.tables, c.state, c.rows, w)
-    if ti.static(c.reports["energy"]):
-        report_energy(c, w, steps)
-
-
-@ti.func
-def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """The energy ledger: ENERGY columns. drift = total - total(0) + dissipated - input.
-
-    Reads:  c.state, c.forces
-    Writes: c.total_start, c.forces.power_start, c.rows.energy
-    """
-    if ti.static(c.keeps_account):
-        if steps == 0:
-            open_account(c, w)
-        else:
-            find_power(c, w)
-            if ti.static(c.constrained):
-                open_again(c, w)
-    kinetic, potential, elastic = energies(c, w)
-    total = kinetic + potential + elastic
-    if steps == 0:
-        c.total_start.store(w, 0, total)
-    dissipated = c.forces.work.load(w, 0)
-    supplied = c.forces.work.load(w, 1)
-    if ti.static(c.keeps_account):
-        half = c.constants.load(w, H) * 0.5
-        dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
-        supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
-    drift = total - c.total_start.load(w, 0) + dissipated - supplied
-    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)

@@ -1,6 +1,6 @@
 """What the affine solver asks of joints that are driven, stiff or loaded."""
 
-from simcli.spec import dofs
+from simcli.spec import dofs, structure
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import AFFINE_COORDINATES, refuse
 from simcli.spec.schema_joint import JointSpec
@@ -12,7 +12,11 @@ def check_affine(check: Checker) -> None:
     """Driving joints stand on a base joint; stiffness is said once."""
     if ("solver", "") in check.broken or check.spec.solver.type != "affine":
         return
+    for name, body in check.spec.bodies.items():
+        if body.kinematic and body.affine is not None and body.affine.transform is not None:
+            refuse(check, "a soft hold of a kinematic body", f"bodies.{name}.affine.transform", "keep one of them", True)
     for name, joint in check.spec.joints.items():
+        _check_kinematic(check, name, joint)
         _check_driving(check, name, joint)
         if joint.compliance and joint.strength_ratio is not None:
             check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
@@ -24,10 +28,23 @@ def check_affine(check: Checker) -> None:
                             _limit_path(check, name, index), hint)  # fmt: skip
 
 
+def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
+    """Bodies that move as prescribed are free or fixed: the motion of other joints is prescribed at the joint."""
+    body = check.spec.bodies.get(joint.child)
+    if joint.parent == structure.WORLD and body is not None and body.kinematic and joint.type not in ("free", "fixed"):
+        hint = "leave `kinematic` out, and write `motion` in the joint"
+        refuse(check, f"a kinematic body on a `{joint.type}` joint to the world", f"joints.{name}", hint, True)
+
+
 def check_efforts(check: Checker) -> None:
-    """Refuse efforts on joints whose coordinates the affine solver does not measure."""
+    """Refuse efforts on joints, and gears to joints, whose coordinates the affine solver does not measure."""
     if check.spec.solver.type != "affine":
         return
+    for name, joint in check.spec.joints.items():
+        leader = check.spec.joints.get(joint.mimic.joint) if joint.mimic is not None else None
+        if leader is not None and joint.type in AFFINE_COORDINATES and leader.type not in AFFINE_COORDINATES:
+            hint = f"gears join {', '.join(sorted(AIMS))} and cylindrical joints"
+            refuse(check, f"a gear to a joint of type `{leader.type}`", f"joints.{name}.mimic.joint", hint)
     for name, force in check.spec.forces.items():
         joint = check.spec.joints.get(force.joint) if force.type in ("torque", "torsion") else None
         if joint is not None and joint.type not in AFFINE_COORDINATES:

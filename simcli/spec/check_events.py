@@ -16,7 +16,7 @@ _FIXED = {
     "batch": "the batch", "expect": "the expectations", "articulations": "the structure", "events": "the events",
     "allow_orphan_joints": "the structure", "defaults": "the defaults", "materials": "a material",
     "params": "a parameter, which is gone at run time", "models": "a model", "instances": "an instance",
-    "replicate": "a replica", "bodies": "a body", "initial": "the initial state",
+    "replicate": "a replica", "initial": "the initial state",
 }  # fmt: skip
 _LIMIT = ("lower", "upper", "stiffness", "damping")
 _DRIVE = ("target", "target_velocity", "stiffness", "damping", "effort_limit")
@@ -38,8 +38,9 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
                           ("table", "time"))),
     "contact": frozenset((("pairs", "*"),)),
+    "bodies": frozenset((("affine", "transform", "*"),)),
 }  # fmt: skip
-_REST = {"world": "a shape of the world", "joints": "the structure", "forces": "the structure",
+_REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",
          "signals": "the kind of a signal", "contact": "the structure"}  # fmt: skip
 
 

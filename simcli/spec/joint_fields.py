@@ -85,7 +85,7 @@ _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance",
 _ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
-_AFFINE = dict.fromkeys(FIELDS, NONE) | dict.fromkeys(("limit", "drive", "damping"), AFFINE_COORDINATES)
+_AFFINE = dict.fromkeys(FIELDS, AFFINE_COORDINATES) | {"motion": _with_rible(_types("revolute prismatic"))}
 _AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
 JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 

@@ -95,6 +95,9 @@ class AffineSolver(_Solver):
     strength_ratio: quantity("", gt=0) = say(
         100.0, "Stiffness of joints that say nothing of it, as a ratio of mass / dt^2", "", 1000
     )
+    friction_speed: quantity("", gt=0) = say(
+        0.01, "Speed at which dry friction of joints is full; what it holds creeps by less", "rad/s or m/s", 1e-3
+    )
     contact: BarrierSpec = say(BarrierSpec, "Barrier contact", "", "{d_hat: 1 mm}")
 
 

@@ -349,15 +349,24 @@ class TransformSpec(Part):
     strength: vector("", count=2) = say((100.0, 100.0), "Of position and of rotation, as ratios of mass / dt^2", "",
                                         [100, 100])  # fmt: skip
     pose: PoseSpec | None = say(None, "Pose of the body frame that is aimed at", "", "{xyz: [0, 0, 1]}")
-    linear: vector("m/s") | None = say(None, "Motor: velocity of the centre of mass, instead of `pose`", "m/s", [1, 0, 0])
-    angular: vector("rad/s") | None = say(None, "Motor: angular velocity, world, instead of `pose`", "rad/s", [0, 0, 3])
+    shift: drivable_vector("m") | None = say(None, "Moves the pose, world axes; numbers or `$signal`", "m", ["$x", 0, 0])
+    turn: drivable_vector("rad") | None = say(None, "Turns the pose about its origin, a rotation vector, world; numbers "
+                                              "or `$signal`", "rad", [0, 0, "$angle"])  # fmt: skip
+    linear: drivable_vector("m/s") | None = say(None, "Motor: velocity of the centre of mass, instead of `pose`; numbers or "
+                                                "`$signal`", "m/s", [1, 0, 0])  # fmt: skip
+    angular: drivable_vector("rad/s") | None = say(None, "Motor: angular velocity, world, instead of `pose`; numbers or "
+                                                   "`$signal`", "rad/s", [0, 0, 3])  # fmt: skip
     is_constrained: Truth = say(True, "Whether it acts", "", True)
+    is_passive: Truth = say(False, "True: the aim is where the body was at the last step, a damper", "", False)
 
     @model_validator(mode="after")
     def _one(self) -> "TransformSpec":
         motor = self.linear is not None or self.angular is not None
         if motor == (self.pose is not None):
             raise refuse("SC207", "a hold has a `pose`, or `linear` and `angular`", "write one of them")
+        for key in ("shift", "turn"):
+            if motor and getattr(self, key) is not None:
+                raise refuse("SC207", f"`{key}` moves a `pose`, which a motor has not", "remove it", key)
         if min(self.strength) < 0:
             raise refuse("SC231", f"`strength` is negative: {min(self.strength):g}", "it must be at least 0", "strength")
         return self

@@ -28,7 +28,7 @@ class Use:
 
 
 # Vectors that signals drive, with their units.
-_VECTORS = {"force": "N", "torque": "N*m", "linear": "m/s", "angular": "rad/s"}
+_VECTORS = {"force": "N", "torque": "N*m", "linear": "m/s", "angular": "rad/s", "shift": "m", "turn": "rad"}
 
 
 def uses(spec: SceneSpec) -> Iterator[Use]:
@@ -46,6 +46,9 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
     for name, body in spec.bodies.items():
         if body.motion is not None:
             yield from _of_vectors(f"bodies.{name}.motion", body.motion, ("linear", "angular"))
+        if body.affine is not None and body.affine.transform is not None:
+            path = f"bodies.{name}.affine.transform"
+            yield from _of_vectors(path, body.affine.transform, ("shift", "turn", "linear", "angular"))
 
 
 def _of_joint(name: str, joint) -> Iterator[Use]:
@@ -72,7 +75,7 @@ def _of_number(path: str, value: object, unit: str) -> Iterator[Use]:
 
 def _of_vectors(path: str, part, keys: tuple[str, ...]) -> Iterator[Use]:
     for key in keys:
-        vector = getattr(part, key)
+        vector = getattr(part, key) or ()
         whole = len(set(vector)) == 1
         for component, value in enumerate(vector):
             if is_signal(value):

@@ -1,0 +1,16 @@
+"""Energies of affine bodies with their gradient and Hessian, from the rows of model/affine_rows.py.
+
+    V = sum k phi^2 / 2 + sum V(x(phi)) + sum V(sqrt(phi)),   phi polynomials of second degree
+
+    tables        what is read and kept: Potential
+    laws          what acts on a coordinate, V(x): Laws; of shares (an energy and its derivatives)
+    bounds        what is held until nothing gives: limits, motions
+    paces         coordinates from step to step
+    coordinates   coordinates of joints from their rows, and the laws there
+    gears         between two coordinates
+    springs       lengths of springs from their rows, and V there
+    energy        the doors: find_energy, find_slopes, add_gradient, add_hessian
+
+In: coordinates of affine bodies. Out: energies [J], gradient, Hessian, work of a step. Never found here: inertia, contact,
+time stepping.
+"""

@@ -1,0 +1,177 @@
+"""Coordinates of joints of affine bodies: energies of two rows each, once per turn, along both axes of a line."""
+
+import taichi as ti
+
+from simcli.kernels.elementary import atan2
+from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
+from simcli.kernels.potentials.gears import find_gears
+from simcli.kernels.potentials.laws import evaluate_law
+from simcli.kernels.potentials.shares import Share, nearest_turn
+
+
+@ti.func
+def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
+    """[J] of the laws on coordinates, after the residuals.
+
+    Reads:  p.rows.residual
+    Writes: p.elastic, p.laws.{now, slope, bend, drive, damper, inert}
+    """
+    y = p.laws
+    total = p.gradient.arena.zero()
+    for k in range(y.n):
+        row = y.row.at(k)
+        one = p.rows.residual.load(w, row)
+        other = p.rows.residual.load(w, row + 1)
+        now = (one + other) * 0.5
+        if y.is_turn.at(k) != 0:
+            now = nearest_turn(atan2(other, one), y.start.load(w, k))
+        y.now.store(w, k, now)
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        x, weight = point_of(p, w, m)
+        stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha)
+        law = whole((stores, drives, dampers, hard, inert))
+        total = total + law.energy * weight
+        kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + kept * weight)
+        y.slope.store(w, m, law.slope * weight)
+        y.bend.store(w, m, law.bend * weight)
+        y.drive.store(w, m, drives.slope * weight)
+        y.damper.store(w, m, dampers.slope * weight)
+        y.inert.store(w, m, inert.slope * weight)
+    if ti.static(p.gears.n > 0):
+        total = total + find_gears(p, w)
+    return total
+
+
+@ti.func
+def point_of(p: ti.template(), w: ti.i32, m: ti.i32):
+    """Coordinate at point m, and the weight of the law there.
+
+    Reads: p.rows.residual, p.laws.now
+    """
+    k = p.laws.point_of.at(m)
+    x = p.laws.now.load(w, k)
+    weight = ti.cast(1.0, p.gradient.arena.device.real)
+    if p.laws.is_turn.at(k) == 0:
+        x = p.rows.residual.load(w, p.laws.point_row.at(m))
+        weight = weight * 0.5
+    return x, weight
+
+
+def whole(shares) -> Share:
+    """The sum of shares."""
+    total = Share(shares[0].energy * 0.0)
+    for share in shares:
+        total.add(share.energy, share.slope, share.bend)
+    return total
+
+
+@ti.func
+def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
+    """Derivatives of the laws by the rows; see `find_slopes`.
+
+    Reads:  p.{rows.residual, laws}
+    Writes: p.{first, second, cross}
+    """
+    zero = p.gradient.arena.zero()
+    y = p.laws
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        row = y.point_row.at(m)
+        slope = y.slope.load(w, m)
+        bend = y.bend.load(w, m)
+        if y.is_turn.at(k) != 0:
+            c = p.rows.residual.load(w, row)
+            s = p.rows.residual.load(w, row + 1)
+            square = 1.0 / (c * c + s * s)
+            by_c = -s * square
+            by_s = c * square
+            turn = slope * curve * square * square
+            p.first.store(w, row, slope * by_c)
+            p.first.store(w, row + 1, slope * by_s)
+            p.second.store(w, row, bend * by_c * by_c + turn * c * s * 2.0)
+            p.second.store(w, row + 1, bend * by_s * by_s - turn * c * s * 2.0)
+            p.cross.store(w, k, bend * by_c * by_s + turn * (s * s - c * c))
+        else:
+            p.first.store(w, row, slope)
+            p.second.store(w, row, bend)
+            p.cross.store(w, k, zero)
+
+
+@ti.func
+def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template(), tolerance: ti.template()):
+    """Take the forces of hard limits and motions as they are now, in lanes where `raised` and they give too much.
+
+    Lanes where they do not keep forces that are in balance with what was found.
+
+    Returns:
+        [m, rad], by how much they give.
+
+    Reads:  p.{rows.residual, laws.now}
+    Writes: p.laws.{push, pull, slope, bend}
+    """
+    y = p.laws
+    gives = p.gradient.arena.zero()
+    for k in range(y.n):
+        gives = ti.max(gives, excess_of(y, w, k))
+    lacks = raised & ~(gives <= tolerance)
+    for m in range(y.n_points):
+        x, weight = point_of(p, w, m)
+        steepen(y, w, m, x, weight, lacks)
+    for k in range(y.n):
+        raise_pushes(y, w, k, lacks)
+    return gives
+
+
+@ti.func
+def cap_at_limits(p: ti.template(), w: ti.i32, move: ti.template(), tolerance: ti.template()):
+    """Part of a direction, 1 at most, that no coordinate takes far beyond where a hard limit begins to push.
+
+    Beyond, the energy bends so sharply that the direction says nothing; one that stops just there sees it.
+
+    Reads:  p.{rows.gradient, rows.residual, laws}
+    """
+    y = p.laws
+    part = p.gradient.arena.zero() + 1.0
+    for k in range(y.n):
+        row = y.row.at(k)
+        one = slope_along(p, w, row, move)
+        other = slope_along(p, w, row + 1, move)
+        rate = (one + other) * 0.5
+        if y.is_turn.at(k) != 0:
+            c = p.rows.residual.load(w, row)
+            s = p.rows.residual.load(w, row + 1)
+            rate = (c * other - s * one) / (c * c + s * s)
+        part = ti.min(part, way_to_limit(y, w, k, rate, tolerance))
+    return part
+
+
+@ti.func
+def slope_along(p: ti.template(), w: ti.i32, row: ti.i32, move: ti.template()):
+    """Rate of a row along a direction.
+
+    Reads: p.rows.gradient
+    """
+    f = p.rows
+    rate = p.gradient.arena.zero()
+    for e in range(f.entry_start.at(row), f.entry_start.at(row + 1)):
+        rate = rate + f.gradient.load(w, e) * move.load(w, f.entry_at.at(e))
+    return rate
+
+
+@ti.func
+def work_of_laws(p: ti.template(), w: ti.i32):
+    """[J] over the step: taken by dampers of coordinates; given by efforts and drives. Forces of its end times ways.
+
+    Reads:  p.laws, of the end of the step
+    """
+    dissipated = p.gradient.arena.zero()
+    driven = p.gradient.arena.zero()
+    y = p.laws
+    for m in range(y.n_points):
+        k = y.point_of.at(m)
+        moved = y.now.load(w, k) - y.start.load(w, k)
+        dissipated = dissipated + y.damper.load(w, m) * moved
+        driven = driven - y.drive.load(w, m) * moved
+    return dissipated, driven

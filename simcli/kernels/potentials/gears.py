@@ -1,0 +1,129 @@
+"""Gears between coordinates of affine joints: K (x_f - ratio x_l - offset)^2 / 2, stiff as the joints are.
+
+    gradient  K e (x_f' - ratio x_l')      Hessian  K (x_f' - ratio x_l')(..)^T + K e (x_f'' - ratio x_l'')
+
+The first part of the Hessian joins two coordinates, and is here; the second one goes with the slopes of their laws.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.blocks import add_entry
+from simcli.kernels.memory import Arena
+from simcli.kernels.tables import Tables
+from simcli.model.affine_rows import Energies
+from simcli.model.tables import Model
+
+
+class Gears:
+    """The gears of a model whose joints both have coordinates.
+
+    Args:
+        energies: their rows.
+        model, tables, arena: of the run.
+
+    Attributes:
+        n: gears.  part: (2 G) coordinates, the one that follows and the one that leads.  stiffness, ratio, offset: (G).
+        coordinates: of the bodies, by gear, on the host.
+        row: (2 G) first row of each part.
+        arm_start: (G + 1) offsets into arms, x_f' - ratio x_l', which stand at these coordinates.
+        place: arm of each entry of a part, from place_start on.
+        outer: entries of the matrix for the products of arms, from outer_start on.
+        arm: the arms.  error: (G).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, energies: Energies, model: Model, tables: Tables, arena: Arena):
+        gears, dofs, rows = model.mimics, energies.coordinate_dof.tolist(), energies.rows
+        chosen = [m for m in range(len(gears.name)) if gears.follower[m] in dofs and gears.leader[m] in dofs]
+        parts = [dofs.index(int(side[m])) for m in chosen for side in (gears.follower, gears.leader)]
+        first = energies.coordinate_row[parts].astype(int)
+        entries = [rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist() for r in first]
+        self.n, self.part, self.row = len(chosen), arena.ints(parts), arena.ints(first)
+        self.stiffness = tables.column(model.affine.limit_stiffness[:, gears.follower[chosen]])
+        self.ratio, self.offset = tables.column(gears.ratio[:, chosen]), tables.column(gears.offset[:, chosen])
+        self.coordinates = [sorted({*entries[2 * g], *entries[2 * g + 1]}) for g in range(self.n)]
+        self.arm_start = arena.ints(_offsets([len(at) for at in self.coordinates]))
+        self.place_start = arena.ints(_offsets([len(one) for one in entries]))
+        self.place = arena.ints([self.coordinates[k // 2].index(i) for k, one in enumerate(entries) for i in one])
+        self.arm, self.error = arena.slot(sum(map(len, self.coordinates))), arena.slot(self.n)
+
+    def lay_on(self, matrix, arena: Arena) -> None:
+        """Find the entries of the matrix, whose pattern joins the coordinates."""
+        outer = [[matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]] for at in self.coordinates]
+        self.outer_start = arena.ints(_offsets([len(one) for one in outer]))
+        self.outer = arena.ints([entry for one in outer for entry in one])
+
+
+def _offsets(counts: list[int]) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(counts))).astype(int)
+
+
+@ti.func
+def find_gears(p: ti.template(), w: ti.i32):
+    """[J] of the gears, after the coordinates; their slopes join those of the laws.
+
+    Reads:  p.laws.now
+    Writes: p.elastic, p.gears.error, p.laws.slope
+    """
+    y = p.laws
+    g = p.gears
+    total = p.gradient.arena.zero()
+    for k in range(g.n):
+        led = y.now.load(w, g.part.at(2 * k + 1)) * g.ratio.load(w, k) + g.offset.load(w, k)
+        error = y.now.load(w, g.part.at(2 * k)) - led
+        g.error.store(w, k, error)
+        total = total + error * error * g.stiffness.load(w, k) * 0.5
+    for m in range(y.n_points):
+        weight = ti.cast(1.0, p.gradient.arena.device.real)
+        if y.is_turn.at(y.point_of.at(m)) == 0:
+            weight = weight * 0.5
+        for k in range(g.n):
+            force = g.error.load(w, k) * g.stiffness.load(w, k) * weight
+            if g.part.at(2 * k) == y.point_of.at(m):
+                y.slope.store(w, m, y.slope.load(w, m) + force)
+            if g.part.at(2 * k + 1) == y.point_of.at(m):
+                y.slope.store(w, m, y.slope.load(w, m) - force * g.ratio.load(w, k))
+    p.elastic.store(w, 0, p.elastic.load(w, 0) + total)
+    return total
+
+
+@ti.func
+def add_gears(p: ti.template(), w: ti.i32):
+    """Add the first part of the Hessian of the gears.
+
+    Reads:  p.{rows.gradient, rows.residual}
+    Writes: p.gears.arm, p.matrix.factor.value
+    """
+    f = p.rows
+    g = p.gears
+    for a in range(g.arm_start.at(g.n)):
+        g.arm.store(w, a, p.gradient.arena.zero())
+    for k in range(2 * g.n):
+        row = g.row.at(k)
+        by_first = p.gradient.arena.zero() + 0.5
+        by_second = by_first
+        if p.laws.is_turn.at(g.part.at(k)) != 0:
+            c = f.residual.load(w, row)
+            s = f.residual.load(w, row + 1)
+            square = 1.0 / (c * c + s * s)
+            by_first = -s * square
+            by_second = c * square
+        if k % 2 == 1:
+            by_first = -by_first * g.ratio.load(w, k // 2)
+            by_second = -by_second * g.ratio.load(w, k // 2)
+        begin = f.entry_start.at(row)
+        other = f.entry_start.at(row + 1)  # the entries of the second row stand at the same coordinates
+        for e in range(other - begin):
+            a = g.arm_start.at(k // 2) + g.place.at(g.place_start.at(k) + e)
+            slope = f.gradient.load(w, begin + e) * by_first + f.gradient.load(w, other + e) * by_second
+            g.arm.store(w, a, g.arm.load(w, a) + slope)
+    for k in range(g.n):
+        at = g.outer_start.at(k)
+        begin = g.arm_start.at(k)
+        for e in range(begin, g.arm_start.at(k + 1)):
+            scaled = g.arm.load(w, e) * g.stiffness.load(w, k)
+            for n in range(begin, e + 1):
+                add_entry(p.matrix, w, g.outer.at(at), scaled * g.arm.load(w, n))
+                at = at + 1

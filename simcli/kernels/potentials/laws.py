@@ -1,0 +1,185 @@
+"""What acts on a coordinate of an affine joint, or on the length of a spring, as an energy V(x) of the coordinate.
+
+    applied    -f x                                     constant efforts, and drives in effort mode
+    springs    k (x - x_0)^2 / 2                        drives, torsion springs, soft limits; driving joints
+    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine_step.py
+    drives     - (|F| - L)^2 / (2 (k + c alpha))        less, where the effort F of spring and damper passes its limit L
+    friction   mu f_0(|x - x_n|)                        smooth at rest, as that of contacts
+    armature   I alpha^2 (x - y)^2 / 2                  y: where the coordinate would go by its own formula
+    cubic      s (excess / width)^3                     libuipc's limits
+    hard       (max(0, f + k excess)^2 - f^2) / (2 k)   f: the force that holds, raised until nothing exceeds; also for the
+                                                        place x_h + v/alpha that a velocity limit leaves
+    motion     f (x - m) + k (x - m)^2 / 2              likewise, on both sides of the prescribed m
+
+Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
+
+Source: reference/affine-bodies.md B.5, B.7. Deviation: dampers are
+energies of the step, as libuipc's passive joints are.
+"""
+
+import numpy as np
+import taichi as ti
+
+from simcli.kernels.barrier.law import smooth_step
+from simcli.kernels.elementary import select
+from simcli.kernels.forces import Forces
+from simcli.kernels.memory import Arena, local
+from simcli.kernels.potentials.bounds import add_hard, add_motion
+from simcli.kernels.potentials.shares import FULL_TURN, Share, damper
+from simcli.kernels.signals import Motions
+from simcli.kernels.tables import Tables
+from simcli.model.affine_rows import Energies, Kind
+from simcli.model.tables import Model
+
+
+class Laws:
+    """Device columns of coordinates, per dof, and their memory, per coordinate.
+
+    Attributes:
+        n: coordinates.  dof, row, is_turn: of each.
+        n_points: where laws are evaluated: once per turn, along both axes of a line.  point_of, point_row: coordinate, row.
+        slope, bend, drive, damper: by point, derivatives of the energy at the last evaluation, and parts of the first one.
+        aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
+        strength, hard_lower, hard_upper, hard: cubic and hard limits.  lower_now, upper_now: (C) hard ones in this step.
+        effort_limit, velocity_limit, friction, armature: per dof.  creep: slip per step at which friction is full.
+        motion: kind, per dof; goal: (C) where it is at the end of the step, pull: (C) force that holds there.
+        rate, rate_before, flight: (C) of armature: at the ends of the last two steps, and y.  inert: (points) its slope.
+        start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
+        regime, regime_before: which limits act and which way friction slides, and did when the step began.
+        latch: aim of a locked drive.  was_on: whether it acted in the last step.
+        push: (2 C) force that hard limits give, lower and upper.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
+        affine, dofs, n = model.affine, model.dofs, len(model.affine.has_driving)
+        self.n, self.forces, self.damping = len(energies.coordinate_dof), forces, tables.damping
+        self.dof, self.row = arena.ints(energies.coordinate_dof), arena.ints(energies.coordinate_row)
+        self.is_turn = arena.ints(energies.coordinate_kind == Kind.TURN)
+        points = [(k, row + n) for k, row in enumerate(energies.coordinate_row)
+                  for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
+        self.n_points = len(points)
+        self.point_of, self.point_row = (arena.ints([point[i] for point in points]) for i in range(2))
+        self.slope, self.bend, self.drive, self.damper = (arena.slot(self.n_points) for _ in range(4))
+        joint = dofs.joint[energies.coordinate_dof]
+        self.shown = arena.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
+        self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
+                                                 - model.joints.qd_start[joint]])  # fmt: skip
+        self.aim = tables.column(affine.driving_aim, driven="aim" in forces.driven)
+        self.stiffness, self.acts = tables.column(affine.driving_stiffness), tables.column(affine.driving_acts)
+        self.passive, self.locked = tables.column(affine.driving_passive), tables.column(affine.driving_locked)
+        self.one_turn, self.init = tables.column(affine.one_turn[None].astype(float)), tables.column(affine.init)
+        cubic, soft = affine.limit_strength > 0.0, dofs.limit_stiffness[:, :n] > 0.0
+        self.strength = tables.column(affine.limit_strength)
+        lower, upper = dofs.limit_lower[:, :n], dofs.limit_upper[:, :n]
+        self.lower, self.upper = tables.column(lower), tables.column(upper)
+        self.hard_lower = tables.column(np.where(cubic | soft, -np.inf, lower))
+        self.hard_upper = tables.column(np.where(cubic | soft, np.inf, upper))
+        self.hard = tables.column(affine.limit_stiffness)
+        for name in ("effort_limit", "velocity_limit", "friction", "armature"):
+            setattr(self, name, tables.column(getattr(dofs, name)[:, :n]))
+        self.creep, self.motions = slip, Motions(model, tables)
+        self.has_armature = bool(tables.ever(lambda m: m.dofs.armature > 0.0).any())
+        self.motion = arena.ints(model.motions.kind[:n])
+        for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
+                     "flight"):  # fmt: skip
+            setattr(self, name, arena.slot(self.n))
+        self.inert = arena.slot(self.n_points)
+        self.first_rate = np.nan_to_num(model.joint_qd[:, energies.coordinate_dof])
+        self.regime, self.regime_before = arena.slot(self.n), arena.slot(self.n)
+        self.latch, self.was_on, self.push = arena.slot(self.n), arena.slot(self.n), arena.slot(2 * self.n)
+
+    def clear(self):
+        """Begin at the initial coordinates."""
+        for slot in (self.start, self.before, self.past, self.now, self.latch):
+            slot.write(self.first[..., None])
+        for slot in (self.rate, self.rate_before):
+            slot.write(self.first_rate[..., None])
+        for slot in (self.was_on, self.push, self.pull, self.regime, self.regime_before):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+def evaluate_law(y: Laws, w, k, x, alpha):
+    """What acts on coordinate k at x.
+
+    Args:
+        alpha: [1/s], of the step.
+
+    Returns:
+        Shares: stored, driven, damped, of hard limits, and of armature.
+    """
+    fo, d = y.forces, y.dof.at(k)
+    zero = local(x * 0.0)
+    stored, driven, damped, hard, inert = (Share(zero) for _ in range(5))
+    start = y.start.load(w, k)
+    rate = local((x - y.past.load(w, k)) * alpha)
+    applied = zero + fo.constant.load(w, d)
+    driven.add(-(applied * x), -applied, zero)
+    add_drive(driven, y, w, d, x, rate, alpha)
+    add_motion(driven, y, w, k, d, x)
+    driven.spring(zero + y.stiffness.load(w, d) * y.acts.load(w, d), error_of_drive(y, w, k, d, x))
+    stored.spring(zero + fo.torsion.load(w, d), x - fo.torsion_rest.load(w, d))
+    lower, upper = zero + fo.soft_lower.load(w, d), zero + fo.soft_upper.load(w, d)
+    excess = local(ti.max(x - upper, zero) - ti.max(lower - x, zero))
+    stiff = select(excess == 0.0, zero, zero + fo.soft_stiffness.load(w, d))
+    stored.spring(stiff, excess)
+    beyond = (start > upper) | (start < lower)
+    damping = zero + y.damping.load(w, d) + select(beyond, zero + fo.soft_damping.load(w, d), zero)
+    damped.add(*damper(damping, rate, alpha))
+    add_friction(damped, y, w, d, x - start)
+    add_cubic(stored, y, w, d, x, zero)
+    add_hard(hard, y, w, k, d, x, zero)
+    if y.has_armature:
+        inertia = local(y.armature.load(w, d) * alpha * alpha)
+        inert.spring(zero + inertia, x - y.flight.load(w, k))
+    return stored, driven, damped, hard, inert
+
+
+def add_drive(share: Share, y: Laws, w, d, x, rate, alpha):
+    """A drive: an effort, a spring and a damper, as far as its effort limit goes."""
+    fo, zero, own = y.forces, local(x * 0.0), Share(local(x * 0.0))
+    most = local(zero + y.effort_limit.load(w, d))
+    effort = local(ti.max(ti.min(zero + fo.driving.load(w, d), most), -most))
+    own.spring(zero + fo.stiffness.load(w, d), x - fo.target.load(w, d))
+    own.add(*damper(zero + fo.rate_gain.load(w, d), rate - fo.target_rate.load(w, d), alpha))
+    over = local(ti.max(ti.abs(own.slope) - most, zero))
+    passes = local(over > 0.0)
+    bend = select(passes, own.bend, zero + 1.0)
+    over = select(passes, over, zero)  # infinity less infinity is none
+    slope = own.slope - select(own.slope > 0.0, over, -over)
+    share.add(own.energy - over * over * 0.5 / bend - effort * x, slope - effort, select(passes, zero, own.bend))
+
+
+def add_friction(share: Share, y: Laws, w, d, slip):
+    """Dry friction over a slip since the step began."""
+    potential, over, slope = smooth_step(ti.abs(slip), y.creep)
+    load = local(slip * 0.0 + y.friction.load(w, d))
+    share.add(load * potential, load * over * slip, load * slope)
+
+
+def add_cubic(share: Share, y: Laws, w, d, x, zero):
+    """Libuipc's limits: s (excess / width)^3, the width 1 where the bounds are one."""
+    s = zero + y.strength.load(w, d)
+    lower, upper = zero + y.lower.load(w, d), zero + y.upper.load(w, d)
+    acts = s > 0.0
+    width = select(acts & (upper > lower), upper - lower, zero + 1.0)
+    above, below = select(acts, ti.max(x - upper, zero), zero), select(acts, ti.max(lower - x, zero), zero)
+    scale = s / (width * width * width)
+    share.add(scale * (above * above * above + below * below * below), scale * 3.0 * (above * above - below * below),
+              scale * 6.0 * (above + below))  # fmt: skip
+
+
+def error_of_drive(y: Laws, w, k, d, x):
+    """Coordinate less aim of the driving joint on dof d; within one turn, if asked, as libuipc measures."""
+    start, wraps = y.start.load(w, k), y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), x_type(y))
+    init = y.init.load(w, d)
+    wrapped = local(x - wraps * FULL_TURN * ti.round((x - init) * (1.0 / FULL_TURN)))
+    last = local(start - wraps * FULL_TURN * ti.round((start - init) * (1.0 / FULL_TURN)))
+    aim = select(x * 0.0 + y.locked.load(w, d) > 0.0, y.latch.load(w, k), x * 0.0 + y.aim.load(w, d))
+    return local(wrapped - select(x * 0.0 + y.passive.load(w, d) > 0.0, last, aim))
+
+
+def x_type(y: Laws):
+    """The real type of the device."""
+    return y.start.arena.device.real

@@ -1,0 +1,92 @@
+"""Springs between points of affine bodies: energies of the square roots of rows."""
+
+import taichi as ti
+
+from simcli.kernels.elementary import select
+from simcli.kernels.potentials.shares import Share, damper
+from simcli.kernels.potentials.tables import Potential
+
+TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction
+
+
+def spring_law(p: Potential, w, k, length, alpha):
+    """What spring k stores at a length, and what its damper does in the step."""
+    fo, zero = p.forces, length * 0.0
+    stored, damped = Share(zero), Share(zero)
+    slack = ti.cast(fo.slack.at(k), fo.work.arena.device.real)
+    stretch = length - fo.rest_length.load(w, k)
+    loose = (zero + slack > 0.0) & (stretch < 0.0)
+    stored.spring(select(loose, zero, zero + fo.spring_stiffness.load(w, k)), stretch)
+    hangs = (zero + slack > 0.0) & (p.length.load(w, k) < fo.rest_length.load(w, k))
+    damping = select(hangs, zero, zero + fo.spring_damping.load(w, k))
+    damped.add(*damper(damping, (length - p.length_past.load(w, k)) * alpha, alpha))
+    return stored, damped
+
+
+@ti.func
+def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
+    """[J] of springs and their dampers, after the residuals.
+
+    Reads:  p.rows.residual
+    Writes: p.{elastic, length_now, slope, bend, damping}
+    """
+    total = p.gradient.arena.zero()
+    for k in range(p.n_lengths):
+        length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
+        stores, dampers = spring_law(p, w, k, length, alpha)
+        total = total + stores.energy + dampers.energy
+        p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy)
+        p.length_now.store(w, k, length)
+        p.slope.store(w, k, stores.slope + dampers.slope)
+        p.bend.store(w, k, stores.bend + dampers.bend)
+        p.damping.store(w, k, dampers.slope)
+    return total
+
+
+@ti.func
+def open_springs(p: ti.template(), w: ti.i32):
+    """How long springs are at the start of a step: l_n is the length at the last evaluation.
+
+    Writes: p.{length, length_before}
+    """
+    for k in range(p.n_lengths):
+        p.length_before.store(w, k, p.length.load(w, k))
+        p.length.store(w, k, p.length_now.load(w, k))
+
+
+@ti.func
+def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """L_h = l_n + weight (l_n - l_(n-1)).
+
+    Writes: p.length_past
+    """
+    for k in range(p.n_lengths):
+        length = p.length.load(w, k)
+        p.length_past.store(w, k, length + (length - p.length_before.load(w, k)) * weight)
+
+
+@ti.func
+def spring_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
+    """Derivatives of the springs' energies by the rows; see `find_slopes`.
+
+    Reads:  p.{length_now, slope, bend}
+    Writes: p.{first, second}
+    """
+    for k in range(p.n_lengths):
+        row = p.length_row.at(k)
+        length = p.length_now.load(w, k)
+        p.first.store(w, row, p.slope.load(w, k) * 0.5 / length)
+        bend = p.bend.load(w, k) - curve * p.slope.load(w, k) / length
+        p.second.store(w, row, bend * 0.25 / (length * length))
+
+
+@ti.func
+def work_of_springs(p: ti.template(), w: ti.i32):
+    """[J] over the step: taken by their dampers.
+
+    Reads: p.{damping, length, length_now}, of the end of the step
+    """
+    dissipated = p.gradient.arena.zero()
+    for k in range(p.n_lengths):
+        dissipated = dissipated + p.damping.load(w, k) * (p.length_now.load(w, k) - p.length.load(w, k))
+    return dissipated

@@ -1,0 +1,72 @@
+"""What the energies of affine bodies read and keep."""
+
+import numpy as np
+
+from simcli.kernels.blocks import SIZE, BlockMatrix
+from simcli.kernels.forces import Forces
+from simcli.kernels.memory import Arena
+from simcli.kernels.polar import Arap
+from simcli.kernels.potentials.gears import Gears
+from simcli.kernels.potentials.laws import Laws
+from simcli.kernels.quadratic import Polynomials
+from simcli.kernels.skyline import SkylineMatrix
+from simcli.kernels.tables import Tables
+from simcli.model.affine_rows import Energies
+from simcli.model.tables import Model
+
+
+class Potential:
+    """Device columns and memory of the energies.
+
+    Args:
+        energies: the rows.
+        model, tables, forces, arena: of the run.
+        slip: [rad, m] per step at which dry friction of joints is full.
+
+    Attributes:
+        rows: see `Polynomials`.  matrix: see `BlockMatrix`, and `SkylineMatrix` where shapes can touch.  laws: see `Laws`.
+        gears: see `Gears`.
+        stiffness: (R) of squares.
+        first, second: (R) derivatives of the energy by the rows.  cross: (C) mixed derivative of a coordinate's two rows.
+        outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
+        curve_place: likewise for the second derivatives of the rows.
+        length, length_past: (S) of springs at the start of the step, and l_h.  length_before: one step earlier.
+            length_now: at the last evaluation.
+        slope, bend: (S) derivatives of springs' energies by their lengths.  damping: (S) part of the slope by dampers.
+        elastic: [J] in squares, springs, torsion springs and soft limits, at the last evaluation.
+        gradient: (n).
+    """
+
+    _data_oriented = True
+
+    def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
+        rows = energies.rows
+        self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
+        bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
+        self.gears = Gears(energies, model, tables, arena)
+        bodies += [{i // SIZE for i in at} for at in self.gears.coordinates]
+        pairs = {(a, b) for some in bodies for a in some for b in some}
+        touches = any(phase.contacts is not None for phase in tables.phases)
+        self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
+        self.gears.lay_on(self.matrix, arena)
+        self.laws, self.forces = Laws(energies, model, tables, forces, arena, slip), forces
+        self.stiffness = tables.column(energies.stiffness)
+        self.arap = Arap(model, tables, arena)
+        outer = [[self.matrix.entry(a, b) for n, a in enumerate(at) for b in at[: n + 1]]
+                 for at in (entries(rows, r) for r in range(self.n_rows))]  # fmt: skip
+        self.outer_start = arena.ints(np.concatenate(([0], np.cumsum([len(one) for one in outer]))))
+        self.outer = arena.ints([e for one in outer for e in one])
+        self.curve_start = arena.ints(energies.curve_start)
+        self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
+        self.curve_coef = tables.column(energies.curve_coef)
+        self.n_lengths, self.length_row = len(energies.length_row), arena.ints(energies.length_row)
+        for name in ("length", "length_past", "length_before", "length_now", "slope", "bend", "damping"):
+            setattr(self, name, arena.slot(self.n_lengths))
+        self.elastic = arena.slot(1)
+        self.first, self.second = arena.slot(self.n_rows), arena.slot(self.n_rows)
+        self.cross, self.gradient = arena.slot(self.laws.n), arena.slot(self.n)
+
+
+def entries(rows, r: int) -> list[int]:
+    """Coordinates that a row's gradient touches, on the host."""
+    return rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist()

@@ -1,0 +1,307 @@
+"""The frames of all solvers that have accelerations.
+
+A step is a paragraph of stages: place the links, evaluate their accelerations, use them, watch for worlds that end; a frame
+ends with a report.
+"""
+
+import taichi as ti
+
+from simcli.kernels.cables import report_cables
+from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.elementary import select
+from simcli.kernels.loops import follow_natural_turns, follow_turns, unwrap_turns
+from simcli.kernels.projection import project_joints
+from simcli.kernels.report import (
+    put,
+    report_bodies,
+    report_efforts,
+    report_points,
+    report_wrenches,
+)
+from simcli.kernels.tree import place_all
+from simcli.solvers.clock import constrained_time, follow_signals, time_of
+from simcli.solvers.constrained import (
+    ASSEMBLY_FREE,
+    ASSEMBLY_HELD,
+    place_constrained,
+)
+from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
+from simcli.solvers.contact_report import (
+    begin_call,
+    is_crowded,
+    needed_contacts,
+    note_step,
+    report_contacts,
+)
+from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
+from simcli.solvers.integrators import (
+    GAMMA,
+    H,
+    evaluate,
+    use_implicit,
+    use_rk4,
+    use_semi_implicit,
+)
+from simcli.solvers.ledger import energies, find_power, open_account
+from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
+from simcli.solvers.natural_steps import FARTHEST_TURN
+from simcli.solvers.repeat import open_again
+from simcli.solvers.watch import CROWDED, NOT_CONVERGED, STOPPED, TURNS_FAR, has_arrived, judge_speed, watch
+
+
+@ti.func
+def begin_frames(c: ti.template(), w: ti.i32):
+    """What a call of the kernel begins with.
+
+    Writes: c.contacts.summary
+    """
+    if ti.static(c.touches):
+        begin_call(c, w)
+
+
+@ti.func
+def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """The steps of one frame from step number `first` on.
+
+    Reads:  c
+    Writes: c
+    """
+    if ti.static(c.constrained):
+        advance_constrained(c, w, first, steps)
+    else:
+        advance_frame(c, w, first, steps)
+
+
+@ti.func
+def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """The steps of one frame from step number `first` on, ending with the poses of the frame. Steps = 0 evaluates and stays.
+
+    A first-order integrator ends with the accelerations and reactions of its last step; the others evaluate once more
+    at the end, and show those of the instant.
+
+    Reads:  c
+    Writes: c.state, c.forces.work, c.health, c.rows.joint_wrench
+    """
+    n_stages = c.stages * steps
+    n_evaluations = ti.max(n_stages, 1)
+    n_places = n_evaluations + 1
+    if ti.static(c.stages > 1):
+        n_evaluations = n_stages + 1
+        n_places = n_evaluations
+    for e in range(n_places):
+        place_all(c.tables, c.state, w)
+        if e < n_evaluations:
+            h = c.constants.load(w, H)
+            stage = e % c.stages
+            if ti.static(c.signals.n > 0):
+                t, side = time_of(c, w, first, e, steps)
+                follow_signals(c, w, t, side, ti.select(steps > 0, stage, -1))
+            if ti.static(c.integrator == "rk4"):
+                evaluate(c, w, stage, 0.0)
+            elif ti.static(c.integrator == "implicit"):
+                evaluate(c, w, stage, h * GAMMA * ti.cast(e < n_stages, c.tables.arena.device.real))
+            else:
+                evaluate(c, w, stage, h)
+            if ti.static(c.reports["reactions"]):
+                if e == n_evaluations - 1:
+                    report_reactions(c, w)
+            if e < n_stages:
+                if ti.static(c.integrator == "rk4"):
+                    use_rk4(c, w, stage, h)
+                elif ti.static(c.integrator == "implicit"):
+                    use_implicit(c, w, stage, h)
+                else:
+                    use_semi_implicit(c, w, h)
+                if stage == c.stages - 1:
+                    watch(c, w)
+
+
+@ti.func
+def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """`advance_frame` of a model with rows or laws: rounds of phases, see solvers/constrained.py.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
+    """
+    for i in range(steps + 2):
+        is_step = i > 0 and i <= steps
+        if ti.static(c.is_quadratic):
+            if is_step:
+                if i == 1:
+                    enter_steps(c, w)
+                t, side = constrained_time(c, w, first, i, 0, steps)
+                if ti.static(c.integrator == "generalized_alpha"):
+                    step_alpha(c, w, t, c.constants.load(w, H))
+                else:
+                    if ti.static(c.signals.n > 0):
+                        follow_signals(c, w, t, side, -1)
+                    step_quadratic(c, w, c.constants.load(w, H))
+            else:
+                advance_round(c, w, first, i, steps)
+                if ti.static(c.integrator == "generalized_alpha"):
+                    if steps == 0:
+                        begin_alpha(c, w)
+        else:
+            advance_round(c, w, first, i, steps)
+        if is_step:
+            if ti.static(c.loops.n_turns > 0):
+                if ti.static(c.is_quadratic):
+                    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
+                else:
+                    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+            watch(c, w)
+        if ti.static(c.touches):
+            if i == ti.select(steps > 0, steps, 1):
+                report_contacts(c, w)
+
+
+@ti.func
+def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
+    """Round i of `advance_constrained`: assembly, a step, or the frame.
+
+    Reads:  c
+    Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
+    """
+    n_phases = c.bound.n_evaluations + c.bound.max_corrections
+    if i == 0:
+        n_phases = 0
+        if ti.static(c.assembles):
+            if steps == 0:
+                n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
+    if i == steps + 1:
+        n_phases = 1
+        if ti.static(c.is_natural):
+            n_phases = 2  # velocities, then accelerations
+        if ti.static(c.looks_back):
+            n_phases = 2  # reactions where the step began, then the frame
+    over = 0
+    for p in range(n_phases):
+        if over < 2:
+            held = 0
+            if i == 0:
+                held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
+                if over == 1 or p == n_phases - 1:
+                    held = 2
+            t, side = constrained_time(c, w, first, i, p, steps)
+            met = place_constrained(c, w, t, side, i, p, steps, held)
+            if i > 0:
+                over = 2 * met
+            elif held == 2:
+                over = 2
+            else:
+                over = met
+
+
+def report_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made.
+
+    Reads:  c.state
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    demand(c.tables, c.state, w)
+    collect(c.tables, c.state, c.state.u, w)
+    report_wrenches(c.tables, c.state, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+
+
+@ti.func
+def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template()):
+    """Why a world should end, 0 where it is well: its rates, its turn in a step, its contacts, or what it shall end at.
+
+    Reads:  c.state.{q, qd}, c.constants, c.bound
+    Writes: c.contacts.summary
+    """
+    square = c.tables.arena.zero()
+    for n in range(c.tables.n_tree_dofs):
+        rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
+        square = square + rate * rate
+    code = c.tables.arena.zero()
+    if ti.static(c.stops):
+        code = select(has_arrived(c, w), code + STOPPED, code)
+    code = judge_speed(c, w, square, code)
+    if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
+        lack = c.alpha.lack.load(w, 0)
+        code = select((lack > c.bound.jump) | ti.math.isnan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)
+    if ti.static(c.is_natural and c.constrained):
+        code = select(c.bound.turn.load(w, 0) > FARTHEST_TURN**2, c.tables.arena.zero() + TURNS_FAR, code)
+    if ti.static(c.touches):
+        note_step(c, w, count, alive)
+        code = select(is_crowded(c, w), c.tables.arena.zero() + CROWDED, code)
+    return code
+
+
+@ti.func
+def blame(c: ti.template(), w: ti.i32, code: ti.template()):
+    """The fastest dof, a NaN first; the watched one where an end condition is met; how many contacts are too many.
+
+    Reads: c.state.qd, c.bound.impulses
+    """
+    zero = c.tables.arena.zero()
+    worst = zero - 1.0
+    guilty = zero
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        rate = c.state.qd.load(w, d)
+        size = select(ti.math.isnan(rate), zero + ti.math.inf, rate * rate)
+        worse = size > worst
+        worst = select(worse, size, worst)
+        guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
+    guilty = select(code == STOPPED, zero + float(c.stop_index), guilty)
+    if ti.static(c.touches):
+        guilty = select(code == CROWDED, needed_contacts(c, w), guilty)
+    return guilty
+
+
+@ti.func
+def report(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """One frame, after `advance_frame`.
+
+    Reads:  c
+    Writes: c.rows
+    """
+    if ti.static(c.constrained):
+        report_rows(c, w)
+    if ti.static(c.reports["joints"]):
+        report_efforts(c.tables, c.state, c.rows, w)
+        if ti.static(c.constrained):
+            add_efforts(c, w)
+    if ti.static(c.reports["bodies"] or c.projects):
+        report_bodies(c.tables, c.state, c.rows, w)
+    if ti.static(c.projects):
+        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
+        unwrap_turns(c.loops, c.state.q, w)
+        if ti.static(c.bound.system.n_turns > 0):
+            unwrap_rows(c, w)
+    if ti.static(c.reports["bodies"]):
+        report_points(c.tables, c.state, c.rows, w)
+    if ti.static(c.reports["energy"]):
+        report_energy(c, w, steps)
+
+
+@ti.func
+def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The energy ledger: ENERGY columns. drift = total - total(0) + dissipated - input.
+
+    Reads:  c.state, c.forces
+    Writes: c.total_start, c.forces.power_start, c.rows.energy
+    """
+    if ti.static(c.keeps_account):
+        if steps == 0:
+            open_account(c, w)
+        else:
+            find_power(c, w)
+            if ti.static(c.constrained):
+                open_again(c, w)
+    kinetic, potential, elastic = energies(c, w)
+    total = kinetic + potential + elastic
+    if steps == 0:
+        c.total_start.store(w, 0, total)
+    dissipated = c.forces.work.load(w, 0)
+    supplied = c.forces.work.load(w, 1)
+    if ti.static(c.keeps_account):
+        half = c.constants.load(w, H) * 0.5
+        dissipated = dissipated + (c.forces.power.load(w, 0) - c.forces.power_start.load(w, 0)) * half
+        supplied = supplied + (c.forces.power.load(w, 1) - c.forces.power_start.load(w, 1)) * half
+    drift = total - c.total_start.load(w, 0) + dissipated - supplied
+    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
