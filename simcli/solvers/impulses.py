@@ -39,6 +39,7 @@ from simcli.solvers.contacts import (
 )
 from simcli.solvers.corrections import EVALUATE
 from simcli.solvers.direction import DOFS, turn_directions
+from simcli.solvers.impulse_mass import mirrored
 from simcli.solvers.impulse_rows import (
     DRIVE,
     FRICTION,
@@ -49,7 +50,6 @@ from simcli.solvers.impulse_rows import (
     UNBOUNDED,
     UPPER,
     bound_spins,
-    mirrored,
     restate,
     state_problem,
     state_rest,
