@@ -63,14 +63,15 @@ class GeneralizedSolver:
         self.model, self.plan, self.options = model, plan, options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
-        self.device = device.for_worlds(1 if is_large(self.models, options) else model.n_worlds)
+        large = is_large(self.models, options)
+        self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
         if self.core.touches:
             self.core.notes.build()
-        if self.core.is_large:
+        if large:
             self.core.bound.impulses.problem.large.build()
         self.core.tables.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
