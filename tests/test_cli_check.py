@@ -161,7 +161,7 @@ def test_show_says_tree_layout_and_freedom(folder):
 
 def test_show_names_loops_that_the_solver_cannot_run(folder):
     again = "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], friction: 1}"
-    loop = f"{GOOD}{again}\nsolver: {{type: affine}}\n"
+    loop = f"{GOOD}{again}\nsolver: {{type: natural, integrator: generalized_alpha}}\n"
     (folder / "loop.yaml").write_text(loop)
     assert simcli("check", "loop.yaml", cwd=folder).returncode == Exit.NEGATIVE
     done = simcli("show", "loop.yaml", "--json", cwd=folder)
