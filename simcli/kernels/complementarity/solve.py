@@ -26,6 +26,7 @@ from simcli.kernels.complementarity.problem import (
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
 from simcli.kernels.procedures import procedure
+from simcli.kernels.values import Vec3
 
 LEAST_KAPPA, RAISED_KAPPA, MOST_KAPPA = 1e-8, 1e-3, 1e-2
 ALMOST = 0.99  # of the most, against rounding
@@ -113,8 +114,7 @@ def begin(p: ti.template(), w: ti.i32):
     for s in range(whole(p.live, w, 0)):
         p.rows.kept.store(w, s, select(asked, zero, p.rows.kept.load(w, s)))
     for c in range(whole(p.live, w, 1)):
-        x = p.contacts.kept.load(w, c)
-        p.contacts.kept.store(w, c, chosen(asked, x * 0.0, x))
+        p.contacts.kept.store(w, c, chosen(asked, Vec3(zero, zero, zero), p.contacts.kept.load(w, c)))
 
 
 @ti.func
