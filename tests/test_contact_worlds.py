@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from support.contact_scenes import INTEGRATOR, NEUTRAL, RADIUS, YARD, batch, scene, write
+from support.contact_scenes import NEUTRAL, RADIUS, YARD, batch, scene, write
 from support.runs import committed, differing, digest, worlds_of
 
 from simcli import pipeline
 from simcli.records.reader import open_trajectory
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 STEP, EVERY, FRAMES = 1e-2, 0.02, 64
 # Zero, one, four and five contacts, some of them for a time: packs of four hold all kinds.
 KINDS = [{"z": 0.3, "e": 0.8}, {"v": 2.0}, {"z": 0.6}, {"a": 0.3, "mu": 0.4}, {"u": 2.0}, {"z": 1.0, "e": 1.0, "roll": 1e-3}]
@@ -22,7 +22,7 @@ def _commits_often(monkeypatch):
     monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
 
 
-@pytest.fixture(scope="module", params=list(INTEGRATOR))
+@pytest.fixture(scope="module", params=["generalized", *(pytest.param(one, marks=slow) for one in ("maximal", "natural"))])
 def yard(request, tmp_path_factory):
     """Folder, request and rows of the whole batch."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -43,13 +43,14 @@ def test_worlds_differ_in_contacts(yard):
     assert yard[2]["diag/contacts"].std(axis=1).max() > 0
 
 
-@pytest.mark.parametrize("world", [0, 3, 5, 62])
+@pytest.mark.parametrize("world", [3, *(pytest.param(k, marks=slow) for k in (0, 5, 62))])
 def test_a_world_alone_is_the_same(yard, world):
     folder, asked, rows = yard
     execute(replace(asked, output=folder / f"{world}.h5", world=world, force=True))
     assert not differing(worlds_of(rows, [world]), worlds_of(committed(folder / f"{world}.h5"), [0]))
 
 
+@slow
 def test_fewer_worlds_are_the_same(yard):
     folder, asked, rows = yard
     few = dict(list(CASES.items())[:5])
@@ -62,6 +63,7 @@ def asked_solver(asked):
     return asked.output.parent.name.rstrip("0123456789")
 
 
+@slow
 def test_resumed_runs_end_at_the_same_bytes(yard, monkeypatch):
     folder, asked, _ = yard
     cut = replace(asked, output=folder / "cut.h5", checkpoint_every=0.0, force=True)
@@ -74,6 +76,7 @@ def test_resumed_runs_end_at_the_same_bytes(yard, monkeypatch):
     assert digest(folder / "cut.h5") == digest(folder / "whole.h5")
 
 
+@slow
 def test_a_world_that_fails_changes_no_other(yard):
     """A ball so fast that it passes the fastest velocity; its world is frozen, and named."""
     folder, asked, rows = yard

@@ -274,7 +274,7 @@ def spin_friction(k, w, lane, pair, a):
 def state_spins(c: ti.template(), w: ti.i32):
     """Rows of rolling and torsional friction, on where contacts have it.
 
-    Writes: p.rows.{on, bias, compliance, impulse} of spins
+    Writes: p.rows.{on, bias, compliance, impulse} of spins, c.bound.impulses.spins
     """
     m = c.bound.impulses
     p = m.problem
@@ -285,12 +285,15 @@ def state_spins(c: ti.template(), w: ti.i32):
         p.rows.bias.store(w, n, zero)
         p.rows.compliance.store(w, n, zero)
         p.rows.impulse.store(w, n, zero)
+    m.spins.store(w, 0, zero)
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
             pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
             for a in ti.static(range(3)):
                 on = ti.select(spin_friction(k, w, lane, pair, a) > 0.0, 1.0, 0.0)
                 put(p.rows.on, w, lane, m.first_spin + 3 * n + a, on)
+                if on > 0.0:
+                    put(m.spins, w, lane, 0, on)
 
 
 @ti.func

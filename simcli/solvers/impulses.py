@@ -86,6 +86,7 @@ class Impulses:
         enough: [m/s], what a step may lack.
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
         lacked: [m/s], what the solution before the last one began with.
+        spins: 1 for the worlds in which a contact has rolling or torsional friction.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
@@ -120,6 +121,7 @@ class Impulses:
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.slot(1) for _ in range(5))
+        self.spins = arena.slot(1)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -197,7 +199,9 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
             if ti.static(m.first_spin >= 0):
                 bound_spins(c, w)
             if ti.static(m.searches > 1):
-                p.asked.store(w, 0, one)
+                if attempt > 0:
+                    woken = p.asked.load(w, 0) * ti.cast(wakes, c.tables.arena.device.real)
+                    p.asked.store(w, 0, ti.max(woken, m.spins.load(w, 0)))
             p.goal.store(w, 0, goal)
             search(p, w, m.rounds, enough)
             m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
