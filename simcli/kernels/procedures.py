@@ -5,6 +5,9 @@ compiles in half the time, and to the same bytes, if its large stages are functi
 given is either the same for all calls (`ti.template()`: memory, constants), and it is compiled for each of them, or a
 number; it leaves its results in memory. On a GPU it is inlined as any other.
 
+A kernel, and a procedure, calls one procedure at most: with two, the key under which Taichi keeps the kernel is another one
+at each start, and it compiles again. So stages form a chain.
+
 This uses Taichi's internals (see memory.py): its functions forget none of the programs before, and what they inline would
 go to the kernel instead of to themselves.
 """

@@ -62,7 +62,8 @@ from simcli.solvers.large_worlds import pattern_of
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
 FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
-FINER, COARSEST = 0.01, 1.0  # of what the last step missed by its poses, and of `exact`: how finely a step begins
+FINER = 0.01  # of what the last step missed by its poses, `exact` at most: how finely a step begins
+
 
 class Impulses:
     """Memory of the problem.
@@ -168,7 +169,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
     enough = c.tables.arena.zero() + p.limits.tolerance
     goal = enough * 1.0
     if kind == EVALUATE:
-        goal = ti.max(goal, ti.min(m.missed.load(w, 0) * FINER, p.limits.exact * COARSEST))
+        goal = ti.max(goal, ti.min(m.missed.load(w, 0) * FINER, p.limits.exact))
         m.missed.store(w, 0, c.tables.arena.zero())
         m.first.store(w, 0, c.tables.arena.zero() + 1.0)
         m.lacked.store(w, 0, c.tables.arena.zero() + UNBOUNDED)
@@ -210,14 +211,31 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                 if kind == EVALUATE and attempt == 0:
                     wakes = wake_bounds(c, w, h)
             goes_on = ti.cast(wakes != 0 or attempt + 1 < m.searches, ti.i32)
-    lacks = p.lack.load(w, 0)
-    if kind != EVALUATE:
-        m.missed.store(w, 0, select((m.first.load(w, 0) != 0.0) & (met != 0.0), lacks, m.missed.load(w, 0)))
-        m.first.store(w, 0, lacks * 0.0)
-    c.bound.worst.store(w, 0, select((lacks >= enough) & (met != 0.0), one, one * 0.0))
-    left = select(lacks >= enough, p.residual.load(w, 0), lacks)
-    m.residual.store(w, 0, select(met != 0.0, left, m.residual.load(w, 0)))
+    note_lack(c, w, kind, met, enough)
     take_answer(c, w, h, g)
+
+
+@ti.func
+def note_lack(c: ti.template(), w: ti.i32, kind: ti.i32, met: ti.template(), enough: ti.template()):
+    """Note, of the worlds that were met, what their last solution began with, and whether that is too much.
+
+    Args:
+        met: 1 for those worlds.
+        enough: [m/s], what a step may lack.
+
+    Reads:  p.{lack, residual}
+    Writes: m.{missed, first, residual}, c.bound.worst
+    """
+    m = c.bound.impulses
+    lacks = m.problem.lack.load(w, 0)
+    is_met = met != 0.0
+    too_much = lacks >= enough
+    if kind != EVALUATE:
+        m.missed.store(w, 0, select((m.first.load(w, 0) != 0.0) & is_met, lacks, m.missed.load(w, 0)))
+        m.first.store(w, 0, lacks * 0.0)
+    c.bound.worst.store(w, 0, select(too_much & is_met, met, met * 0.0))
+    left = select(too_much, m.problem.residual.load(w, 0), lacks)
+    m.residual.store(w, 0, select(is_met, left, m.residual.load(w, 0)))
 
 
 @ti.func
