@@ -120,7 +120,8 @@ class Core:
         self.is_quadratic = rows is not None
         if self.is_quadratic:
             b = self.bound
-            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections)
+            alpha = self.integrator == "generalized_alpha"
+            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
             self.pushes.has_power |= self.led.n > 0
         if self.integrator == "generalized_alpha":
