@@ -56,6 +56,7 @@ class Core:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
+        accelerates: whether frames have accelerations of joints.
         stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
     """
 
@@ -89,7 +90,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.stands = plan.stands
+        self.stands, self.accelerates = plan.stands, not plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
