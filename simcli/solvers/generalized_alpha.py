@@ -141,6 +141,8 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
                     f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
             elif places:
                 use_placement(c, w)
+                if ti.static(c.pushes.n_yielding > 0):
+                    c.steps.worst.store(w, 0, find_lacks(c, w))
             else:
                 use_balance(c, w, k, h)
         if ti.static(begins):
@@ -188,6 +190,27 @@ def move_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
                 c.alpha.next_w.store(w, i, a)
     extend(f, f.next_x, w, 1.0)
     c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    if ti.static(c.pushes.n_yielding > 0):
+        c.steps.worst.store(w, 0, find_lacks(c, w))
+
+
+@ti.func
+def find_lacks(c: ti.template(), w: ti.i32):
+    """Give rows that yield phi + compliance lambda in place of phi; returns the largest of all hard rows.
+
+    Reads:  c.steps.force
+    Writes: c.steps.rows.residual
+    """
+    f = c.steps.rows
+    worst = c.tables.arena.zero()
+    for n in range(c.pushes.n_yielding):
+        r = c.pushes.yielding.at(n)
+        given = c.steps.force.load(w, r) * c.bound.system.compliance.load(w, r)
+        f.residual.store(w, r, f.residual.load(w, r) + given)
+    for r in range(f.n_rows):
+        if f.is_hard.at(r) != 0:
+            worst = ti.max(worst, ti.abs(f.residual.load(w, r)))
+    return worst
 
 
 @ti.func
@@ -216,13 +239,6 @@ def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     if k == BEGIN:
         worst = zero
         tight = zero + c.bound.jump
-    for n in range(c.pushes.n_yielding):
-        r = c.pushes.yielding.at(n)
-        compliance = zero + c.bound.system.compliance.load(w, r)
-        lacks = f.residual.load(w, r) + c.steps.force.load(w, r) * compliance
-        f.residual.store(w, r, lacks)
-        if k != BEGIN:
-            worst = ti.max(worst, ti.abs(lacks))
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     lacks = worst > tight
