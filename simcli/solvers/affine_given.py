@@ -116,6 +116,17 @@ def arrive(c: ti.template(), w: ti.i32, whole: ti.template()):
         c.potential.rows.next_x.store(w, i, select(whole, c.given.goal.load(w, n), c.potential.rows.next_x.load(w, i)))
 
 
+@ti.func
+def go_straight(c: ti.template(), w: ti.i32, length: ti.template()):
+    """What moves as prescribed goes a part of what is left of its way.
+
+    Writes: c.step.way
+    """
+    for n in range(c.given.n):
+        i = unknown_of(c.given, n)
+        c.step.way.store(w, i, (c.given.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
+
+
 def is_on_its_way(c, w):
     """Mask of the lanes where something that moves as prescribed has not arrived (inside kernels)."""
     left = c.tables.arena.zero()
