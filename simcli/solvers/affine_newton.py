@@ -56,8 +56,8 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve", "energy",
-                     "size", "iterations", "failed"):  # fmt: skip
+        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve",
+                     "energy", "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
         for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "way"):
             setattr(self, name, arena.slot(n))
