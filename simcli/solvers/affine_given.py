@@ -77,7 +77,7 @@ def lead(c: ti.template(), w: ti.i32):
     """Where the given bodies shall be at the end of the step.
 
     Reads:  c.step.{start, alpha, weight}, c.motions
-    Writes: c.given.{goal, moving, rate, spin}
+    Writes: c.given.{goal, moving, rate, spin}, c.step.target
     """
     g = c.given
     z = c.step
@@ -107,6 +107,35 @@ def lead(c: ti.template(), w: ti.i32):
         store_vector(g.goal, w, SIZE * k, place + (turn * lever - lever) + shift)
         for m in range(1, 4):
             store_vector(g.goal, w, SIZE * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
+        expect(c, w, k)
+
+
+@ti.func
+def expect(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Let the inertia of a given body be that of its rates, v - v_h, whether these are those of the formula or not.
+
+    Reads:  c.given, c.step.{past, alpha}
+    Writes: c.step.target
+    """
+    g = c.given
+    z = c.step
+    for m in range(4):
+        at = SIZE * g.body.at(k) + 3 * m
+        goal = vector_at(g.goal, w, SIZE * k + 3 * m)
+        ahead = rate_of(g, w, k, m, goal) * (1.0 / z.alpha.load(w, 0))
+        store_vector(z.target, w, at, vector_at(z.target, w, at) + (goal - vector_at(z.past, w, at) - ahead))
+
+
+@ti.func
+def rate_of(g: ti.template(), w: ti.i32, k: ti.i32, m: ti.i32, x: ti.template()):
+    """Rate of the position (m = 0) or of a vector of given body k, where that is x at the end of the step."""
+    rate = vector_at(g.rate, w, 3 * k)
+    arm = x * 1.0  # a copy
+    if m == 0:
+        arm = lever_of(g, w, k, x)
+    else:
+        rate = rate * 0.0
+    return rate + vector_at(g.spin, w, 3 * k).cross(arm)
 
 
 @ti.func
@@ -202,11 +231,8 @@ def follow_given(c: ti.template(), w: ti.i32):
         supplied = supplied + g.pull.load(w, n) * (x.load(w, i) - c.step.start.load(w, i))
     for k in range(g.n_bodies):
         first = SIZE * g.body.at(k)
-        spin = vector_at(g.spin, w, 3 * k)
-        arm = lever_of(g, w, k, vector_at(x, w, first))
-        store_vector(v, w, first, vector_at(g.rate, w, 3 * k) + spin.cross(arm))
-        for m in range(1, 4):
-            store_vector(v, w, first + 3 * m, spin.cross(vector_at(x, w, first + 3 * m)))
+        for m in range(4):
+            store_vector(v, w, first + 3 * m, rate_of(g, w, k, m, vector_at(x, w, first + 3 * m)))
     for i in range(g.n_dofs):
         g.moved.store(w, i, g.moving.load(w, i))
         g.reached.store(w, i, g.reached.load(w, i) + g.moving.load(w, i))
