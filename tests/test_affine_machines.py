@@ -60,6 +60,7 @@ events:
   - {at: 0.4, set: {bodies.pushed.affine.transform.is_passive: true}}
   - {at: 0.5, set: {bodies.pushed.affine.transform.is_constrained: false}}
 solver: {type: affine, dt: 0.01, tolerance: 1.0e-11}
+batch: {worlds: 2}
 run: {duration: 0.6}
 """
 
