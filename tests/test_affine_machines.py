@@ -25,6 +25,8 @@ bodies:
   table: {pose: {xyz: [0, 20, 0]}, kinematic: true, motion: {linear: [0.1, 0, $wave], angular: [0, 0, 2]}}
   rider: {pose: {xyz: [0, 20.5, 0]}}
   still: {pose: {xyz: [0, 22, 0]}, kinematic: true}
+  swung: {pose: {xyz: [0, 28.5, 0]}, com: [0.1, 0, 0], kinematic: true}
+  raised: {pose: {xyz: [0, 30, 0]}, kinematic: true}
   carried: {pose: {xyz: [0, 24, 0]}, affine: {stiffness: 10 GPa, transform: {
             pose: {xyz: [0, 24, 0]}, shift: [$line, 0, 0], turn: [0, 0, $line], strength: [1.0e+5, 1.0e+5]}}}
   pushed: {pose: {xyz: [0, 26, 0]}, affine: {stiffness: 10 GPa, transform: {
@@ -40,6 +42,8 @@ joints:
   heavy: {child: heavy, at: [0, 14, 0], armature: 2}
   weak: {child: weak, at: [0, 16, 0], drive: {mode: position, target: 1, stiffness: 1.0e+4, damping: 10, effort_limit: 4}}
   slow: {child: slow, at: [0, 18, 0], velocity_limit: 0.5}
+  swing: {child: swung, at: [0, 28, 0], motion: {position: $sweep}}
+  lift: {type: prismatic, child: raised, at: [0, 30, 0], motion: {velocity: 0.5}}
   hinge: {parent: table, child: rider, at: [0, 20.5, 0]}
 forces:
   on_leader: {type: torque, joint: leader, value: 5}
@@ -56,6 +60,7 @@ events:
   - {at: 0.4, set: {bodies.pushed.affine.transform.is_passive: true}}
   - {at: 0.5, set: {bodies.pushed.affine.transform.is_constrained: false}}
 solver: {type: affine, dt: 0.01, tolerance: 1.0e-11}
+batch: {worlds: 2}
 run: {duration: 0.6}
 """
 
@@ -134,6 +139,24 @@ def test_kinematic_bodies_move_as_prescribed_and_take_others_along(machines):
     place = pose[:, table, :3] + 0.5 * np.stack((-np.sin(2 * T), np.cos(2 * T), 0 * T), axis=1)
     assert pose[1:, rider, :3] == pytest.approx(place[1:], abs=1e-5)
     assert (pose[:, still] == pose[0, still]).all()
+
+
+def test_joints_lead_kinematic_bodies_to_the_bit(machines):
+    _, run = machines
+    swung = run.model.bodies.name.index("swung")
+    pose, twist = (run.columns[f"frames/{name}"][:, 0] for name in ("body_q", "body_qd"))
+    angle, rate = 0.5 * np.sin(2 * np.pi * T), np.pi * np.cos(2 * np.pi * T)
+    assert run.q("swing") == pytest.approx(angle, abs=1e-13)
+    arm = np.stack((-np.sin(angle), np.cos(angle), 0 * T), axis=1) * 0.5
+    assert pose[:, swung, :3] == pytest.approx(arm + np.array([0, 28, 0]), abs=1e-13)
+    ahead = 0.1 * np.stack((np.cos(angle), np.sin(angle), 0 * T), axis=1)
+    assert twist[1:, swung, :3] == pytest.approx(np.cross([0, 0, 1], arm + ahead)[1:] * rate[1:, None], abs=1e-13)
+    assert twist[1:, swung, 5] == pytest.approx(rate[1:], abs=1e-13)
+    assert run.q("lift") == pytest.approx(0.5 * T, abs=1e-13)
+    assert run.of_joint("joint_wrench", "lift")[3:, :3] == pytest.approx(np.tile([0, 0, 64 * G], (N - 2, 1)), abs=1e-6)
+    assert run.of_joint("joint_effort", "lift")[3:] == pytest.approx(np.full(N - 2, 64 * G), abs=1e-6)
+    moment = (CUBE + 64 * 0.26) * -2 * np.pi**2 * np.sin(2 * np.pi * T)
+    assert run.of_joint("joint_effort", "swing")[5:] == pytest.approx(moment[5:], abs=0.1 * moment.max())  # bdf1: its lag
 
 
 def test_soft_holds_follow_signals_and_events(machines):

@@ -45,7 +45,9 @@ def test_what_is_not_honoured_is_refused_by_name(text):
 @pytest.mark.parametrize(("text", "code"), [
     (SCENE.replace("{gravity: [0, 0, 0]}", "{plane: xy}"), "SC501"),
     (SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,") + PIN.format(
-        type="revolute", more="").replace("parent: a", "parent: world"), "SC501"),
+        type="revolute", more="limit: [-1, 1]").replace("parent: a", "parent: world"), "SC501"),
+    (SCENE.replace("b: {mass: 3,", "b: {kinematic: true, mass: 3,") + PIN.format(type="prismatic", more="").replace(
+        "parent: a", "parent: world") + "forces: {f: {type: torque, joint: j, value: 1}}\n", "SC501"),
     (SCENE.replace("a: {mass: 2,", "a: {kinematic: true, affine: {transform: {linear: [1, 0, 0]}}, mass: 2,"), "SC501"),
     (SCENE.replace("a: {mass: 2,", "a: {affine: {transform: {linear: [1, 0, 0], shift: [1, 0, 0]}}, mass: 2,"), "SC207"),
     (SCENE.replace("a: {mass: 2, inertia: {diag: [1, 1, 1]}}", "a: {mass: 2, inertia: point}"), "SC452"),

@@ -125,6 +125,7 @@ bodies:
   placed: {pose: {xyz: [0, 20, 0]}, affine: {transform: {pose: {xyz: [0.3, 20, 0.5]}}}}
   motor: {pose: {xyz: [0, 22, 0]}, affine: {energy: arap, transform: {linear: [2, 0, 0], angular: [0, 0, 3]}}}
   raw: {pose: {xyz: [0, 24, 0]}}
+  latched: {pose: {xyz: [0, 26, 0]}}
 joints:
   driven: {child: driven, at: [0, 0, 0], driving: {aim_angle: $aim, is_constrained: true}}
   creeping: {child: creeping, at: [0, 2, 0], driving: {is_passive: true, is_constrained: true}}
@@ -136,12 +137,14 @@ joints:
   toggled: {child: toggled, at: [0, 10, 0], driving: {aim_angle: 0.3, is_constrained: true}}
   wrapped: {child: wrapped, at: [0, 12, 0], q: 6.3831853, driving: {aim_angle: 0.2, is_constrained: true, turns: one}}
   raw: {child: raw, at: [0, 24, 0], q: 3.3, driving: {aim_angle: 3, is_constrained: true, turns: one, stiffness: 1}}
+  latched: {child: latched, at: [0, 26, 0], driving: {is_passive: true, is_constrained: true}}
   cubic: {child: cubic, at: [0, 14, 0], limit: {lower: -0.5, upper: 0.1, strength: 20}, damping: 60}
   hard: {child: hard, at: [0, 16, 0], limit: [-0.5, 0.1], damping: 60}
   held: {type: ball, child: held, at: [0, 18, 0], compliance: 1.0e-6}
 forces:
   on_creeping: {type: torque, joint: creeping, value: 500}
   on_locked: {type: torque, joint: locked, value: 500}
+  on_latched: {type: torque, joint: latched, value: 500}
   on_toggled: {type: torque, joint: toggled, value: 5}
   on_cubic: {type: torque, joint: cubic, value: 30}
   on_hard: {type: torque, joint: hard, value: 30}
@@ -150,6 +153,7 @@ signals:
   fast: {ramp: {from: 0.5, to: "${0.5 + 6*pi}", end: 1}}
 events:
   - {at: 0.2, set: {joints.toggled.driving.is_passive: true}}
+  - {at: 0.3, set: {joints.latched.driving.is_passive: false, joints.latched.driving.is_locked: true}}
   - {at: 0.4, set: {joints.toggled.driving.is_constrained: false}}
   - {at: 0.6, set: {joints.toggled.driving.is_constrained: true, joints.toggled.driving.is_passive: false,
                     joints.toggled.driving.aim_angle: 0.5}}
@@ -189,6 +193,9 @@ def test_passive_drive_creeps_as_derived_and_a_lock_does_not(hinges):
     assert np.diff(creep)[10:] / H == pytest.approx(500.0 * H / K, rel=1e-6)
     assert lock[10:] == pytest.approx(500.0 * H**2 / K, rel=1e-6)
     assert np.ptp(lock[10:]) < 1e-11
+    latched = hinges.q("latched")
+    assert latched[40:] == pytest.approx(latched[30] + 500.0 * H**2 / K, abs=1e-9)
+    assert latched[30] == pytest.approx(30 * 500.0 * H**2 / K, rel=0.1)
 
 
 def test_three_turns_are_six_pi(hinges):
@@ -208,7 +215,7 @@ def test_switching_a_drive_leaves_its_angle_continuous(hinges):
     assert free == pytest.approx(5.0 / CUBE * H**2, rel=1e-3)
     assert q[-1] == pytest.approx(0.5 + 5.0 * H**2 / K, abs=1e-9)
     assert np.abs(np.diff(q)[[19, 20, 39, 40, 59]]).max() < 0.01
-    assert [event.code for event in hinges.events] == ["SC606"] * 3
+    assert [event.code for event in hinges.events] == ["SC606"] * 4
 
 
 def test_one_turn_drives_stay_on_the_raw_branch(hinges):

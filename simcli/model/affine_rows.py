@@ -145,7 +145,7 @@ def energies_of(model: Model, unknown: Array, phases: tuple[Model, ...] = ()) ->
     found = _Collection(model, Forms(model, unknown))
     constraints = constraints_of(model, phases)
     for j in range(model.n_joints):
-        if model.joints.kind[j] in OWN and not model.joints.is_tree[j]:
+        if model.joints.kind[j] in OWN and not model.joints.is_tree[j] and j not in model.columns.led:
             _own_rows(found, j)
     _other_rows(found, constraints)
     _rigidity(found, constraints)
@@ -190,7 +190,7 @@ def _other_rows(found: _Collection, constraints: Constraints) -> None:
     """The rows of the catalogue, of joints of other types."""
     couples, table, model = constraints.couples, constraints.rows, found.model
     for p, j in enumerate(couples.joint.tolist()):
-        if j < 0 or model.joints.kind[j] in OWN:
+        if j < 0 or model.joints.kind[j] in OWN or j in model.columns.led:
             continue
         ends = [int(couples.link_a[p]), int(couples.link_b[p])]
         x_a, x_b = (found.forms.point(link, place[:, p]) for link, place in zip(
@@ -231,6 +231,7 @@ def _driven_dofs(phases: tuple[Model, ...]) -> Array:
         efforts = (dofs.damping, dofs.spring_stiffness, dofs.friction, dofs.armature, one.joint_f)
         acts |= np.any([np.any(x[:, :n], axis=0) for x in efforts], axis=0) | (one.motions.kind[:n] > 0)
         acts |= np.isfinite(dofs.velocity_limit[:, :n]).any(axis=0)
+    acts &= ~np.isin(model.dofs.joint[:n], model.columns.led)  # they are where they are
     acts[np.concatenate((model.mimics.follower, model.mimics.leader)).astype(int)] = True
     acts[inputs.item[np.isin(inputs.column, (Driven.JOINT_F, Driven.AIM))]] = True
     return np.flatnonzero(acts & np.isin(model.joints.kind[model.dofs.joint[:n]], WITH_COORDINATES))

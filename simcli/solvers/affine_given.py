@@ -1,10 +1,11 @@
 """Affine bodies that move as prescribed: kinematic ones. Their coordinates leave the linear system of every iteration.
 
-    p = p_h + v / alpha,    A = exp([phi]x) A_n,  phi = weight phi_n + omega / alpha        v, omega at the end of the step
+    m = m_n + weight (m_n - m_(n-1)) + m' / alpha,   or as prescribed        the coordinates of the joint that leads the body
+    p = o + exp([phi]x) (p_n - o) + s,   A = exp([phi]x) A_n,   phi = sum W_i (m_i - m_i,n),   s = sum L_i (m_i - m_i,n)
 
-which is the step's own formula for the centre and for turning about a fixed axis: rates come out as prescribed, places to
-the order of the integrator. Within a step they go there together with Newton's directions, as far as contact allows; until
-they have arrived the energy may grow, which is what they give.
+which is the step's own formula for the centre and for turning about a fixed axis (model/led.py): rates, and positions that
+are prescribed, come out as they are, other places to the order of the integrator. Within a step the bodies go there together
+with Newton's directions, as far as contact allows; until they have arrived the energy may grow, which is what they give.
 """
 
 import numpy as np
@@ -15,9 +16,9 @@ from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
-from simcli.kernels.values import Mat3
-from simcli.model import rotations as rot
-from simcli.model.tables import WORLD, JointKind, Model
+from simcli.kernels.values import Vec3
+from simcli.model.led import led_of
+from simcli.model.tables import Model
 
 
 class Given:
@@ -29,44 +30,41 @@ class Given:
         tables, arena: of the run.
 
     Attributes:
-        n: their coordinates.  n_bodies, body, dof: bodies, and the first dof of the velocity of each, -1 for none.
-        frame: axes in which velocities are prescribed.
+        n: their coordinates.  n_bodies, body, joint: bodies, and their joints.
+        dof_start, dof, by_position, linear, angular, anchor, is_anchored: see model/led.py.
         start, other, entry: of each coordinate, all others that share an entry of the matrix, and that entry.
         diagonal: entries on the diagonal.
         goal: (n) at the end of the step.  pull: (n) gradient of everything at the last iterate.
-        turned, turning: (3 K) [rad], rotation vectors of the last step and of this one.  linear, angular: (3 K), prescribed.
+        reached, moved: (N) [m, rad], coordinates of the joints where the step starts, and what they moved in the last one.
+        moving: (N) in this one.  rate, spin: (3 K) [m/s, rad/s], of the joint's motion at its end.
     """
 
     _data_oriented = True
 
     def __init__(self, model: Model, matrix, tables: Tables, arena: Arena):
-        bodies = np.flatnonzero(model.bodies.kinematic).tolist()
-        self.n_bodies, self.n = len(bodies), SIZE * len(bodies)
-        joints = [_joint_of(model, b) for b in bodies]
-        dof = [int(model.joints.qd_start[j]) if model.joints.kind[j] == JointKind.FREE else -1 for j in joints]
-        self.body, self.dof = arena.ints(bodies), arena.ints(dof)
-        self.frame = tables.column(rot.quat_to_matrix(model.joints.X_p[:, joints, 3:]), Mat3)
+        led = led_of(model, model.columns.led)
+        bodies = led.bodies.tolist()
+        self.n_bodies, self.n, self.n_dofs = len(bodies), SIZE * len(bodies), len(led.dof)
+        self.body, self.joint = arena.ints(bodies), arena.ints(led.joint[led.bodies])
+        self.dof_start, self.dof = arena.ints(led.dof_start), arena.ints(led.dof)
+        self.by_position, self.is_anchored = arena.ints(led.by_position), arena.ints(led.is_anchored)
+        self.linear, self.angular, self.anchor = (tables.column(x, Vec3) for x in (led.linear, led.angular, led.anchor))
         unknowns = [SIZE * b + k for b in bodies for k in range(SIZE)]
         partners = [matrix.partners(i) for i in unknowns]
         self.start = arena.ints(np.concatenate(([0], np.cumsum([len(p) for p in partners]))))
         self.other, self.entry = (arena.ints([pair[k] for p in partners for pair in p]) for k in range(2))
         self.diagonal = arena.ints([matrix.entry(i, i) for i in unknowns])
-        self.goal, self.pull = arena.slot(self.n), arena.slot(self.n)
-        for name in ("turned", "turning", "linear", "angular"):
-            setattr(self, name, arena.slot(3 * self.n_bodies))
+        self.goal, self.pull, self.coordinates = arena.slot(self.n), arena.slot(self.n), led.start
+        for name in ("reached", "moved", "moving"):
+            setattr(self, name, arena.slot(self.n_dofs))
+        self.rate, self.spin = arena.slot(3 * self.n_bodies), arena.slot(3 * self.n_bodies)
 
     def clear(self):
         """Nothing has moved."""
-        for name in ("turned", "turning", "linear", "angular", "pull"):
+        for name in ("moved", "moving", "rate", "spin", "pull"):
             slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))
-
-
-def _joint_of(model: Model, body: int) -> int:
-    """The joint that holds a kinematic body: a free or a fixed one, to the world."""
-    joints = model.joints
-    holds = np.isin(joints.kind, (JointKind.FREE, JointKind.FIXED)) & (joints.parent == WORLD)
-    return int(np.flatnonzero(holds & (joints.child == body))[0])
+        self.reached.write(self.coordinates[..., None])
 
 
 def unknown_of(g: Given, n):
@@ -78,31 +76,75 @@ def unknown_of(g: Given, n):
 def lead(c: ti.template(), w: ti.i32):
     """Where the given bodies shall be at the end of the step.
 
-    Reads:  c.step.{start, past, alpha, weight}, c.motions
-    Writes: c.given.{goal, turning, linear, angular}
+    Reads:  c.step.{start, alpha, weight}, c.motions
+    Writes: c.given.{goal, moving, rate, spin}, c.step.target
     """
     g = c.given
     z = c.step
     zero = c.tables.arena.zero()
-    alpha = z.alpha.load(w, 0)
     for k in range(g.n_bodies):
-        d = ti.max(g.dof.at(k), 0)
-        moves = zero + ti.cast(g.dof.at(k) >= 0, c.tables.arena.device.real)
-        for m in range(3):
-            g.linear.store(w, 3 * k + m, c.motions.motion_qd.load(w, d + m) * moves)
-            g.angular.store(w, 3 * k + m, c.motions.motion_qd.load(w, d + 3 + m) * moves)
-        frame = g.frame.load(w, k)
-        linear = frame * vector_at(g.linear, w, 3 * k)
-        angular = frame * vector_at(g.angular, w, 3 * k)
-        phi = vector_at(g.turned, w, 3 * k) * z.weight.load(w, 0) + angular * (1.0 / alpha)
+        rate = Vec3(zero, zero, zero)
+        spin = Vec3(zero, zero, zero)
+        shift = Vec3(zero, zero, zero)
+        phi = Vec3(zero, zero, zero)
+        for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
+            d = g.dof.at(i)
+            speed = zero + c.motions.motion_qd.load(w, d)
+            way = g.moved.load(w, i) * z.weight.load(w, 0) + speed / z.alpha.load(w, 0)
+            if g.by_position.at(i) != 0:
+                way = c.motions.motion_q.load(w, d) - g.reached.load(w, i)
+            g.moving.store(w, i, way)
+            rate = rate + g.linear.load(w, i) * speed
+            spin = spin + g.angular.load(w, i) * speed
+            shift = shift + g.linear.load(w, i) * way
+            phi = phi + g.angular.load(w, i) * way
         turn = exp_rotation(phi).matrix()
         first = SIZE * g.body.at(k)
-        store_vector(g.linear, w, 3 * k, linear)
-        store_vector(g.angular, w, 3 * k, angular)
-        store_vector(g.turning, w, 3 * k, phi)
-        store_vector(g.goal, w, SIZE * k, vector_at(z.past, w, first) + linear * (1.0 / alpha))
+        place = vector_at(z.start, w, first)
+        lever = lever_of(g, w, k, place)
+        store_vector(g.rate, w, 3 * k, rate)
+        store_vector(g.spin, w, 3 * k, spin)
+        store_vector(g.goal, w, SIZE * k, place + (turn * lever - lever) + shift)
         for m in range(1, 4):
             store_vector(g.goal, w, SIZE * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
+        expect(c, w, k)
+
+
+@ti.func
+def expect(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Let the inertia of a given body be that of its rates, v - v_h, whether these are those of the formula or not.
+
+    Reads:  c.given, c.step.{past, alpha}
+    Writes: c.step.target
+    """
+    g = c.given
+    z = c.step
+    for m in range(4):
+        at = SIZE * g.body.at(k) + 3 * m
+        goal = vector_at(g.goal, w, SIZE * k + 3 * m)
+        ahead = rate_of(g, w, k, m, goal) * (1.0 / z.alpha.load(w, 0))
+        store_vector(z.target, w, at, vector_at(z.target, w, at) + (goal - vector_at(z.past, w, at) - ahead))
+
+
+@ti.func
+def rate_of(g: ti.template(), w: ti.i32, k: ti.i32, m: ti.i32, x: ti.template()):
+    """Rate of the position (m = 0) or of a vector of given body k, where that is x at the end of the step."""
+    rate = vector_at(g.rate, w, 3 * k)
+    arm = x * 1.0  # a copy
+    if m == 0:
+        arm = lever_of(g, w, k, x)
+    else:
+        rate = rate * 0.0
+    return rate + vector_at(g.spin, w, 3 * k).cross(arm)
+
+
+@ti.func
+def lever_of(g: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
+    """[m], from the point whose velocity the motions give to the centre of mass p of given body k."""
+    lever = p * 0.0
+    if g.is_anchored.at(k) != 0:
+        lever = p - g.anchor.load(w, k)
+    return lever
 
 
 @ti.func
@@ -114,6 +156,17 @@ def arrive(c: ti.template(), w: ti.i32, whole: ti.template()):
     for n in range(c.given.n):
         i = unknown_of(c.given, n)
         c.potential.rows.next_x.store(w, i, select(whole, c.given.goal.load(w, n), c.potential.rows.next_x.load(w, i)))
+
+
+@ti.func
+def go_straight(c: ti.template(), w: ti.i32, length: ti.template()):
+    """What moves as prescribed goes a part of what is left of its way.
+
+    Writes: c.step.way
+    """
+    for n in range(c.given.n):
+        i = unknown_of(c.given, n)
+        c.step.way.store(w, i, (c.given.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
 
 
 def is_on_its_way(c, w):
@@ -164,7 +217,7 @@ def follow_given(c: ti.template(), w: ti.i32):
     """Rates as prescribed, and the work of what it took: forces at the last iterate times ways.
 
     Reads:  c.given, c.step.start
-    Writes: c.potential.rows.v, c.given.turned
+    Writes: c.potential.rows.v, c.given.{moved, reached}
 
     Returns:
         [J], given.
@@ -178,9 +231,52 @@ def follow_given(c: ti.template(), w: ti.i32):
         supplied = supplied + g.pull.load(w, n) * (x.load(w, i) - c.step.start.load(w, i))
     for k in range(g.n_bodies):
         first = SIZE * g.body.at(k)
-        angular = vector_at(g.angular, w, 3 * k)
-        store_vector(v, w, first, vector_at(g.linear, w, 3 * k))
-        store_vector(g.turned, w, 3 * k, vector_at(g.turning, w, 3 * k))
-        for m in range(1, 4):
-            store_vector(v, w, first + 3 * m, angular.cross(vector_at(x, w, first + 3 * m)))
+        for m in range(4):
+            store_vector(v, w, first + 3 * m, rate_of(g, w, k, m, vector_at(x, w, first + 3 * m)))
+    for i in range(g.n_dofs):
+        g.moved.store(w, i, g.moving.load(w, i))
+        g.reached.store(w, i, g.reached.load(w, i) + g.moving.load(w, i))
     return supplied
+
+
+@ti.func
+def hold_of(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Force and couple about its centre of mass by which given body k is held, at the last iterate.
+
+    Reads: c.given.pull, c.potential.rows.x
+    """
+    pull = vector_at(c.given.pull, w, SIZE * k)
+    couple = pull * 0.0
+    for m in range(1, 4):
+        a = vector_at(c.potential.rows.x, w, SIZE * c.given.body.at(k) + 3 * m)
+        couple = couple + a.cross(vector_at(c.given.pull, w, SIZE * k + 3 * m))
+    return pull, couple
+
+
+@ti.func
+def report_holds(c: ti.template(), w: ti.i32):
+    """Add what holds given bodies to the wrenches of their joints, at the child's anchors.
+
+    Writes: c.rows.joint_wrench
+    """
+    g = c.given
+    for k in range(g.n_bodies):
+        j = g.joint.at(k)
+        force, couple = hold_of(c, w, k)
+        arm = c.state.R.load(w, g.body.at(k)) * c.tables.anchor.load(w, j)
+        store_vector(c.rows.joint_wrench, w, 6 * j, force)
+        store_vector(c.rows.joint_wrench, w, 6 * j + 3, couple - arm.cross(force))
+
+
+@ti.func
+def report_efforts_of_holds(c: ti.template(), w: ti.i32):
+    """The efforts of motions along the coordinates of the joints that lead given bodies.
+
+    Writes: c.rows.effort
+    """
+    g = c.given
+    for k in range(g.n_bodies):
+        force, couple = hold_of(c, w, k)
+        couple = couple + lever_of(g, w, k, vector_at(c.potential.rows.x, w, SIZE * g.body.at(k))).cross(force)
+        for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
+            c.rows.effort.store(w, g.dof.at(i), g.linear.load(w, i).dot(force) + g.angular.load(w, i).dot(couple))

@@ -14,6 +14,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
+from simcli.kernels.values import Vec3
 from simcli.model import rotations as rot
 from simcli.model.tables import Array, Model
 
@@ -89,17 +90,18 @@ def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
     s = c.holds
     z = c.step
     zero = c.tables.arena.zero()
+    none = Vec3(zero, zero, zero)  # a pack, whatever columns the worlds share
     for k in range(s.n_bodies):
         b = s.body.at(k)
         first = SIZE * b
-        by = vector_at(s.hold_shift, w, 6 * b)
-        about = vector_at(s.hold_shift, w, 6 * b + 3)
+        by = none + vector_at(s.hold_shift, w, 6 * b)
+        about = none + vector_at(s.hold_shift, w, 6 * b + 3)
         origin = vector_at(s.origin, w, 3 * k)
         centre = vector_at(s.fixed, w, SIZE * k) - origin
         if s.motor.at(k) != 0:
             by = vector_at(s.hold_rate, w, 6 * b) * h
             about = vector_at(s.hold_rate, w, 6 * b + 3) * h
-        turn = exp_rotation(about * (zero + 1.0)).matrix()
+        turn = exp_rotation(about).matrix()
         if s.motor.at(k) != 0:
             store_vector(s.aim, w, SIZE * k, vector_at(z.start, w, first) + by)
             for m in range(1, 4):

@@ -12,13 +12,14 @@ import taichi as ti
 from simcli.kernels.barrier.contact import add, measure, reach
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
-from simcli.kernels.elementary import select
+from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tables import Tables
+from simcli.kernels.tree import store_vector, vector_at
 from simcli.model.tables import Model
-from simcli.solvers.affine_given import arrive, is_on_its_way, take_given
+from simcli.solvers.affine_given import arrive, go_straight, is_on_its_way, take_given
 from simcli.solvers.affine_holds import add_holds, energy_of_holds
 
 MAX_HALVINGS = 12
@@ -26,6 +27,7 @@ MAX_HALVINGS = 12
 ROUNDING = {"float64": 1e-11, "float32": 1e-4}
 # Displacements [m, for bodies of size 1 m] that cannot be told from none.
 TIGHT = {"float64": 1e-14, "float32": 2e-6}
+MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
 HALF_SIDE = 3.0  # half the side of a box with the second moment S and the mass m is sqrt(3 S / m)
 
 
@@ -42,7 +44,8 @@ class StepMemory:
         breaks: 1 in lanes where something else acts at the end of the step than at its start; pattern: what touched there.
         asks: 1 in lanes that the search at hand is for; the others keep what they have.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
-        move: Newton's direction.  length: part of it that is taken.  cap: part of it that contact allows.
+        move: Newton's direction.  length: part of it that is taken.  way: to where that leads.  cap: part of the way that
+            contact leaves free.  aims: 1 in lanes whose next point is not found yet.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
         mass: weights.  extent: [m], by body, of its points from its centre.
@@ -53,10 +56,10 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "running", "curve", "energy",
-                     "size", "iterations", "failed"):  # fmt: skip
+        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve",
+                     "energy", "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "move"):
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "way"):
             setattr(self, name, arena.slot(n))
         self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)
@@ -99,21 +102,20 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32, most: ti.i32):
     for i in range(c.potential.n):
         f.next_x.store(w, i, f.x.load(w, i))
         z.move.store(w, i, zero)
-    z.cap.store(w, 0, zero + 1.0)
+    z.aims.store(w, 0, z.running.load(w, 0))
     going = 1
     turn = 0
-    aims = 1
     for _ in range(c.max_iterations * (MAX_HALVINGS + 1)):
         if going != 0:
+            go_along(c, w)
             if ti.static(c.touches):
-                if aims != 0:
-                    avoid(c, w, turn)
+                open_contact(c, w, turn)
             energy = total_energy(c, w)
-            aims = 1 - ti.cast(any_lane(~fits(c, w, energy)), ti.i32)
+            fit = fits(c, w, energy)
             if moves == 0:
                 going = 0
-            elif aims == 0:
-                shorten(c, w, fits(c, w, energy))
+            elif any_lane(~fit):
+                shorten(c, w, fit)
             else:
                 settle(c, w, energy, most)
                 going = ti.cast(any_lane(z.running.load(w, 0) > 0.0), ti.i32)
@@ -125,24 +127,83 @@ def minimise(c: ti.template(), w: ti.i32, moves: ti.i32, most: ti.i32):
 
 
 @ti.func
-def avoid(c: ti.template(), w: ti.i32, turn: ti.i32):
-    """Cut the direction to what is free of contact; at the start of a step, where it is zero, keep what friction holds.
+def go_along(c: ti.template(), w: ti.i32):
+    """Next_x at c.step.length of the direction, or less where contact asks for it, in lanes that aim.
 
-    A world with more contacts than there is room for does not move.
+    Where contact cuts the way, a shorter arc ends elsewhere than part of the way does: it is tried in turn.
 
-    Reads:  c.step.{move, running}
-    Writes: c.barrier, c.step.{cap, length}, c.potential.rows.next_x
+    Reads:  c.step.{move, aims}
+    Writes: c.barrier, c.step.{length, cap}, c.potential.rows.next_x
     """
     z = c.step
     zero = c.tables.arena.zero()
-    reach(c.barrier, w, c.potential.rows.x, z.move, z.cap, z.running)
+    f = c.potential.rows
+    going = 1
+    for _ in range(MOST_ARCS if ti.static(c.touches) else 1):
+        if going != 0:
+            find_way(c, w)
+            z.cap.store(w, 0, zero + 1.0)
+            if ti.static(c.touches):
+                reach(c.barrier, w, f.x, z.way, z.cap, z.aims)
+            aims = z.aims.load(w, 0) > 0.0
+            cap = z.cap.load(w, 0)
+            z.length.store(w, 0, z.length.load(w, 0) * select(aims, cap, zero + 1.0))
+            for i in range(c.potential.n):
+                f.next_x.store(w, i, select(aims, f.x.load(w, i) + z.way.load(w, i) * cap, f.next_x.load(w, i)))
+            if ti.static(c.given.n > 0):
+                is_whole = aims & (z.length.load(w, 0) == 1.0) & (z.size.load(w, 0) < ti.math.inf)  # there is a direction
+                arrive(c, w, is_whole)
+            z.aims.store(w, 0, select(aims & (cap < 1.0), zero + 1.0, zero))
+            going = ti.cast(any_lane(z.aims.load(w, 0) > 0.0), ti.i32)
+
+
+@ti.func
+def find_way(c: ti.template(), w: ti.i32):
+    """The way that a part of the direction leads, c.step.length of it: to the end of an arc where a body turns.
+
+        a_k -> exp([phi]x) (a_k + d_k - phi x a_k),    phi = sum a_k x d_k / 2,   d the part of the direction
+
+    Along d itself a body that turns is stretched. A thin one has little inertia against turning, and much stiffness against
+    that: its energy falls along d for so short a way that a step would take thousands of them.
+
+    Reads:  c.step.{move, length}, c.potential.rows.x
+    Writes: c.step.way
+    """
+    z = c.step
+    x = c.potential.rows.x
+    length = z.length.load(w, 0)
+    for i in range(c.potential.n):
+        z.way.store(w, i, z.move.load(w, i) * length)
+    for b in range(c.tables.n_bodies):
+        first = 12 * b + 3
+        phi = vector_at(x, w, first).cross(vector_at(z.way, w, first))
+        for k in range(1, 3):
+            phi = phi + vector_at(x, w, first + 3 * k).cross(vector_at(z.way, w, first + 3 * k))
+        phi = phi * 0.5
+        turn = exp_rotation(phi).matrix()
+        for k in range(3):
+            a = vector_at(x, w, first + 3 * k)
+            there = turn * (a + vector_at(z.way, w, first + 3 * k) - phi.cross(a))
+            store_vector(z.way, w, first + 3 * k, there - a)
+    if ti.static(c.given.n > 0):
+        go_straight(c, w, length)
+
+
+@ti.func
+def open_contact(c: ti.template(), w: ti.i32, turn: ti.i32):
+    """Stop the worlds with more contacts than there is room for where they are; at a step's start, keep what friction holds.
+
+    Writes: c.barrier, c.step.running, c.potential.rows.next_x
+    """
+    z = c.step
+    f = c.potential.rows
     if ti.static(c.barrier.has_friction):
         if turn == 0:
             grip(c.barrier, w, c.potential.rows.x, z.running)
     crowded = c.barrier.crowded.load(w, 0) > 0.0
-    z.running.store(w, 0, select(crowded, zero, z.running.load(w, 0)))
-    z.length.store(w, 0, z.cap.load(w, 0))
-    go_along(c, w, z.cap.load(w, 0))
+    z.running.store(w, 0, select(crowded, c.tables.arena.zero(), z.running.load(w, 0)))
+    for i in range(c.potential.n):
+        f.next_x.store(w, i, select(crowded, f.x.load(w, i), f.next_x.load(w, i)))
 
 
 @ti.func
@@ -182,26 +243,12 @@ def fits(c, w, energy):
 def shorten(c: ti.template(), w: ti.i32, fit: ti.template()):
     """Halve the part of the direction that is taken, in lanes where next_x does not fit.
 
-    Writes: c.step.length, c.potential.rows.next_x
+    Writes: c.step.{length, aims}
     """
-    length = select(fit, c.step.length.load(w, 0), c.step.length.load(w, 0) * 0.5)
-    c.step.length.store(w, 0, length)
-    go_along(c, w, length)
-
-
-@ti.func
-def go_along(c: ti.template(), w: ti.i32, length: ti.template()):
-    """Next_x = x + length move in lanes that run.
-
-    Writes: c.potential.rows.next_x
-    """
-    f = c.potential.rows
-    running = c.step.running.load(w, 0) > 0.0
-    for i in range(c.potential.n):
-        x = f.x.load(w, i)
-        f.next_x.store(w, i, select(running, x + c.step.move.load(w, i) * length, x))
-    if ti.static(c.given.n > 0):
-        arrive(c, w, running & (length == 1.0) & (c.step.size.load(w, 0) < ti.math.inf))  # there is a direction
+    z = c.step
+    length = z.length.load(w, 0)
+    z.length.store(w, 0, select(fit, length, length * 0.5))
+    z.aims.store(w, 0, select(fit, length * 0.0, length * 0.0 + 1.0))
 
 
 @ti.func
@@ -233,9 +280,9 @@ def settle(c: ti.template(), w: ti.i32, energy: ti.template(), most: ti.i32):
 
 @ti.func
 def find_direction(c: ti.template(), w: ti.i32):
-    """Newton's direction at x, its size, and the next point along it.
+    """Newton's direction at x, its size, and how much of it limits leave.
 
-    Writes: c.step.{move, curve, size, cap, length}, c.potential
+    Writes: c.step.{move, curve, size, length, aims}, c.potential
     """
     z = c.step
     p = c.potential
@@ -256,8 +303,7 @@ def find_direction(c: ti.template(), w: ti.i32):
     for i in range(p.n):
         z.move.store(w, i, x.x.load(w, x.position.at(i)))
     measure_direction(c, w)
-    z.length.store(w, 0, z.cap.load(w, 0))
-    go_along(c, w, z.cap.load(w, 0))
+    z.aims.store(w, 0, z.running.load(w, 0))
 
 
 @ti.func
@@ -293,7 +339,7 @@ def build(c: ti.template(), w: ti.i32):
 def measure_direction(c: ti.template(), w: ti.i32):
     """Size of the direction [m]: displacement of the centre and of points at the extent of each body.
 
-    Writes: c.step.{size, cap}
+    Writes: c.step.{size, length}
     """
     z = c.step
     size = c.tables.arena.zero()
@@ -312,4 +358,4 @@ def measure_direction(c: ti.template(), w: ti.i32):
     cap = c.tables.arena.zero() + 1.0
     if ti.static(c.potential.laws.n > 0):
         cap = cap_at_limits(c.potential, w, z.move, z.tolerance)
-    z.cap.store(w, 0, cap)
+    z.length.store(w, 0, cap)

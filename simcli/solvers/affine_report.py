@@ -16,6 +16,7 @@ from simcli.kernels.report import put, report_bodies, report_points
 from simcli.kernels.tree import vector_at
 from simcli.kernels.values import Vec3
 from simcli.solvers.affine_core import DIAGNOSTICS
+from simcli.solvers.affine_given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.contact_report import CONTACTS, put_row
 
@@ -37,12 +38,16 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         unwrap_turns(c.loops, c.state.q, w)
         show_coordinates(c, w)
         report_efforts(c, w)
+        if ti.static(c.given.n > 0):
+            report_efforts_of_holds(c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     find_slopes(c.potential, w, c.tables.arena.zero() + 1.0)
     for r in range(c.n_rows):
         c.multipliers.store(w, r, -c.potential.first.load(w, r))
     if ti.static(c.reports["reactions"]):
         report_wrenches(c, w)
+        if ti.static(c.given.n > 0):
+            report_holds(c, w)
     report_diagnostics(c, w)
     if ti.static(c.reports["contacts"]):
         report_touches(c, w)

@@ -2,7 +2,7 @@
 
 from simcli.spec import dofs, structure
 from simcli.spec.checker import Checker
-from simcli.spec.joint_fields import AFFINE_COORDINATES, refuse
+from simcli.spec.joint_fields import AFFINE_COORDINATES, asked, place, refuse
 from simcli.spec.schema_joint import JointSpec
 
 AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
@@ -29,11 +29,20 @@ def check_affine(check: Checker) -> None:
 
 
 def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
-    """Bodies that move as prescribed are free or fixed: the motion of other joints is prescribed at the joint."""
+    """A joint that leads a body as prescribed does nothing else."""
+    if not _leads(check, joint):
+        return
+    fields = [field for field in asked(joint, name, structure.switched(check.spec)) if field != "motion"]
+    fields += [field for field in ("driving", "strength_ratio") if check.has(f"joints.{name}.{field}")]
+    for field in fields:
+        words = f"`{field}` of a joint that leads a kinematic body"
+        refuse(check, words, place(check, name, field), f"leave it out, or `kinematic` of body `{joint.child}`", True)
+
+
+def _leads(check: Checker, joint: JointSpec) -> bool:
+    """True for a joint by which a kinematic body hangs on the world."""
     body = check.spec.bodies.get(joint.child)
-    if joint.parent == structure.WORLD and body is not None and body.kinematic and joint.type not in ("free", "fixed"):
-        hint = "leave `kinematic` out, and write `motion` in the joint"
-        refuse(check, f"a kinematic body on a `{joint.type}` joint to the world", f"joints.{name}", hint, True)
+    return joint.parent == structure.WORLD and body is not None and body.kinematic
 
 
 def check_efforts(check: Checker) -> None:
@@ -50,6 +59,9 @@ def check_efforts(check: Checker) -> None:
         if joint is not None and joint.type not in AFFINE_COORDINATES:
             hint = f"it acts on {', '.join(sorted(AIMS))} and cylindrical joints; or use a wrench"
             refuse(check, f"an effort on a joint of type `{joint.type}`", f"forces.{name}.joint", hint)
+        elif joint is not None and _leads(check, joint):
+            hint = "leave it out: the body moves as prescribed"
+            refuse(check, "an effort on a joint that leads a kinematic body", f"forces.{name}.joint", hint)
 
 
 def _limit_path(check: Checker, name: str, index: int) -> str:

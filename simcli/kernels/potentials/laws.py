@@ -46,7 +46,7 @@ class Laws:
         rate, rate_before, flight: (C) of armature: at the ends of the last two steps, and y.  inert: (points) its slope.
         start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
         regime, regime_before: which limits act and which way friction slides, and did when the step began.
-        latch: aim of a locked drive.  was_on: whether it acted in the last step.
+        latch: aim of a locked drive.  was_on: whether it was a lock in the last step.
         push: (2 C) force that hard limits give, lower and upper.
     """
 

@@ -9,7 +9,7 @@ from simcli.model.actuation import MotionKind
 
 @ti.func
 def open_laws(y: ti.template(), w: ti.i32):
-    """Where the coordinates begin a step; aims of locked drives that begin to act.
+    """Where the coordinates begin a step; aims of drives that begin to act as locks.
 
     Reads:  y.now
     Writes: y.{start, before, latch, was_on}
@@ -19,7 +19,7 @@ def open_laws(y: ti.template(), w: ti.i32):
         x = y.now.load(w, k)
         y.before.store(w, k, y.start.load(w, k))
         y.start.store(w, k, x)
-        on = y.start.arena.zero() + y.acts.load(w, d)
+        on = y.start.arena.zero() + y.acts.load(w, d) * y.locked.load(w, d)
         begins = (on > 0.0) & (y.was_on.load(w, k) == 0.0)
         wraps = y.one_turn.load(w, d) * ti.cast(y.is_turn.at(k), y.start.arena.device.real)
         within = x - wraps * FULL_TURN * ti.round((x - y.init.load(w, d)) * (1.0 / FULL_TURN))
