@@ -37,3 +37,17 @@ def device():
     from support.device import live_device
 
     return live_device()
+
+
+@pytest.fixture(scope="module")
+def scalar_code():
+    """Packs of one world for a file that is not about packs: up to three times faster to compile, and the same bytes.
+
+    These bytes are promised by test_kernels_lanes.py, test_run_determinism.py, test_run_isolation.py,
+    test_complementarity.py and test_contact_closed_forms.py.
+    """
+    from simcli.kernels import runtime
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "CPU_LANES", dict.fromkeys(runtime.CPU_LANES, 1))
+        yield

@@ -301,7 +301,7 @@ CASES = {
     "damper": (STIFF_RATE, 0, 0, 60, 0.5, 1, 3, 0),
     "drive": (0, STIFF_RATE, STIFF_RATE, 60, 0.5, 1, 3, 0),
 }
-VARIED = (f"params.{name}: {{list: {list(values)}}}" for name, values in zip(NUMBERS, zip(*CASES.values()), strict=True))
+VARIED = (f"params.{name}: {{list: {[case[k] for case in CASES.values()]}}}" for k, name in enumerate(NUMBERS))
 ARM = f"""
 params: {{{", ".join(f"{name}: 0" for name in NUMBERS)}}}
 bodies:
