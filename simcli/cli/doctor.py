@@ -112,7 +112,9 @@ def _offers(choose_arch, device: str, precision: str) -> bool:
 
 def _cache() -> Line:
     """The folder where compiled kernels stay between runs."""
-    folder = Path(os.environ.get("TI_OFFLINE_CACHE_FILE_PATH") or Path.home() / ".cache" / "taichi" / "ticache")
+    from simcli.kernels import kernel_cache
+
+    folder = kernel_cache.folder()
     where = folder
     while not where.exists() and where != where.parent:
         where = where.parent

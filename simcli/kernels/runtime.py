@@ -14,6 +14,7 @@ from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
+from simcli.kernels import kernel_cache
 from simcli.kernels.rolling import keep_loops_rolled
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
@@ -167,6 +168,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         "default_ip": ti.i32,
         "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
         "offline_cache": True,
+        "offline_cache_max_size_of_files": kernel_cache.MOST_BYTES,
         "log_level": ti.ERROR,
         "random_seed": 0,
         "advanced_optimization": False,  # see compile_thoroughly
@@ -175,6 +177,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+    kernel_cache.wait_for_lock()
     gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     with stdout_silenced(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -212,6 +215,7 @@ def live_device() -> Device | None:
 
 def stop_device() -> None:
     """Release the device of this process and write the kernels that were compiled to Taichi's cache."""
+    kernel_cache.wait_for_lock()
     with stdout_silenced():
         ti.reset()
 
