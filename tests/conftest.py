@@ -14,7 +14,7 @@ def pytest_configure(config):
 
 
 # Files that compile most go first, so that no process is left with one at the end while the others are through.
-LONGEST = ("test_run_determinism", "test_contact_closed_forms", "test_solvers_agree", "test_laws_of_joints",
+LONGEST = ("test_solvers_agree", "test_run_determinism", "test_contact_closed_forms", "test_laws_of_joints",
            "test_laws_integrators", "test_natural_joints", "test_run_isolation", "test_barrier_runs", "test_scenes",
            "test_loops", "test_cli_kinematics", "test_cli_kinematics_faults", "test_laws_outside", "test_affine_machines",
            "test_natural_led", "test_affine_steps", "test_affine_agrees", "test_cases_closed_loops", "test_contact_grain",
