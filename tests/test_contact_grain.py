@@ -31,7 +31,7 @@ BLOCKS = {
                "shapes": {"box": {**BOX, "grain": [2, 0, 0]}}},
     "below": {"mass": 2, "pose": {"xyz": [0, -20, 0.1]}, "velocity": START, "shapes": {"box": BOX}},
 }
-FLOOR = {"type": "plane", "pose": TURN, "grain": [1, 0, 0], "material": "m"}
+FLOOR = {"type": "box", "size": [30, 30, 2], "pose": {"xyz": [0, -20, -1], **TURN}, "grain": [1, 0, 0], "material": "m"}
 YARD = {
     "simcli": 1,
     "params": NEUTRAL,
