@@ -65,7 +65,7 @@ run: {duration: 0.6}
 """
 
 
-@pytest.fixture(scope="module", params=["bdf1", "bdf2"])
+@pytest.fixture(scope="module", params=[pytest.param("bdf1", marks=pytest.mark.slow), "bdf2"])
 def machines(request):
     from support.device import live_device
 

@@ -17,6 +17,7 @@ from simcli.model.tables import JointKind
 
 ArticulationView = package.ArticulationView
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 ROUNDING = 1e-12  # of chains of six joints with coordinates of order one
 DYNAMIC = 1e-10  # relative, of sums over such trees; two algorithms
 PROJECTED = 1e-9  # of angles from poses, within a right angle of zero

@@ -24,6 +24,7 @@ from simcli.spec import resolve
 
 ArticulationView = package.ArticulationView
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 WORLDS = (1, 5)
 ROUNDING = 1e-12  # of chains of six joints with coordinates of order one
 PROJECTED = 1e-9  # of angles from poses, within a right angle of zero

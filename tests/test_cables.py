@@ -181,6 +181,7 @@ def test_two_free_bodies_keep_their_momenta_and_the_ledger_closes(device):
         assert np.isnan(columns[f"frames/{name}"][..., :2]).all()
 
 
+@pytest.mark.slow
 def test_the_ledger_of_the_first_order_integrator_closes_with_the_step(device):
     runner = Runner(pair(DAMPED, first=MOVING[0], second=MOVING[1]), "semi_implicit", device)
     drifts = [np.abs(runner(h, round(0.1 / h), 5)["energy/drift"]).max() for h in (1e-3, 5e-4)]

@@ -43,20 +43,32 @@ def words(name, scene, integrator, dt, every, duration):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The files of all runs: rk4, half 0 and half 1 of chains, top and puma."""
+    """The files of runs: rk4 of chains, top and puma, half 0 and half 1 of chains."""
     folder = tmp_path_factory.mktemp("cases")
     commands = [
         words("chains-rk4", CHAINS, "rk4", STEP, 0.04, 20),
         words("top-rk4", TOP, "rk4", TOP_STEP, 0.04, SHORT),
         words("puma-rk4", PUMA, "rk4", STEP, 0.02, 1),
     ]
+    commands += [words(f"chains-{half}", CHAINS, "semi_implicit", STEPS[half], 0.04, SHORT) for half in range(2)]
+    run_all(commands, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def halves(folder):
+    """In the same folder: half 0 and half 1 of top and puma, which only slow tests look at."""
+    commands = []
     for half in range(2):
-        commands.append(words(f"chains-{half}", CHAINS, "semi_implicit", STEPS[half], 0.04, SHORT))
         commands.append(words(f"top-{half}", TOP, "semi_implicit", TOP_STEPS[half], 0.04, TOP_SHORT))
         commands.append(words(f"puma-{half}", PUMA, "semi_implicit", STEPS[half], 0.02, 1))
+    run_all(commands, folder)
+    return folder
+
+
+def run_all(commands, folder):
     for command, (code, talk) in zip(commands, run_many(commands, folder), strict=True):
         assert code == 0, f"{command}\n{talk}"
-    return folder
 
 
 def coordinates(run, joints, world=0):
@@ -149,8 +161,11 @@ def test_rk4_follows_the_case_to_its_end(folder, case):
     assert np.abs(got - expected).max() < LONG[case]
 
 
-@every_case
-def test_semi_implicit_is_of_order_one_and_extrapolates_to_the_case(folder, case):
+@pytest.mark.parametrize("case", [
+    case if CASES[case][0] == "chains" else pytest.param(case, marks=pytest.mark.slow) for case in CASES])  # fmt: skip
+def test_semi_implicit_is_of_order_one_and_extrapolates_to_the_case(request, folder, case):
+    if CASES[case][0] != "chains":
+        request.getfixturevalue("halves")
     _, expected, coarse = compare(folder, case, "0")
     _, _, fine = compare(folder, case, "1")
     errors = [np.abs(got - expected).max() for got in (coarse, fine)]

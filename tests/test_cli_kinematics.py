@@ -21,11 +21,12 @@ from simcli.records.results import FIELDS
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 EFFORTS = 1e-10  # relative, what issue 3 asks of `id` with external forces and a floating base
 RUN_EFFORTS = 1e-8  # [N, N m], what it asks of `id` on a simulated run
 KINEMATICS = 1e-12  # relative to the oracle: roundings of a tree of some metres
 PROJECTION = 1e-12  # [m, rad], likewise
-N_STATES = 9  # two full packs of lanes and a rest
+N_STATES = 9
 CPU = ("--device", "cpu", "--threads", "1")
 
 

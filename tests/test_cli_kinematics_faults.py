@@ -20,6 +20,7 @@ from simcli.model import rotations as rot
 from simcli.pipeline import build_model, read_scene
 from simcli.records import results
 
+pytestmark = pytest.mark.usefixtures("scalar_code")
 POWER = 1e-12  # relative: roundings of some hundred products
 CPU = ("--device", "cpu", "--threads", "1")
 

@@ -363,6 +363,7 @@ def test_scaled_tangents_make_friction_anisotropic(bench):
     assert along @ (velocity[:2] - one.free[:2]) == pytest.approx(force, abs=APART)
 
 
+@pytest.mark.slow
 def test_scalar_code_gives_the_same_bits(bench):
     """One world by itself compiles to scalars."""
     one = PILES[3]

@@ -4,9 +4,12 @@ Every world of one batch is a case. The steps are first order, and what they do 
 exactly: v = a t, x = a t (t + h) / 2. So tolerances are those of the solver's velocities, not of the step.
 """
 
+import shutil
+
 import numpy as np
 import pytest
 from support.contact_scenes import GRAVITY, NEUTRAL, RADIUS, YARD, batch, run, scene
+from support.runs import committed, differing, worlds_of
 
 DURATION = 2.0  # [s]
 VELOCITY = 1e-6  # [m/s], a hundred times `solver.contact.tolerance`: what a step may lack
@@ -57,8 +60,9 @@ class Yard:
     """The run of all cases with a solver and a step."""
 
     def __init__(self, folder, solver, h):
-        content = {**scene(solver, h, DURATION, YARD), "batch": batch(CASES, NEUTRAL)}
-        self.code, self.run = run(folder, f"{solver}-{h}", content)
+        self.folder, self.name = folder, f"{solver}-{h}"
+        self.content = {**scene(solver, h, DURATION, YARD), "batch": batch(CASES, NEUTRAL)}
+        self.code, self.run = run(folder, self.name, self.content)
         self.h, self.time = h, self.run.time[:]
         self.bodies = {name: (b.position[:], b.velocity[:], b.angular_velocity[:])
                        for name, b in ((name, self.run.body(name)) for name in YARD["bodies"])}  # fmt: skip
@@ -204,3 +208,15 @@ def test_ledger_of_energy_closes(yard, case):
 def test_steps_are_solved(yard):
     assert yard.run.diag.residual[:][1:].max() < 1e-6
     assert not yard.run.diag.status[:].any()
+
+
+@pytest.mark.parametrize("case", ["slip to roll", *(pytest.param(one, marks=slow) for one in ("bounce 0.8", "pulled"))])
+def test_a_world_alone_is_the_same(yard, case):
+    """In scalar code, in packs beside worlds with other contacts: the same bytes."""
+    code, seen = run(yard.folder, "alone", yard.content, "--world", WORLD[case], "--force")
+    assert code == 0
+    seen.close()
+    shutil.copy(yard.folder / f"{yard.name}.h5", yard.folder / "whole.h5")  # the yard's own is open in another way
+    rows, alone = (committed(yard.folder / f"{name}.h5") for name in ("whole", "alone"))
+    assert rows["diag/contacts"].std(axis=1).max() > 0
+    assert not differing(worlds_of(rows, [WORLD[case]]), worlds_of(alone, [0]))

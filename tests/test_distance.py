@@ -1,12 +1,15 @@
 """Distance joints of the tree: their links are free, their length is a row."""
 
 import numpy as np
+import pytest
 from support.forward import model_of
 
 from simcli.solvers import SOLVERS, RunPlan
 
 LENGTH = 1e-9  # [m], tolerance of the projection and what it leaves
 
+
+@pytest.mark.slow
 def test_a_rod_of_the_tree_keeps_its_length(device):
     """A distance joint leaves its link free; its length is a row, in the tree as in a loop."""
     text = """

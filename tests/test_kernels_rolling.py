@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from support.device import live_device
 from support.runs import MIXED
 from taichi.lang.ast.ast_transformer import ASTTransformer
@@ -31,6 +32,7 @@ def test_loops_are_rewritten_on_the_cpu_alone():
     assert ASTTransformer.build_range_for is not taichis_own
 
 
+@pytest.mark.slow
 def test_the_bytes_are_those_of_unrolled_loops(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(MIXED)

@@ -95,9 +95,12 @@ class Bench:
         return slot.read()[0, :, 0] if slot.width == 1 else slot.read()[0]
 
 
-@pytest.fixture(scope="module", params=[64, 1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[1, *(pytest.param(room, marks=pytest.mark.slow) for room in (64, 0))])
 def bench(request):
-    """With room for the factors of all bodies, of joints alone, and of none."""
+    """With room for the factors of all bodies, of joints alone, and of none.
+
+    Factors of all bodies are those of test_complementarity.py, too.
+    """
     with pytest.MonkeyPatch.context() as patch:
         yield request.param, Bench(live_device(), patch, request.param)
 

@@ -1,8 +1,11 @@
 """Laws of the integrators: orders of convergence, what free motion keeps, many turns, stiffness."""
 
+from functools import cache
+
 import numpy as np
 import pytest
-from support.forward import Runner, slope
+from support.device import live_device
+from support.forward import Runner, model_of, slope
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.model.rotations import quat_to_matrix
@@ -10,6 +13,25 @@ from simcli.solvers.integrators import STAGES
 
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
 every_integrator = pytest.mark.parametrize("integrator", STAGES)
+
+
+@pytest.fixture(scope="module")
+def runner_of():
+    """Runner of a scene with an integrator, compiled once for all tests here."""
+    return cache(lambda text, integrator: Runner(text, integrator, live_device()))
+
+
+@pytest.fixture(scope="module")
+def algorithms_of():
+    """Algorithms of a scene, compiled once for all integrators, in scalar code."""
+
+    @cache
+    def algorithms(text):
+        model, _ = model_of(text)
+        return Algorithms(model, live_device().for_worlds(1), model.n_worlds)
+
+    return algorithms
+
 
 # All chart kinds in one tree: a free base, a ball, a hinge, a slide, none of them straight, centred or aligned; dampers,
 # drives, springs, wrenches in both frames and a torque. Its fastest rate is about 30 per second.
@@ -85,18 +107,16 @@ def run_to_span(runner, counts):
 
 
 @pytest.fixture(scope="module")
-def exact():
-    """Filled by the first test that needs it: the state at SPAN, joint_q and joint_qd."""
-    return {}
+def exact(runner_of):
+    """The state at SPAN, joint_q and joint_qd."""
+    return run_to_span(runner_of(MECHANISM, "rk4"), [EXACT_COUNT])[0][0]
 
 
 @every_integrator
-def test_motion_and_ledger_converge_with_the_order(integrator, device, exact):
-    if not exact:
-        exact["state"] = run_to_span(Runner(MECHANISM, "rk4", device), [EXACT_COUNT])[0][0]
+def test_motion_and_ledger_converge_with_the_order(integrator, runner_of, exact):
     counts = COUNTS[integrator]
-    states, drifts = run_to_span(Runner(MECHANISM, integrator, device), counts)
-    steps, errors = SPAN / np.array(counts), np.abs(states - exact["state"]).max(axis=1)
+    states, drifts = run_to_span(runner_of(MECHANISM, integrator), counts)
+    steps, errors = SPAN / np.array(counts), np.abs(states - exact).max(axis=1)
     assert slope(steps, errors) == pytest.approx(ORDERS[integrator], abs=ORDER_TOLERANCE)
     assert slope(steps, drifts) == pytest.approx(ORDERS[integrator], abs=ORDER_TOLERANCE)
 
@@ -105,8 +125,8 @@ def simpson(values, h):
     return h / 3 * (values[0] + values[-1] + 4 * values[1:-1:2].sum() + 2 * values[2:-1:2].sum())
 
 
-def test_ledger_is_the_sum_of_powers_taken_from_the_frames(device):
-    runner = Runner(MECHANISM, "rk4", device)
+def test_ledger_is_the_sum_of_powers_taken_from_the_frames(runner_of):
+    runner = runner_of(MECHANISM, "rk4")
     h = SPAN / SAMPLES
     columns, model = runner(h, 1, SAMPLES), runner.model
     see = Witness(columns, model)
@@ -190,8 +210,8 @@ bodies:
 KEPT = 1e-11  # relative, over 20 s in steps of 1 ms: the step's own error is 20 s w (w h)^4 / 120, w = 2.3 rad/s
 
 
-def test_free_body_keeps_energy_and_angular_momentum(device):
-    columns = Runner(TUMBLER, "rk4", device)(1e-3, 100, 200)
+def test_free_body_keeps_energy_and_angular_momentum(runner_of):
+    columns = runner_of(TUMBLER, "rk4")(1e-3, 100, 200)
     inertia = np.array([[0.5, 0.05, -0.02], [0.05, 0.8, 0.03], [-0.02, 0.03, 1.1]])
     R = quat_to_matrix(columns["frames/body_q"][:, 0, 0, 3:])
     spin = columns["frames/body_qd"][:, 0, 0, 3:]
@@ -204,8 +224,8 @@ def test_free_body_keeps_energy_and_angular_momentum(device):
     assert np.ptp(spin, axis=0).min() > 0.5
 
 
-def test_drift_of_a_free_body_falls_with_the_fourth_order(device):
-    runner, steps = Runner(TUMBLER, "rk4", device), np.array([0.08, 0.04, 0.02])
+def test_drift_of_a_free_body_falls_with_the_fourth_order(runner_of):
+    runner, steps = runner_of(TUMBLER, "rk4"), np.array([0.08, 0.04, 0.02])
     drifts = [np.abs(runner(h, round(0.8 / h), 10)["energy/drift"]).max() for h in steps]
     assert slope(steps, drifts) > 4 - ORDER_TOLERANCE
 
@@ -251,8 +271,8 @@ POSE_TOLERANCE = 1e-11  # [1, m] of poses from angles that differ by 314 rad, ro
 
 
 @every_integrator
-def test_angles_count_turns_and_poses_do_not_mind(integrator, device):
-    runner = Runner(SPINNERS, integrator, device)
+def test_angles_count_turns_and_poses_do_not_mind(integrator, runner_of, algorithms_of):
+    runner = runner_of(SPINNERS, integrator)
     columns, model = runner(SPIN_STEP, 200, 100), runner.model
     q = columns["frames/joint_q"][:, 0]
     last = model.joints.q_start[1:] - 1
@@ -265,65 +285,69 @@ def test_angles_count_turns_and_poses_do_not_mind(integrator, device):
     height = columns["frames/body_q"][:, 0, thread, 2]
     np.testing.assert_allclose(height, PITCH / (2 * np.pi) * q[:, last[thread]], atol=POSE_TOLERANCE)
     wrapped[:, last[thread]] = q[:, last[thread]]  # its angle is its height
-    algorithms = Algorithms(model, device, len(q))
-    poses, _ = algorithms.forward_kinematics(wrapped, columns["frames/joint_qd"][:, 0])
-    algorithms.destroy()
+    poses, _ = algorithms_of(SPINNERS).forward_kinematics(wrapped, columns["frames/joint_qd"][:, 0])
     recorded = columns["frames/body_q"][:, 0]
     poses[..., 3:] *= np.sign((poses[..., 3:] * recorded[..., 3:]).sum(axis=-1, keepdims=True))
     np.testing.assert_allclose(recorded, poses, atol=POSE_TOLERANCE, rtol=0)
 
 
-# Two links held by drives or slowed by dampers far too stiff for the step; {} is what acts on the first and second hinge.
-ARM = """
+# Two links held by drives or slowed by dampers far too stiff for the step; the worlds are cases. Of the first joint damper,
+# stiffness and damping of the drive, of the second stiffness and damping, q, qd; the target of both.
+STIFFNESS, DAMPING = 1e6, 1e4  # [N m/rad], [N m s/rad]: the fast rate is 1e5 per second for the outer link
+STIFF_RATE = 1e4  # [1/s] about, of the damper over the inertia
+NUMBERS = ("brake", "k1", "c1", "k2", "c2", "q2", "qd2", "target")
+CASES = {
+    "servo": (0, STIFFNESS, DAMPING, STIFFNESS, DAMPING, 0, 0, 0.4),
+    "damper": (STIFF_RATE, 0, 0, 60, 0.5, 1, 3, 0),
+    "drive": (0, STIFF_RATE, STIFF_RATE, 60, 0.5, 1, 3, 0),
+}
+VARIED = (f"params.{name}: {{list: {[case[k] for case in CASES.values()]}}}" for k, name in enumerate(NUMBERS))
+ARM = f"""
+params: {{{", ".join(f"{name}: 0" for name in NUMBERS)}}}
 bodies:
   upper: {{pose: {{xyz: [0.5, 0, 0]}}, mass: 1.0, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
   lower: {{pose: {{xyz: [1.5, 0, 0]}}, mass: 1.0, inertia: {{diag: [0.1, 0.1, 0.1]}}}}
 joints:
-  first: {{type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0], {first}}}
-  second: {{type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 1, 0], {second}}}
+  first: {{type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0], damping: "${{brake}}",
+          drive: {{mode: position, target: "${{target}}", stiffness: "${{k1}}", damping: "${{c1}}"}}}}
+  second: {{type: revolute, parent: upper, child: lower, at: [1, 0, 0], axis: [0, 1, 0], q: "${{q2}}", qd: "${{qd2}}",
+           drive: {{mode: position, target: "${{target}}", stiffness: "${{k2}}", damping: "${{c2}}"}}}}
+batch: {{worlds: {len(CASES)}, vary: {{{", ".join(VARIED)}}}}}
 """
-STIFFNESS, DAMPING = 1e6, 1e4  # [N m/rad], [N m s/rad]: the fast rate is 1e5 per second for the outer link
-SERVO = f"drive: {{mode: position, target: 0.4, stiffness: {STIFFNESS}, damping: {DAMPING}}}"
 LONG_STEP = 1e-2  # [s]: a thousand times the fast time constant
 STATIC = 1e-8  # relative, of efforts against the weight
 
 
+def joints_of(case, columns):
+    """joint_q, joint_qd, joint_effort of a case, (F, 2) each."""
+    return (columns[f"frames/joint_{name}"][:, list(CASES).index(case)] for name in ("q", "qd", "effort"))
+
+
 @pytest.mark.parametrize("integrator", ["implicit", "semi_implicit"])
-def test_stiff_drives_settle_where_they_carry_the_weight(integrator, device):
-    runner = Runner(ARM.format(first=SERVO, second=SERVO), integrator, device)
-    columns = runner(LONG_STEP, 1, 200)
-    q, qd = columns["frames/joint_q"][:, 0], columns["frames/joint_qd"][:, 0]
+def test_stiff_drives_settle_where_they_carry_the_weight(integrator, runner_of, algorithms_of):
+    q, qd, effort = joints_of("servo", runner_of(ARM, integrator)(LONG_STEP, 1, 200))
     assert np.abs(q).max() < 0.5
-    algorithms = Algorithms(runner.model, device, 1)
-    weight = algorithms.inverse_dynamics(q[-1:], np.zeros((1, 2)), np.zeros((1, 2)))[0]
-    algorithms.destroy()
+    still = np.zeros((len(CASES), 2))
+    weight = algorithms_of(ARM).inverse_dynamics(still + q[-1], still, still)[0]
     np.testing.assert_allclose(STIFFNESS * (0.4 - q[-1]), weight, rtol=STATIC)
-    np.testing.assert_allclose(columns["frames/joint_effort"][-1, 0], weight, rtol=STATIC)
+    np.testing.assert_allclose(effort[-1], weight, rtol=STATIC)
     assert np.abs(qd[-1]).max() < STATIC
 
 
-def test_stiff_drives_are_stiff(device):
+def test_stiff_drives_are_stiff(runner_of):
     """The explicit method fails at that step, or the test above would show nothing."""
-    columns = Runner(ARM.format(first=SERVO, second=SERVO), "rk4", device)(LONG_STEP, 1, 5)
-    q = columns["frames/joint_q"][:, 0]
+    q, _, _ = joints_of("servo", runner_of(ARM, "rk4")(LONG_STEP, 1, 5))
     assert not (np.isfinite(q).all() and np.abs(q).max() < 1e3)
 
 
-STIFF_RATE = 1e4  # [1/s] about, of the damper over the inertia
 STIFF_STEPS = np.array([1e-2, 5e-3, 2.5e-3])  # [s]: 25 to 100 over the rate
 QUIET_STEP = 2e-5  # [s] of RK4 in the exact solution, stable below 2.8 over the rate
-SMOOTH = "q: 1.0, qd: 3, drive: {mode: position, target: 0, stiffness: 60, damping: 0.5}"
-STIFF = {
-    "damper": f"damping: {STIFF_RATE}",
-    "drive": f"drive: {{mode: position, target: 0.0, stiffness: {STIFF_RATE}, damping: {STIFF_RATE}}}",
-}
 
 
-@pytest.mark.parametrize("stiff", STIFF)
-def test_implicit_keeps_its_order_beside_a_stiff_joint(stiff, device):
-    text = ARM.format(first=STIFF[stiff], second=SMOOTH)
-    exact = Runner(text, "rk4", device)(QUIET_STEP, 1000, 25)["frames/joint_q"][:, 0]
-    runner = Runner(text, "implicit", device)
-    states = np.array([runner(h, round(0.02 / h), 25)["frames/joint_q"][:, 0] for h in STIFF_STEPS])
+@pytest.mark.parametrize("stiff", ["damper", "drive"])
+def test_implicit_keeps_its_order_beside_a_stiff_joint(stiff, runner_of):
+    exact, _, _ = joints_of(stiff, runner_of(ARM, "rk4")(QUIET_STEP, 1000, 25))
+    runner = runner_of(ARM, "implicit")
+    states = np.array([next(joints_of(stiff, runner(h, round(0.02 / h), 25))) for h in STIFF_STEPS])
     for errors in np.abs(states - exact).max(axis=1).T:  # of the stiff joint, and of the smooth one
         assert slope(STIFF_STEPS, errors) == pytest.approx(2.0, abs=ORDER_TOLERANCE)

@@ -20,6 +20,8 @@ from simcli.spec.joint_fields import FIELDS, JOINTS
 HONOURED = JOINTS["generalized"]
 DT, COARSE = 1e-3, 5e-3  # [s]
 RUNS = {"semi": DT, "coarse": COARSE, "rk4": DT}
+RK4 = pytest.param("rk4", marks=pytest.mark.slow)
+every_run = pytest.mark.parametrize("run_name", ["semi", "coarse", RK4])
 # Errors by step of first-order runs [m/s, m/s^2]: a servo, half a swing of which is 0.5 m at 7 rad/s, and its effort limit.
 X_PER_STEP, V_PER_STEP = 6.0, 30.0
 # A step in which any law of the scene switches is one of first order for all of it: ten or so in that second.
@@ -54,13 +56,21 @@ def folder(tmp_path_factory, forest, trees):
     folder = tmp_path_factory.mktemp("joints")
     joint_laws.write(folder / "all.yaml", forest)
     joint_laws.write(folder / "trees.yaml", trees)
-    commands = [
-        words("semi", "all.yaml"),
-        words("coarse", "all.yaml", dt=COARSE),
-        words("rk4", "all.yaml", "--set", "solver.integrator=rk4"),
-    ]
-    run_all(commands, folder)
+    run_all([words("semi", "all.yaml"), words("coarse", "all.yaml", dt=COARSE)], folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def with_rk4(folder):
+    """In the same folder: the run that only slow tests look at."""
+    run_all([words("rk4", "all.yaml", "--set", "solver.integrator=rk4")], folder)
+
+
+@pytest.fixture(autouse=True)
+def runs_that_are_asked_for(request):
+    """That of rk4 where a test's name or parameter names it."""
+    if "rk4" in request.node.name:
+        request.getfixturevalue("with_rk4")
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +208,7 @@ def test_first_order_steps_follow_the_law(folder, forest, law):
         assert v < ROUNDING or 4.0 < v_5 / v < (SQUARED if turning(name) else 5.5), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", FORMS)
 def test_rk4_follows_the_law(folder, forest, law):
     for name, x, v in errors(folder, forest, "rk4", law):
@@ -205,7 +216,8 @@ def test_rk4_follows_the_law(folder, forest, law):
         assert v < V_RK4, name
 
 
-@pytest.mark.parametrize(("run_name", "slack"), [("semi", 0.01), ("coarse", 0.02), ("rk4", 0.001)])
+@pytest.mark.parametrize(("run_name", "slack"), [
+    ("semi", 0.01), ("coarse", 0.02), pytest.param("rk4", 0.001, marks=pytest.mark.slow)])  # fmt: skip
 def test_step_response(folder, run_name, slack):
     """10 kg, 500 N/m, 50 N s/m, 1 m: the peak is 1.3045 m at 0.475 s."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -219,7 +231,7 @@ def test_step_response(folder, run_name, slack):
         np.testing.assert_allclose(effort, 500 * (1 - x) - 50 * v, atol=1e-9)
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@every_run
 @pytest.mark.parametrize("law", ["upper", "lower"])
 def test_hard_limits_are_rested_on(folder, forest, law, run_name):
     """Within 1e-6 m and never beyond; the limit gives what the load asks for. A loop's distance tells in its wrench."""
@@ -238,7 +250,7 @@ def test_hard_limits_are_rested_on(folder, forest, law, run_name):
             np.testing.assert_allclose(reaction, np.tile(-LAWS[law].load * M, (late.sum(), 1)), rtol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@every_run
 def test_dry_friction_holds_exactly(folder, forest, run_name):
     """In the tree to the bit, in loops to the rounding of the body's pose; it gives what the load asks for."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -252,7 +264,7 @@ def test_dry_friction_holds_exactly(folder, forest, run_name):
                 np.testing.assert_allclose(efforts(run, name, kind)[start:] / M, -load, rtol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@every_run
 def test_dry_friction_opposes_sliding(folder, forest, run_name):
     """The acceleration of a slide has no error of the step."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -265,7 +277,7 @@ def test_dry_friction_opposes_sliding(folder, forest, run_name):
                 np.testing.assert_allclose(qd[t < end - 1e-9], np.tile(expected, (qd.shape[1], 1)).T, atol=slack)
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@every_run
 def test_speeds_and_efforts_stay_within_their_limits(folder, forest, run_name):
     with package.open(folder / f"{run_name}.h5") as run:
         for kind, _, name in of_law(forest, "fast"):
@@ -279,7 +291,7 @@ def test_speeds_and_efforts_stay_within_their_limits(folder, forest, run_name):
             assert effort.min() < 3.0, name
 
 
-@pytest.mark.parametrize("run_name", RUNS)
+@every_run
 def test_gears(folder, forest, run_name):
     """q = ratio q_other + offset at any instant; the efforts are in the ratio that does no work."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -294,7 +306,7 @@ def test_gears(folder, forest, run_name):
             np.testing.assert_allclose(after.effort[:][1:, 0] / M, RATIO * 2.0 + 0 * after.qd[:][1:, 0], rtol=slack)
 
 
-@pytest.mark.parametrize(("run_name", "slack"), [("semi", 2e-2), ("rk4", 1e-9)])
+@pytest.mark.parametrize(("run_name", "slack"), [("semi", 2e-2), pytest.param("rk4", 1e-9, marks=pytest.mark.slow)])
 def test_prescribed_motions_report_their_effort(folder, forest, run_name, slack):
     """M x'': first-order steps report that of the step's middle or so."""
     with package.open(folder / f"{run_name}.h5") as run:
@@ -304,25 +316,26 @@ def test_prescribed_motions_report_their_effort(folder, forest, run_name, slack)
             np.testing.assert_allclose(efforts(run, name, kind)[1:], wanted[1:], atol=slack * np.abs(wanted).max() + 1e-9)
 
 
-def test_compliance_is_deflection_by_load(folder, forest):
+@pytest.mark.parametrize("run_name", ["semi", RK4])
+def test_compliance_is_deflection_by_load(folder, forest, run_name):
     """The end of 1 s on critical dampers, with the geometry of finite rows.
 
     The row of a length c is (d^2 - c^2) / 2 c, which pulls d / c as hard; those of angles are sines, whose arms are cosines.
     """
-    for run_name in ("semi", "rk4"):
-        with package.open(folder / f"{run_name}.h5") as run:
-            for kind, _, name in of_law(forest, "gives"):
-                along, about = joint_laws.HELD[kind]
-                at, quat = run.body(name).position[-1, 0] @ along, run.body(name).orientation[-1, 0]
-                length = (at + at**2 / 2) * (1 + at) if kind == "distance" else at
-                assert length == pytest.approx(COMPLIANCE * PUSH, rel=1e-6), name
-                if about:
-                    turn = 2 * np.arctan2(quat[:3] @ about, quat[3])
-                    assert np.sin(2 * turn) / 2 == pytest.approx(COMPLIANCE * TWIST, rel=1e-6), name
+    with package.open(folder / f"{run_name}.h5") as run:
+        for kind, _, name in of_law(forest, "gives"):
+            along, about = joint_laws.HELD[kind]
+            at, quat = run.body(name).position[-1, 0] @ along, run.body(name).orientation[-1, 0]
+            length = (at + at**2 / 2) * (1 + at) if kind == "distance" else at
+            assert length == pytest.approx(COMPLIANCE * PUSH, rel=1e-6), name
+            if about:
+                turn = 2 * np.arctan2(quat[:3] @ about, quat[3])
+                assert np.sin(2 * turn) / 2 == pytest.approx(COMPLIANCE * TWIST, rel=1e-6), name
 
 
-def test_a_joint_that_is_off_does_nothing(folder, forest):
-    with package.open(folder / "rk4.h5") as run:
+@pytest.mark.parametrize("run_name", ["semi", RK4])
+def test_a_joint_that_is_off_does_nothing(folder, forest, run_name):
+    with package.open(folder / f"{run_name}.h5") as run:
         for kind, _, name in of_law(forest, "off"):
             along, about = joint_laws.HELD[kind]
             assert run.body(name).velocity[-1, 0] @ along == pytest.approx(PUSH / MASS, rel=1e-12), name
@@ -330,21 +343,27 @@ def test_a_joint_that_is_off_does_nothing(folder, forest):
                 assert run.body(name).angular_velocity[-1, 0] @ about == pytest.approx(TWIST / SPIN, rel=1e-12), name
 
 
-def test_the_ledger_of_energies_closes(folder, forest):
-    """To the order of the step; with RK4 only the steps of the switches tell."""
-    drift = {}
-    for run_name in RUNS:
-        with package.open(folder / f"{run_name}.h5") as run:
-            t, drift[run_name] = run.time[:], run.energy.drift[:][:, 0]
-            moved = run.energy.dissipated[:][-1, 0] + run.energy.input[:][-1, 0]
+def ledger(folder, run_name):
+    """[J]: times, drifts, and what was dissipated and put in."""
+    with package.open(folder / f"{run_name}.h5") as run:
+        moved = run.energy.dissipated[:][-1, 0] + run.energy.input[:][-1, 0]
+        return run.time[:], run.energy.drift[:][:, 0], moved
+
+
+def test_the_ledger_of_energies_closes(folder):
+    """To the order of the step."""
+    (_, semi, moved), (_, coarse, _) = ledger(folder, "semi"), ledger(folder, "coarse")
     assert moved > 500
-    worst = {name: np.abs(one).max() for name, one in drift.items()}
-    assert worst["semi"] < 1e-5 * moved
-    assert worst["coarse"] / worst["semi"] == pytest.approx(5.0, rel=0.1)
-    assert worst["rk4"] < DRIFT_OF_SWITCH * sum(law in TIMES for law, *_ in forest.seen)
-    steps = np.abs(np.diff(drift["rk4"]))
+    assert np.abs(semi).max() < 1e-5 * moved
+    assert np.abs(coarse).max() / np.abs(semi).max() == pytest.approx(5.0, rel=0.1)
+
+
+@pytest.mark.slow
+def test_the_ledger_of_rk4_closes_but_for_switches(folder, forest):
+    t, drift, _ = ledger(folder, "rk4")
+    assert np.abs(drift).max() < DRIFT_OF_SWITCH * sum(law in TIMES for law, *_ in forest.seen)
     switches = np.any([(t[:-1] - 2 * DT < at) & (at < t[1:] + 2 * DT) for at in TIMES.values()], axis=0)
-    assert steps[~switches].max() < 1e-6
+    assert np.abs(np.diff(drift))[~switches].max() < 1e-6
 
 
 def test_equal_bounds_are_refused_by_name():

@@ -266,7 +266,8 @@ run: {duration: 1}
 """
 
 
-@pytest.mark.parametrize("loop", ["", ", loop: true"], ids=["tree", "outside"])
+@pytest.mark.parametrize("loop", [
+    pytest.param("", id="tree"), pytest.param(", loop: true", id="outside", marks=pytest.mark.slow)])  # fmt: skip
 def test_gears_armature_and_torsion_springs_in_and_outside_the_tree(device, loop):
     """(I + A + n^2 J) x'' = -(m g l + k) x about the lowest place, n the ratio of the gear."""
     found = study(model_of(GEARED.replace("LOOP", loop)), device)

@@ -72,6 +72,7 @@ def test_info_names_the_kinds(run):
     assert "plate:2P2V" in command("info", run).stdout
 
 
+@pytest.mark.slow
 def test_a_selection_cuts_them(tmp_path, run):
     (tmp_path / "b.yaml").write_text(SCENE.replace("SELECT", "[plate, rod]"))
     ended = command("run", tmp_path / "b.yaml", "-o", tmp_path / "b.h5", "-q")

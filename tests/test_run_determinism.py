@@ -4,14 +4,18 @@ import json
 import os
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.many import run_many
-from support.process import simcli, start
+from support.process import start
 from support.runs import MIXED, SWING, committed, differing, digest, worlds_of
 
-SIZES = (1, 2, 7, 64, 1000)  # one lane, half a pack, packs with a rest, packs without, hundreds of packs
+slow = pytest.mark.slow
+# Scalars, packs with a rest, packs without, hundreds of packs; each compiles its own kernel.
+SIZES = (1, 2, 7, 64, 1000)
+FEW, WHOLE = SIZES[:-1], SIZES[-1]
 DRAWS = (
     "joints.rail.q=uniform(-0.2, 0.2)",
     "bodies.arm.mass=normal(1.2, 0.1)",
@@ -21,6 +25,7 @@ DRAWS = (
 )
 VARIED = [word for draw in DRAWS for word in ("--vary", draw)]
 REPLAYED = (0, 5, 63, 999)  # first, odd slot, last of a pack, last of all
+SLOW_SIZES, SLOW_WORLDS = (1, 2, 64), (0, 63)
 BUSY_SHARE = 0.1  # of the CPU time of a child that a thread has to take to count as at work
 POLL = 0.02  # [s] between looks at a child's threads
 
@@ -32,58 +37,70 @@ def scene(tmp_path_factory):
     return path
 
 
-def run_all(commands, folder):
+def run_all(commands, folder, **changes):
     """Run commands, all of which must succeed; give what each committed, by its output's name."""
     words = [["run", *command, "-q"] for command in commands]
-    for (code, talk), command in zip(run_many(words, folder), words, strict=True):
+    for (code, talk), command in zip(run_many(words, folder, **changes), words, strict=True):
         assert code == 0, (command, talk)
     names = [Path(command[command.index("-o") + 1]).name for command in words]
     return {name: committed(folder / name) for name in names}
 
 
 @pytest.fixture(scope="module")
-def batches(scene, tmp_path_factory):
-    """Rows of batches of every size, of worlds replayed alone, and of the largest on another number of threads."""
+def kernels(tmp_path_factory):
+    """The environment of a cache of kernels that is empty at first.
+
+    In the cache that all tests share, another process may hold the lock just then, and a kernel is compiled again.
+    """
+    return {"TI_OFFLINE_CACHE_FILE_PATH": str(tmp_path_factory.mktemp("kernels") / "cache")}
+
+
+@pytest.fixture(scope="module")
+def rows_of(scene, kernels, tmp_path_factory):
+    """Rows, and the digest, of a batch with some words, run where it is first asked for."""
     folder = tmp_path_factory.mktemp("batches")
 
-    def command(name, n_worlds, *more):
-        return [scene, "-o", f"{name}.h5", "--worlds", n_worlds, "--threads", 2, *VARIED, *more]
+    @cache
+    def run(n_worlds, threads, more):
+        name = "-".join(map(str, (n_worlds, threads, *more))) + ".h5"
+        command = [scene, "-o", name, "--worlds", n_worlds, "--threads", threads, *VARIED, *more]
+        return run_all([command], folder, **kernels)[name], digest(folder / name)
 
-    commands = [command(f"batch{n}", n) for n in SIZES]
-    commands += [command(f"world{k}", max(SIZES), "--world", k) for k in REPLAYED]
-    commands += [command("one-thread", max(SIZES), "--threads", 1)]
-    rows = run_all(commands, folder)
-    rows["digests"] = {name: digest(folder / name) for name in rows}
-    return rows
+    return lambda n_worlds, *more, threads=2: run(n_worlds, threads, more)
 
 
-def test_all_worlds_of_a_batch_differ_and_move(batches):
-    whole = worlds_of(batches[f"batch{max(SIZES)}.h5"], slice(None))
+def slowly(values, which):
+    """Parameters, some of them slow."""
+    return [pytest.param(value, marks=slow) if value in which else value for value in values]
+
+
+def test_all_worlds_of_a_batch_differ_and_move(rows_of):
+    whole = worlds_of(rows_of(WHOLE)[0], slice(None))
     assert {"frames/joint_q", "frames/joint_wrench", "energy/drift", "diag/status"} <= whole.keys()
     for name in ("frames/joint_q", "frames/joint_qdd", "frames/body_qd", "energy/total"):
         first, last = whole[name][0], whole[name][-1]
-        assert len({row.tobytes() for row in last}) == max(SIZES), name
+        assert len({row.tobytes() for row in last}) == WHOLE, name
         assert (first != last).any(axis=tuple(range(1, first.ndim))).all(), name
 
 
-@pytest.mark.parametrize("size", SIZES[:-1])
-def test_a_world_has_the_same_bytes_in_a_batch_of_any_size(batches, size):
-    part, whole = batches[f"batch{size}.h5"], batches[f"batch{max(SIZES)}.h5"]
+@pytest.mark.parametrize("size", slowly(FEW, SLOW_SIZES))
+def test_a_world_has_the_same_bytes_in_a_batch_of_any_size(rows_of, size):
+    (part, part_digest), (whole, whole_digest) = rows_of(size), rows_of(WHOLE)
     assert not differing(worlds_of(part, slice(None)), worlds_of(whole, slice(size)))
     assert part["frames/time"].tobytes() == whole["frames/time"].tobytes()
+    assert part_digest != whole_digest
 
 
-@pytest.mark.parametrize("world", REPLAYED)
-def test_a_world_replayed_alone_has_the_same_bytes(batches, world):
-    alone, whole = batches[f"world{world}.h5"], batches[f"batch{max(SIZES)}.h5"]
+@pytest.mark.parametrize("world", slowly(REPLAYED, SLOW_WORLDS))
+def test_a_world_replayed_alone_has_the_same_bytes(rows_of, world):
+    alone, whole = rows_of(WHOLE, "--world", world)[0], rows_of(WHOLE)[0]
     assert not differing(worlds_of(alone, slice(None)), worlds_of(whole, slice(world, world + 1)))
 
 
-def test_one_and_two_threads_give_the_same_bytes(batches):
-    whole = f"batch{max(SIZES)}.h5"
-    assert not differing(batches["one-thread.h5"], batches[whole])
-    assert batches["digests"]["one-thread.h5"] == batches["digests"][whole]
-    assert batches["digests"][whole] != batches["digests"]["batch64.h5"]
+def test_one_and_two_threads_give_the_same_bytes(rows_of):
+    (one, one_digest), (two, two_digest) = (rows_of(WHOLE, threads=threads) for threads in (1, 2))
+    assert not differing(one, two)
+    assert one_digest == two_digest
 
 
 def cpu_by_thread(process):
@@ -103,18 +120,13 @@ def cpu_by_thread(process):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two cores")
-def test_as_many_threads_step_as_were_asked_for(scene, tmp_path):
-    """A long run with few frames, whose kernel a short run has left in a cache of its own: nearly all of it is stepping.
-
-    In the cache that all tests share, another process may hold the lock just then, and the kernel is compiled again.
-    """
-    digests, cache = [], str(tmp_path / "cache")
+def test_as_many_threads_step_as_were_asked_for(scene, tmp_path, kernels, rows_of):
+    """A long run with few frames, whose kernel a short run has left in the cache: nearly all of it is stepping."""
+    digests = []
     for threads in (1, 2):
-        words = ["run", scene, "--worlds", 1000, "--threads", threads, *VARIED, "-q", "--set", "output.every=1"]
-        warm_up = simcli(*words, "-o", "warm.h5", "--force", "--duration", 1, cwd=tmp_path, TI_OFFLINE_CACHE_FILE_PATH=cache)
-        assert warm_up.returncode == 0, warm_up.stderr
-        words += ["-o", f"{threads}.h5", "--json", "--duration", 6]
-        process = start(*words, cwd=tmp_path, TI_OFFLINE_CACHE_FILE_PATH=cache)
+        rows_of(WHOLE, threads=threads)
+        words = ["run", scene, "--worlds", WHOLE, "--threads", threads, *VARIED, "-q", "--json", "-o", f"{threads}.h5"]
+        process = start(*words, "--duration", 2, "--set", "output.every=1", cwd=tmp_path, **kernels)
         ticks = cpu_by_thread(process)
         out, err = process.communicate()
         assert process.returncode == 0, err
@@ -125,23 +137,21 @@ def test_as_many_threads_step_as_were_asked_for(scene, tmp_path):
     assert digests[0] == digests[1]
 
 
-def test_cold_and_warm_cache_give_the_same_bytes(scene, tmp_path):
-    cache = tmp_path / "cache"
-    found = []
-    for name in ("cold", "warm"):
-        done = simcli("run", scene, "-o", f"{name}.h5", *VARIED, "--worlds", 2, "-q", cwd=tmp_path,
-                      TI_OFFLINE_CACHE_FILE_PATH=str(cache))  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        kernels = {path.name for path in cache.rglob("*") if path.suffix in (".tic", ".ll", ".bc", ".so")}
-        found.append((committed(tmp_path / f"{name}.h5"), digest(tmp_path / f"{name}.h5"), kernels))
-    (cold, cold_digest, compiled), (warm, warm_digest, in_the_end) = found
-    assert compiled, list(cache.rglob("*"))
-    assert compiled == in_the_end, "the second run was not warm"
+def test_cold_and_warm_cache_give_the_same_bytes(rows_of, kernels):
+    def compiled():
+        files = Path(*kernels.values()).rglob("*")
+        return {path.name for path in files if path.suffix in (".tic", ".ll", ".bc", ".so")}
+
+    cold, cold_digest = rows_of(FEW[2])
+    before = compiled()
+    warm, warm_digest = rows_of(FEW[2], "--force")
+    assert before
+    assert compiled() == before, "the second run was not warm"
     assert not differing(cold, warm)
     assert cold_digest == warm_digest
 
 
-@pytest.mark.slow
+@slow
 @pytest.mark.parametrize("change", ["solver.precision=float32", "solver.integrator=rk4", "solver.integrator=implicit"])
 def test_other_precision_and_integrators_too(tmp_path, change):
     scene = tmp_path / "swing.yaml"

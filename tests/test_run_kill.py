@@ -118,7 +118,8 @@ def test_killed_at_twenty_moments(scene, whole, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
+@pytest.mark.parametrize(("number", "code"), [
+    pytest.param(signal.SIGINT, Exit.INTERRUPTED, marks=pytest.mark.slow), (signal.SIGTERM, Exit.STOPPED)])
 def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, code):
     path = tmp_path / "a.h5"
     process = begin(scene, path, "--set", f"run.duration={ENDLESS * N_FRAMES / 10}")

@@ -192,7 +192,7 @@ def test_a_free_body_keeps_energy_and_angular_momentum(folder):
     assert np.abs(spin - spin[0]).max() > 0.1
 
 
-@pytest.mark.parametrize("name", slowly(EVERY))
+@pytest.mark.parametrize("name", slowly((*EVERY, "reference")))
 def test_laws_hold_in_every_solver(folder, name):
     """The same closed forms that the generalized solver is held to."""
     with package.open(folder / f"laws-{name}.h5") as run:

@@ -191,7 +191,7 @@ class Study:
 
     @cached_property
     def _algorithms(self) -> Algorithms:
-        return Algorithms(self.model, self.device)
+        return Algorithms(self.model, self.device.for_worlds(self.model.n_worlds))
 
     def _projection(self, pose: Array, twist: Array) -> tuple[Array, Array]:
         return self._algorithms.projection(pose, twist)

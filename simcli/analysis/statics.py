@@ -101,7 +101,8 @@ class Statics:
     """
 
     def __init__(self, model: Model, device: Device):
-        self.model, self.balance = model, Balance(model, device)
+        # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
+        self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
         self.length = typical_length(model)
         dof = self.balance.dof
         self.moves = linear_dofs(model)[dof]

@@ -11,10 +11,11 @@ def live_device(precision="float64"):
     """
     from taichi.lang import impl
 
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels import runtime
 
     program = impl.get_runtime().prog
-    if not _started or program is None or _started[1] is not program or _started[0].precision != precision:
-        _started[:] = [start_device("cpu", precision, threads=1), None]
+    wanted = precision, runtime.CPU_LANES[precision]  # scalar_code of conftest.py changes the latter
+    if not _started or program is None or _started[1] is not program or wanted != (_started[0].precision, _started[0].lanes):
+        _started[:] = [runtime.start_device("cpu", precision, threads=1), None]
         _started[1] = impl.get_runtime().prog
     return _started[0]

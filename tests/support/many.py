@@ -20,12 +20,13 @@ for number, words in enumerate(json.load(sys.stdin)):
 """
 
 
-def run_many(commands, folder):
+def run_many(commands, folder, **changes):
     """Run command lines one after the other, each as `simcli WORDS` would.
 
     Args:
         commands: lists of words.
         folder: for their talk; a folder of this call alone.
+        **changes: of the environment.
 
     Returns:
         one (exit code, stderr) per command; exit code None for those after a crash.
@@ -33,7 +34,7 @@ def run_many(commands, folder):
     words = [[str(word) for word in command] for command in commands]
     child = subprocess.run(
         [sys.executable, "-c", CHILD, str(folder)], input=json.dumps(words), text=True, capture_output=True,
-        cwd=folder, env=environment(), timeout=TIMEOUT,
+        cwd=folder, env=environment(**changes), timeout=TIMEOUT,
     )  # fmt: skip
     results = []
     for number in range(len(words)):
