@@ -8,6 +8,7 @@ from support.process import simcli as command
 
 import simcli
 from simcli.model import constructors as con
+from simcli.model import rotations as rot
 from simcli.model.constructors import Basis
 
 SCENE = """
@@ -24,7 +25,7 @@ bodies:
   quad: {mass: 1, inertia: {diag: [0.02, 0.03, 0.05]}, pose: {xyz: [0, 2, 0]}, natural: 4P}
   trio: {mass: 1, inertia: {diag: [0.02, 0.03, 0.04]}, pose: {xyz: [0, 3, 0]}, natural: 3P1V}
   rod: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0, 0.1, 0.1]}, pose: {xyz: [0, 4, 0]}, natural: 2P}
-  bead: {mass: 1, inertia: point, pose: {xyz: [0, 5, 0]}, natural: 1P}
+  bead: {mass: 1, inertia: point, pose: {xyz: [0, 5, 0], rpy: [0.3, 0, 0.5]}, natural: 1P}
 joints: {pin: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], qd: 2}}
 run: {duration: 0.02}
 output: {every: 0.01, select: SELECT}
@@ -55,6 +56,8 @@ def test_frames_hold_the_coordinates_that_the_scene_chooses(run):
             expected = con.coordinates(basis, seen.body(name).pose[...])
             assert seen.body(name).natural_q.shape == expected.shape
             np.testing.assert_allclose(seen.body(name).natural_q, expected, atol=1e-14, rtol=0)
+        turn = rot.quat_from_rpy(np.array([0.3, 0.0, 0.5]))  # a point keeps the attitude of its shapes
+        np.testing.assert_allclose(seen.body("bead").pose[:, 0, 3:], np.tile(turn, (3, 1)), atol=1e-15, rtol=0)
         rod, p = seen.body("rod").natural_q[...], seen.body("rod").position[...]
         assert np.abs(np.linalg.norm(rod[..., 3:] - rod[..., :3], axis=-1) - 1.0).max() < 1e-12
         assert np.abs(np.linalg.norm(rod[..., :3] - p, axis=-1) - 0.5).max() < 1e-12

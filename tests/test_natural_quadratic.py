@@ -36,12 +36,12 @@ PLANAR = {
 }  # fmt: skip
 
 
-def expanded(path):
+def expanded(path, springs=False):
     """Natural form of a scene at its authored state, its rows, their polynomials, numbers of the unknowns."""
     model = simcli.load(path)[0]
     state = State.of(model)
     model = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
-    constraints = constraints_of(model)
+    constraints = constraints_of(model, springs=springs)
     unknown = np.full(model.n_qd, -1)
     order = tree_dofs(model)
     unknown[order] = np.arange(len(order))

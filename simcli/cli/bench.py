@@ -132,7 +132,7 @@ def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: 
 def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
     """Scenes to time, with the share of the duration of each and what is set in it."""
     if task is Task.HUMANOID:
-        return [(scene or bench_contact.HUMANOID, 1.0, bench_contact.PUSHED)]
+        return [(scene or bench_contact.HUMANOID, 1.0, (*bench_contact.PUSHED, *more)) for more in ((), bench_contact.LOOSE)]
     if scene or task is Task.STACKS:
         return [(scene or bench_contact.stacks(folder), 1.0, ())]
     built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains

@@ -11,6 +11,7 @@ HUMANOID = Path(__file__).resolve().parents[1] / "docs" / "humanoid.yaml"
 PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
           'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
           '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}')  # fmt: skip
+LOOSE = ("name=humanoid_1e-5", "solver.contact.tolerance=1.0e-5")  # a thousand times the default, in m/s
 STACK = """simcli: 1
 name: stacks
 params: {{d: 0.0}}

@@ -70,14 +70,16 @@ class SaddlePoint(Polynomials):
 
     Args:
         rows, tables, arena, angle: see `Polynomials`.
+        bends: whether the matrix has the curvature of rows.
 
     Attributes:
         soft: (R) e.  lent: (R) what of it `solve` takes away again.
         mass: (n) weights, 1 of prescribed coordinates.  factor: of the saddle point; unknowns are the coordinates, then
             the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
+        stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
     """
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot):
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
         super().__init__(rows, tables, arena, angle)
         prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
         self.mass = tables.column(np.where(prescribed, 1.0, tables.model.columns.weight[:, self.order]))
@@ -85,10 +87,16 @@ class SaddlePoint(Polynomials):
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
-        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries))
+        bent = np.stack((rows.bend_i, rows.bend_j), axis=1)
+        seen = np.flatnonzero(~prescribed[bent].any(axis=1)) if bends else np.zeros(0, int)
+        pairs = np.concatenate((np.stack((diagonal, diagonal), axis=1), entries, bent[seen]))
         pattern = eliminate(self.n + self.n_rows, pairs, diagonal >= self.n)
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
-        filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place)
+        first = len(diagonal) + len(entries)
+        self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:])
+        self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
+        self.stress = arena.slot(self.n_rows if bends else 0)
+        filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place[:first])
         self.filled, self.n_filled = arena.ints(filled), len(filled)
         self.soft, self.lent = arena.slot(self.n_rows), arena.slot(self.n_rows)
 
@@ -274,7 +282,7 @@ def bend_bias(f: ti.template(), w: ti.i32, k: ti.i32):
 def factorize_saddle(f: ti.template(), w: ti.i32):
     """The factor of the saddle point at the present gradients.
 
-    Reads:  f.{mass, soft, gradient}
+    Reads:  f.{mass, soft, gradient, stress}
     Writes: f.factor
     """
     zero = f.gradient.arena.zero()
@@ -290,4 +298,9 @@ def factorize_saddle(f: ti.template(), w: ti.i32):
         if ti.static(f.has_led):
             value = value * ti.cast(f.moves.at(f.entry_at.at(e)), f.gradient.arena.device.real)
         f.factor.value.store(w, f.place.at(first + e), value)
+    if ti.static(f.bends):
+        for k in range(f.n_bends):
+            place = f.bend_place.at(k)
+            bend = f.stress.load(w, f.bend_row.at(k)) * f.bend_weight.load(w, k)
+            f.factor.value.store(w, place, f.factor.value.load(w, place) + bend)
     factorize(f.factor, w)

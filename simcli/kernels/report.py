@@ -21,6 +21,7 @@ class FrameRows:
     def __init__(self, tables: Tables, arena: Arena, n_energies: int):
         self.effort = arena.slot(tables.n_qd)
         self.body_q, self.body_qd = arena.slot(7 * tables.n_bodies), arena.slot(6 * tables.n_bodies)
+        self.body_qdd = arena.slot(6 * tables.n_bodies)
         self.points, self.joint_wrench = arena.slot(6 * tables.n_points), arena.slot(6 * tables.n_joints)
         self.energy = arena.slot(n_energies)
 
@@ -88,6 +89,9 @@ def report_efforts(t: ti.template(), s: ti.template(), rows: ti.template(), w: t
     Writes: rows.effort
     """
     for d in range(t.n_qd):
+        rows.effort.store(w, d, t.arena.zero())
+    for n in range(t.n_tree_dofs):  # those of other joints are laws on rows
+        d = t.tree_dof.at(n)
         implicit = (s.diagonal.load(w, d) - t.armature.load(w, d)) * s.qdd.load(w, d)
         rows.effort.store(w, d, s.tau.load(w, d) - implicit)
 

@@ -116,13 +116,16 @@ def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:
 
 
 def _links(model: Model, q_start: Array, n: Array, axes: Array, A: Array, n_vectors: Array) -> Links:
-    """One AFFINE link per body, at its centre of mass; a bar in space keeps the spin about its axis that it begins with."""
+    """One AFFINE link per body, at its centre of mass; what no vector tells of its attitude is as it begins.
+
+    That is all of a point's, and of a bar in space the turn about its axis.
+    """
     count, bodies = model.n_bodies, model.bodies
     back = rot.transpose(axes)
     worlds = max(len(back), len(A))
     rotation = np.array(np.broadcast_to(back, (worlds, count, 3, 3)))
-    for b in np.flatnonzero((n_vectors == 1) & (model.plane < 0)).tolist():
-        shown = shortest_turn(A[:, b, :, 0])
+    for b in np.flatnonzero((n_vectors == 0) | ((n_vectors == 1) & (model.plane < 0))).tolist():
+        shown = shortest_turn(A[:, b, :, 0]) if n_vectors[b] else np.eye(3)
         rotation[:, b] = rot.multiply(rot.transpose(shown), rot.multiply(A[:, b], back[:, b]))
     number = np.arange(count, dtype=np.int32)
     second = np.zeros((1, count, 6))

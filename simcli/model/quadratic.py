@@ -54,6 +54,8 @@ class Quadratic(Table):
         entry_start, entry_at: coordinates that each row's gradient touches.
         entry_coef: (W|1, E), constant part of each entry of the gradients.
         curved: entries that are not constant.  term_start, term_at, term_coef: their terms b x_i.
+        bend_row, bend_i, bend_j, bend_weight: second derivatives of the polynomials of rows by coordinates i >= j; none of a
+            TURN.
         push_at, push_form, push_component, push_weight: terms of wrenches, see `Push`.
     """
 
@@ -80,6 +82,10 @@ class Quadratic(Table):
     term_start: Array
     term_at: Array
     term_coef: Array
+    bend_row: Array
+    bend_i: Array
+    bend_j: Array
+    bend_weight: Array
     push_at: Array
     push_form: Array
     push_component: Array
@@ -229,6 +235,8 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
     shape, own = np.array([row.shape for row in rows], int), len(rows)
     turns, is_bent = shape == Shape.TURN, np.append(shape != Shape.ITSELF, np.ones(len(partners), bool))
     entries = _gradients(forms, rows, partners)
+    curves = [[(r, i, j, b) for (i, j), b in sorted(row.curvature().items())] if not turn else []
+             for r, (row, turn) in enumerate(zip(rows, turns, strict=True))]  # fmt: skip
     rows = rows + partners
     products = [[(forms.of(a), forms.of(b), w) for a, b, w in row.products] for row in rows]
     flat = [entry for row in entries for entry in row]
@@ -247,6 +255,7 @@ def flat_tables(forms: Forms, rows: list[Polynomial], pushes: list[Push], is_har
         product_weight=_columns(products, 2),
         entry_start=_starts(entries), entry_at=_at(entries, 0), entry_coef=_columns(entries, 1),
         curved=np.array(curved, int), term_start=_starts(terms), term_at=_at(terms, 0), term_coef=_columns(terms, 1),
+        bend_row=_at(curves, 0), bend_i=_at(curves, 1), bend_j=_at(curves, 2), bend_weight=_columns(curves, 3),
         push_at=_at([pushes], 0), push_form=_at([pushes], 1), push_component=_at([pushes], 2),
         push_weight=_columns([pushes], 3),
     )  # fmt: skip

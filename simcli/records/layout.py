@@ -83,7 +83,7 @@ def _state() -> Iterable[Dataset]:
     yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints")
     yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
     yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
-                  "frame: what the step used", channel="joints")  # fmt: skip
+                  "frame: what the step used; of joints outside the tree those of the bodies", channel="joints")  # fmt: skip
     yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "joint efforts along the motion axes: drives, "
                   "springs, damping, applied", channel="joints")  # fmt: skip
     yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")

@@ -56,6 +56,7 @@ class Core:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
+        accelerates: whether frames have accelerations of joints.
         stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
     """
 
@@ -89,7 +90,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.stands = plan.stands
+        self.stands, self.accelerates = plan.stands, not plan.stands
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
@@ -120,7 +121,8 @@ class Core:
         self.is_quadratic = rows is not None
         if self.is_quadratic:
             b = self.bound
-            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections)
+            alpha = self.integrator == "generalized_alpha"
+            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
             self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
             self.pushes.has_power |= self.led.n > 0
         if self.integrator == "generalized_alpha":

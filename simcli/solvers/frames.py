@@ -10,6 +10,7 @@ from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_natural_turns, follow_turns, unwrap_turns
+from simcli.kernels.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
     put,
@@ -273,6 +274,10 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
         unwrap_turns(c.loops, c.state.q, w)
         if ti.static(c.bound.system.n_turns > 0):
             unwrap_rows(c, w)
+        if ti.static(c.accelerates):
+            demand(c.tables, c.state, w)
+            report_accelerations(c.tables, c.state, c.rows, w)
+            project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

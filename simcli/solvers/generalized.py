@@ -79,7 +79,7 @@ class GeneralizedSolver:
         self.core.clear()
         self.n_steps, self.kept = 0, {}
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
-        closes = ~model.joints.is_tree[model.dofs.joint]  # accelerations of loop joints are not computed
+        closes = ~model.joints.is_tree[model.dofs.joint] & (not self.core.accelerates)
         self.placeholders = {**slots, "joint_qdd": slots["joint_qd"] | closes, "joint_effort": slots["joint_qd"]}
         self.status = np.zeros(model.n_worlds, int)
         self.compile_seconds = self.frame_seconds = None

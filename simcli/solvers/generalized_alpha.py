@@ -7,23 +7,23 @@
 with am = (2 r - 1)/(r + 1), af = r/(r + 1), g = 1/2 + af - am, b = (g + 1/2)^2/4 and r the spectral radius at high
 frequencies: 1 damps nothing, 0 all at once. Velocities are projected on the rows at the end of each step.
 
-F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; the iteration knows their stiffness along
-each coordinate, damping and armature. Where forces jump at the start of a step, both recurrences start anew from there.
+F holds springs, wrenches and smooth efforts at q1, v1 and the end of the step; the iteration knows how they change
+(alpha_forces.py). Where forces jump at the start of a step, both recurrences start anew from there.
 
 Source: Arnold and Bruels (2007), Convergence of the generalized-alpha scheme for constrained mechanical systems, in the
-constants of reference/natural-coordinates.md A.8. Deviations: the projection, which index-3 codes leave out; one matrix per
-step, taken where the step is expected to end, without the geometric stiffness of lambda and of springs: it changes the path
-of the iteration by (h omega)^2, and not where it ends.
+constants of reference/natural-coordinates.md A.8. Deviations: the projection, which index-3 codes leave out; one matrix for
+several rounds, the first of them taken where the step is expected to end.
 """
 
 import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane
-from simcli.kernels.quadratic import IDLE, bend_gradients, extend, factorize_saddle, find_rates, find_residuals, give_state
+from simcli.kernels.quadratic import bend_gradients, extend, factorize_saddle, find_residuals, give_state
+from simcli.solvers.alpha_forces import BEGIN, evaluate_forces
 from simcli.solvers.clock import follow_signals
 from simcli.solvers.led import begin_led, lead_bodies, led_impulse
-from simcli.solvers.natural_forces import add_work, bias_of, idle_coordinates, law_now, pull_coordinates, spring_now
+from simcli.solvers.natural_forces import add_work, idle_coordinates
 from simcli.solvers.natural_quadratic import (
     MAX_PLACEMENTS,
     demand_correction,
@@ -34,7 +34,9 @@ from simcli.solvers.natural_quadratic import (
     use_placement,
 )
 
-BEGIN = -1  # number of the round that looks at the forces where the step begins
+# Rounds that share a matrix. Smooth motions end within them; a spring that the first guess of a step stretches a thousand
+# times too far needs a matrix of where the iteration has come to.
+ROUNDS_PER_MATRIX = 4
 
 
 class Memory:
@@ -105,7 +107,7 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
     for k in range(BEGIN if begins else 0, c.steps.corrections + MAX_PLACEMENTS + 1):
         projects = k == c.steps.corrections + MAX_PLACEMENTS
         places = k >= c.steps.corrections and not projects
-        factorizes = k <= 0 or places
+        factorizes = k == BEGIN or k % ROUNDS_PER_MATRIX == 0 or places or projects
         if projects:
             if ti.static(c.pushes.has_power):
                 add_work(c, w, h)
@@ -113,7 +115,6 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
             bend_gradients(f, f.next_x, w)
             idle_coordinates(c, w)
             demand_velocities(c, w)
-            factorizes = c.pushes.is_mixed
         elif running != 0:
             bend_gradients(f, f.next_x, w)
             if places:
@@ -127,7 +128,7 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
                 if ti.static(c.led.n > 0):
                     if k == BEGIN:
                         lead_bodies(c, w, h, h, 1)
-                evaluate_forces(c, w, k, h)
+                evaluate_forces(c, w, k, ti.cast(factorizes, ti.i32), h)
                 running = demand_balance(c, w, k, h)
         if running != 0:
             if factorizes:
@@ -140,6 +141,8 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
                     f.v.store(w, i, f.v.load(w, i) + c.steps.solution.load(w, i))
             elif places:
                 use_placement(c, w)
+                if ti.static(c.pushes.n_yielding > 0):
+                    c.steps.worst.store(w, 0, find_lacks(c, w))
             else:
                 use_balance(c, w, k, h)
         if ti.static(begins):
@@ -187,71 +190,27 @@ def move_alpha(c: ti.template(), w: ti.i32, h: ti.template()):
                 c.alpha.next_w.store(w, i, a)
     extend(f, f.next_x, w, 1.0)
     c.steps.worst.store(w, 0, find_residuals(f, f.next_x, w))
+    if ti.static(c.pushes.n_yielding > 0):
+        c.steps.worst.store(w, 0, find_lacks(c, w))
 
 
 @ti.func
-def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
-    """Forces at the present coordinates, velocities and accelerations; in the first rounds also how they change.
+def find_lacks(c: ti.template(), w: ti.i32):
+    """Give rows that yield phi + compliance lambda in place of phi; returns the largest of all hard rows.
 
-    Reads:  c.steps.rows, c.alpha.next_a
-    Writes: c.steps.{force, rows.soft, rows.lent} of rows that are not rigid, c.pushes.{acts, pull}
+    Reads:  c.steps.force
+    Writes: c.steps.rows.residual
     """
     f = c.steps.rows
-    p = c.pushes
-    zero = c.tables.arena.zero()
-    begins = ti.cast(k == BEGIN, c.tables.arena.device.real)
-    span = h * h * c.alpha.share * (1.0 - begins)
-    rate_span = h * c.alpha.rate_share * (1.0 - begins)
-    pull_coordinates(c, w, f.next_x)
-    find_rates(f, w)
-    if ti.static(c.forces.has_armature):
-        extend(f, f.v, w, 0.0)
-    for n in range(p.n):
-        r = p.row.at(n)
-        force = zero
-        gain = zero
-        if ti.static(p.has_springs):
-            if p.spring.at(n) >= 0:
-                tension, stiffness, damping, acts = spring_now(c, w, n)
-                if k <= 0:
-                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
-                acting = p.acts.load(w, n)
-                force = -tension * acting
-                gain = (stiffness * span + damping * rate_span) * acting
-        if ti.static(p.has_laws):
-            if p.law.at(n) >= 0:
-                stiffness, damping, inertia = law_now(c, w, n, h)
-                laws = c.bound.system.laws
-                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
-                gain = stiffness * span + damping * rate_span + inertia
-                if ti.static(c.forces.has_armature):
-                    force = force - acceleration_of(c, w, n) * inertia
-        c.steps.force.store(w, r, force)
-        if k <= 0:
-            f.soft.store(w, r, 1.0 / ti.max(gain, 1.0 / IDLE))
-            f.lent.store(w, r, zero)
-    if k <= 0:
-        for n in range(p.n_yielding):
-            r = p.yielding.at(n)
-            compliance = zero + c.bound.system.compliance.load(w, r)
-            soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
-            hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
-            f.soft.store(w, r, select(compliance > 0.0, soft, hard))
-            f.lent.store(w, r, select(compliance > 0.0, zero, hard))
-
-
-@ti.func
-def acceleration_of(c: ti.template(), w: ti.i32, n: ti.i32):
-    """Acceleration of coordinate n.
-
-    Reads: c.steps.rows, c.alpha.next_a
-    """
-    f = c.steps.rows
-    r = c.pushes.row.at(n)
-    total = bias_of(c, w, n)
-    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
-        total = total + f.gradient.load(w, e) * c.alpha.next_a.load(w, f.entry_at.at(e))
-    return total
+    worst = c.tables.arena.zero()
+    for n in range(c.pushes.n_yielding):
+        r = c.pushes.yielding.at(n)
+        given = c.steps.force.load(w, r) * c.bound.system.compliance.load(w, r)
+        f.residual.store(w, r, f.residual.load(w, r) + given)
+    for r in range(f.n_rows):
+        if f.is_hard.at(r) != 0:
+            worst = ti.max(worst, ti.abs(f.residual.load(w, r)))
+    return worst
 
 
 @ti.func
@@ -280,13 +239,6 @@ def demand_balance(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     if k == BEGIN:
         worst = zero
         tight = zero + c.bound.jump
-    for n in range(c.pushes.n_yielding):
-        r = c.pushes.yielding.at(n)
-        compliance = zero + c.bound.system.compliance.load(w, r)
-        lacks = f.residual.load(w, r) + c.steps.force.load(w, r) * compliance
-        f.residual.store(w, r, lacks)
-        if k != BEGIN:
-            worst = ti.max(worst, ti.abs(lacks))
     for i in range(f.n):
         worst = ti.max(worst, ti.abs(c.steps.load.load(w, i) / f.mass.load(w, i)) * span)
     lacks = worst > tight

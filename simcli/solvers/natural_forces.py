@@ -109,9 +109,9 @@ def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
 
 @ti.func
 def idle_coordinates(c: ti.template(), w: ti.i32):
-    """Take the rows that are not rigid out of the saddle point, all but the inertia of their armature.
+    """Take the rows that are not rigid out of the saddle point, all but the inertia of their armature, and all stresses.
 
-    Writes: c.steps.rows.{soft, lent}
+    Writes: c.steps.rows.{soft, lent, stress}
     """
     p = c.pushes
     f = c.steps.rows
@@ -129,6 +129,9 @@ def idle_coordinates(c: ti.template(), w: ti.i32):
         yields = zero + c.bound.system.compliance.load(w, r) > 0.0
         f.soft.store(w, r, select(yields, zero + IDLE, f.soft.load(w, r)))
         f.lent.store(w, r, select(yields, zero, f.lent.load(w, r)))
+    if ti.static(f.bends):
+        for r in range(f.n_rows):
+            f.stress.store(w, r, zero)
 
 
 @ti.func

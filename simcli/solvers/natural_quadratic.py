@@ -47,6 +47,7 @@ class QuadraticSteps:
         rows: the constraints' rows as polynomials.
         tables, arena: see `System`.
         angle: see `SaddlePoint`.
+        bends: see `SaddlePoint`.
         tight: residual that counts as none.
         corrections: at most.
 
@@ -58,8 +59,10 @@ class QuadraticSteps:
 
     _data_oriented = True
 
-    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int):
-        self.rows, self.tight, self.corrections = SaddlePoint(rows, tables, arena, angle), tight, corrections
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int,
+                 bends: bool):
+        self.rows = SaddlePoint(rows, tables, arena, angle, bends)
+        self.tight, self.corrections = tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
         self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
         self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)
