@@ -243,7 +243,7 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.
     """
     at = block * c.lanes * n
     for row in range(n):
-        emit(out, c.lanes, at + row, n, slot.arena.at(w, slot.first + row))
+        emit(out, c.lanes, at + row, n, slot.part(w, row, 0))
 
 
 @ti.kernel

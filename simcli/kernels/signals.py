@@ -154,7 +154,7 @@ class Signals:
         self.adds = arena.ints([n > 0 and rows[n] == rows[n - 1] for n in range(len(rows))])
         self.gain = tables.column(_stacked([way.gain for way in ways]))
         self.base = tables.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
-        self.rows = Slot(arena, 0, 0, None)  # the arena itself, by its rows
+        self.rows = Slot(arena, 0, 0, None, 1)  # the arena's cells of one pack, which driven columns have
 
 
 def _flat(values: np.ndarray) -> np.ndarray:

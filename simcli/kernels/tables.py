@@ -74,7 +74,7 @@ class Tables:
         values = np.asarray(values)
         if len(values) == 1 and not driven:
             return self.arena.shared(values[0], kind)
-        slot = self.arena.slot(values.shape[1], kind)
+        slot = self.arena.slot(values.shape[1], kind, by_rows=driven)
         values = values.reshape(len(values), values.shape[1], slot.width)
         slot.base = values.reshape(len(values), -1)
         self.pending.append((slot, values))

@@ -20,6 +20,11 @@ def whole(slot, w, item):
     return local(ti.cast(get_lane(slot.part(w, item, 0), 0), ti.i32))
 
 
+def is_anywhere(side, w, r):
+    """True if row r is on in any lane."""
+    return any_lane(side.on.load(w, r) != 0.0)
+
+
 @ti.func
 def factorize_mass(p: ti.template(), w: ti.i32):
     """M = L L^T, with the inverses of the diagonal of L in its place.
@@ -76,17 +81,6 @@ def put_three(slot, w, k, value: Vec3):
     """Replace three numbers of a column."""
     for m, part in enumerate(value.parts):
         slot.store(w, 3 * k + m, part)
-
-
-def block(p, w, i, j) -> Mat3:
-    """Three rows and columns of the condensed matrix."""
-    return Mat3(*(p.matrix.load(w, (3 * i + k) * p.n + 3 * j + m) for k in range(3) for m in range(3)))
-
-
-def put_block(p, w, i, j, value: Mat3):
-    """Replace three rows and columns of the condensed matrix."""
-    for k, part in enumerate(value.parts):
-        p.matrix.store(w, (3 * i + k // 3) * p.n + 3 * j + k % 3, part)
 
 
 def any_entry(value: Mat3):
@@ -158,25 +152,25 @@ def factorize(p: ti.template(), w: ti.i32):
     real = p.arena.device.real
     zero = p.arena.zero()
     n = p.n_threes
-    for i in range(p.n_threes):
+    for i in range(n):
         left = 0
         for k in range(i):
-            here = block(p, w, i, k)
+            here = p.matrix.load(w, i * n + k)
             if any_entry(here):
                 p.column.store(w, i * n + left, zero + ti.cast(k, real))
                 left = left + 1
                 scaled = right_solved(p.pivot.load(w, k), here)
-                put_block(p, w, i, k, scaled)
+                p.matrix.store(w, i * n + k, scaled)
                 for e in range(whole(p.n_right, w, k)):
                     j = whole(p.column, w, k * n + n - 1 - e)
-                    put_block(p, w, i, j, block(p, w, i, j) - scaled * block(p, w, k, j))
+                    p.matrix.store(w, i * n + j, p.matrix.load(w, i * n + j) - scaled * p.matrix.load(w, k * n + j))
         right = 0
-        pivot = split(block(p, w, i, i))
+        pivot = split(p.matrix.load(w, i * n + i))
         p.pivot.store(w, i, pivot)
-        for j in range(i + 1, p.n_threes):
-            here = block(p, w, i, j)
+        for j in range(i + 1, n):
+            here = p.matrix.load(w, i * n + j)
             if any_entry(here):
-                put_block(p, w, i, j, below(pivot, here))
+                p.matrix.store(w, i * n + j, below(pivot, here))
                 p.column.store(w, i * n + n - 1 - right, zero + ti.cast(j, real))
                 right = right + 1
         p.n_left.store(w, i, zero + ti.cast(left, real))
@@ -195,12 +189,12 @@ def substitute(p: ti.template(), w: ti.i32, x: ti.template()):
         total = three(x, w, i)
         for e in range(whole(p.n_left, w, i)):
             k = whole(p.column, w, i * n + e)
-            total = total - block(p, w, i, k) * three(x, w, k)
+            total = total - p.matrix.load(w, i * n + k) * three(x, w, k)
         put_three(x, w, i, forward(p.pivot.load(w, i), total))
     for m in range(p.n_threes):
         i = p.n_threes - 1 - m
         total = three(x, w, i)
         for e in range(whole(p.n_right, w, i)):
             j = whole(p.column, w, i * n + n - 1 - e)
-            total = total - block(p, w, i, j) * three(x, w, j)
+            total = total - p.matrix.load(w, i * n + j) * three(x, w, j)
         put_three(x, w, i, backward(p.pivot.load(w, i), total))

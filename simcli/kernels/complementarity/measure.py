@@ -3,7 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import chosen, natural_contact, natural_row
-from simcli.kernels.complementarity.dense import put_three, solve_mass, three, whole
+from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_contact, speed_of_row
 from simcli.kernels.elementary import select
 from simcli.kernels.values import Mat3, Vec3
@@ -104,15 +104,16 @@ def measure(p: ti.template(), w: ti.i32):
     worst_true = zero
     poison = zero
     for s in range(whole(p.live, w, 0)):
-        x = p.rows.impulse.load(w, s)
-        speed = row_speed(p, w, s, p.trial) + p.rows.shift.load(w, s) + p.rows.soft.load(w, s) * x
-        p.rows.speed.store(w, s, speed)
-        d = p.rows.metric.load(w, s) + p.rows.soft.load(w, s)
-        value, _ = natural_row(x, speed, d, p.lower.load(w, s), p.upper.load(w, s))
-        off = select(p.rows.on.load(w, s) != 0.0, ti.abs(value), zero)
-        worst = ti.max(worst, off)
-        worst_true = ti.max(worst_true, off)
-        poison = poison + off * 0.0
+        if is_anywhere(p.rows, w, s):
+            x = p.rows.impulse.load(w, s)
+            speed = row_speed(p, w, s, p.trial) + p.rows.shift.load(w, s) + p.rows.soft.load(w, s) * x
+            p.rows.speed.store(w, s, speed)
+            d = p.rows.metric.load(w, s) + p.rows.soft.load(w, s)
+            value, _ = natural_row(x, speed, d, p.lower.load(w, s), p.upper.load(w, s))
+            off = select(p.rows.on.load(w, s) != 0.0, ti.abs(value), zero)
+            worst = ti.max(worst, off)
+            worst_true = ti.max(worst_true, off)
+            poison = poison + off * 0.0
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
         speed = contact_speed(p, w, c, p.trial) + p.contacts.shift.load(w, c) + times(p.contacts.soft.load(w, c), x)

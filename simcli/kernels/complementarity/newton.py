@@ -12,7 +12,7 @@ import taichi as ti
 
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
-from simcli.kernels.complementarity.dense import any_entry, corner, put_block, substitute, whole
+from simcli.kernels.complementarity.dense import any_entry, corner, is_anywhere, substitute, three, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
@@ -64,6 +64,11 @@ def scaled_columns(m: Mat3, s: Vec3) -> Mat3:
     return Mat3(*(part * s.parts[k % 3] for k, part in enumerate(m.parts)))
 
 
+def outer(a: Vec3, b: Vec3) -> Mat3:
+    """The product a b^T."""
+    return Mat3(*(x * y for x in a.parts for y in b.parts))
+
+
 @ti.func
 def linearize(p: ti.template(), w: ti.i32, kind: ti.i32):
     """-J^T f, with slopes of now where a world wants them, else with those that its factors are of.
@@ -75,13 +80,14 @@ def linearize(p: ti.template(), w: ti.i32, kind: ti.i32):
     anew = (p.progress.stale.load(w, 0) != 0.0) & (p.progress.busy.load(w, 0) != 0.0)
     merit = zero
     for s in range(whole(p.live, w, 0)):
-        slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
-        F, F_x, F_w = row_law(p, w, s, kind, p.rows.impulse.load(w, s), p.rows.speed.load(w, s))
-        scale = select(anew, 1.0 / (F_x + F_w * slack), p.rows.scale.load(w, s))
-        p.rows.scale.store(w, s, scale)
-        p.rows.gain.store(w, s, select(anew, F_w * scale, p.rows.gain.load(w, s)))
-        p.rows.step.store(w, s, -F * scale)
-        merit = merit + F * F
+        if is_anywhere(p.rows, w, s):
+            slack = p.rows.soft.load(w, s) + p.rows.metric.load(w, s) * p.limits.slack
+            F, F_x, F_w = row_law(p, w, s, kind, p.rows.impulse.load(w, s), p.rows.speed.load(w, s))
+            scale = select(anew, 1.0 / (F_x + F_w * slack), p.rows.scale.load(w, s))
+            p.rows.scale.store(w, s, scale)
+            p.rows.gain.store(w, s, select(anew, F_w * scale, p.rows.gain.load(w, s)))
+            p.rows.step.store(w, s, -F * scale)
+            merit = merit + F * F
     for c in range(whole(p.live, w, 1)):
         d = p.contacts.metric.load(w, c).parts[2]
         slack = d * p.limits.slack
@@ -115,7 +121,7 @@ def condense(p: ti.template(), w: ti.i32, kind: ti.i32):
                 p.acting.store(w, count, p.arena.zero() + ti.cast(c, p.arena.device.real))
                 count = count + 1
         for j in range(p.n_threes):
-            put_block(p, w, i, j, condensed_block(p, w, i, j, count))
+            p.matrix.store(w, i * p.n_threes + j, condensed_block(p, w, i, j, count))
     for s in range(whole(p.live, w, 0)):
         condense_row(p, w, s, kind)
 
@@ -148,13 +154,21 @@ def condense_row(p: ti.template(), w: ti.i32, s: ti.i32, kind: ti.i32):
     gain = p.rows.gain.load(w, s)
     if kind == ADMM:
         gain = 1.0 / swept_row(p, w, s)
-    for e in range(whole(p.rows.length, w, s)):
-        a = whole(p.rows.columns, w, s * p.n + e)
-        pulled = p.rows.jacobian.load(w, s * p.n + a) * gain
-        for k in range(whole(p.rows.length, w, s)):
-            b = whole(p.rows.columns, w, s * p.n + k)
-            value = p.matrix.load(w, a * p.n + b) + pulled * p.rows.jacobian.load(w, s * p.n + b)
-            p.matrix.store(w, a * p.n + b, value)
+    if any_lane(gain != 0.0):
+        m = p.n_threes
+        before = -1
+        for e in range(whole(p.rows.length, w, s)):
+            i = whole(p.rows.columns, w, s * p.n + e) // 3
+            if i != before:
+                pulled = three(p.rows.jacobian, w, s * m + i) * gain
+                last = -1
+                for k in range(whole(p.rows.length, w, s)):
+                    j = whole(p.rows.columns, w, s * p.n + k) // 3
+                    if j != last:
+                        total = p.matrix.load(w, i * m + j) + outer(pulled, three(p.rows.jacobian, w, s * m + j))
+                        p.matrix.store(w, i * m + j, total)
+                    last = j
+            before = i
 
 
 @ti.func
@@ -174,9 +188,7 @@ def pull_gain(p: ti.template(), w: ti.i32, c: ti.i32, kind: ti.i32):
         for e in range(whole(p.contacts.length, w, c)):
             k = whole(p.contacts.columns, w, c * p.n + e)
             p.touched.store(w, c * p.n_threes + k, zero + 1.0)
-            pulled = seen(p, w, c, k) * gain
-            for m in ti.static(range(3)):
-                p.product.store(w, c * p.n + 3 * k + m, Vec3(*pulled.parts[3 * m : 3 * m + 3]))
+            p.product.store(w, c * p.n_threes + k, seen(p, w, c, k) * gain)
 
 
 @ti.func
@@ -189,7 +201,7 @@ def condensed_block(p: ti.template(), w: ti.i32, i: ti.i32, j: ti.i32, count: ti
     for e in range(count):
         c = whole(p.acting, w, e)
         if whole(p.touched, w, c * p.n_threes + j) != 0:
-            total = total + pulled_block(p, w, c, i) * seen(p, w, c, j).T
+            total = total + p.product.load(w, c * p.n_threes + i) * seen(p, w, c, j).T
     return total
 
 
@@ -197,11 +209,6 @@ def mass_block(p, w, i, j) -> Mat3:
     """Three rows and columns of M."""
     places = [(3 * i + k, 3 * j + m) for k in range(3) for m in range(3)]
     return Mat3(*(p.arena.zero() + p.mass.load(w, corner(ti.max(a, b), ti.min(a, b))) for a, b in places))
-
-
-def pulled_block(p, w, c, k) -> Mat3:
-    """Three rows of J^T G of contact c."""
-    return Mat3(*(part for m in range(3) for part in p.product.load(w, c * p.n + 3 * k + m).parts))
 
 
 @ti.func
@@ -218,10 +225,11 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
     else:
         substitute(p, w, p.force)
     for s in range(whole(p.live, w, 0)):
-        speed = row_speed(p, w, s, p.force)
-        step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
-        p.rows.step.store(w, s, step)
-        p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
+        if is_anywhere(p.rows, w, s):
+            speed = row_speed(p, w, s, p.force)
+            step = p.rows.step.load(w, s) - p.rows.gain.load(w, s) * speed
+            p.rows.step.store(w, s, step)
+            p.rows.rate.store(w, s, speed + p.rows.soft.load(w, s) * step)
     for c in range(whole(p.live, w, 1)):
         speed = contact_speed(p, w, c, p.force)
         step = p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * speed
@@ -256,10 +264,11 @@ def search(p: ti.template(), w: ti.i32, kind: ti.i32):
         if any_lane(trying != 0.0):
             merit = zero
             for s in range(whole(p.live, w, 0)):
-                x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
-                speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
-                F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
-                merit = merit + F * F
+                if is_anywhere(p.rows, w, s):
+                    x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
+                    speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
+                    F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
+                    merit = merit + F * F
             for c in range(whole(p.live, w, 1)):
                 x = p.contacts.impulse.load(w, c) + p.contacts.step.load(w, c) * t
                 speed = p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t

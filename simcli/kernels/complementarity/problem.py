@@ -71,7 +71,7 @@ class Side:
         columns: (count * n) those of J that are not zero in all lanes, in order, of contacts threes of them.
         length: (count) how many.
         soft, shift: C and b with the proximal term.
-        given: what is zero in rows that are off.
+        given: what is zero in rows that are off; those that are off in all lanes are passed over.
         speed: w.  best, kept: iterates.  gain, scale: G and B^-1 of the condensed step.
         step, rate: a direction of x and of w.  part: see admm.py.
     """
@@ -85,7 +85,7 @@ class Side:
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
          self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(12))
-        self.given = [self.bias, self.compliance, self.impulse]
+        self.given = [self.bias, self.compliance, self.impulse, self.speed, self.step]
 
 
 class Problem:
@@ -133,10 +133,11 @@ class Problem:
         self.n_mass = pattern.n_bodies * corner(SIZE, 0) if pattern else corner(n, 0)
         self.mass, self.root, self.begin = arena.slot(self.n_mass), arena.slot(corner(dense, 0)), arena.slot(dense)
         m = dense // 3
-        self.matrix, self.pivot = arena.slot(dense * dense), arena.slot(m, Mat3)
+        self.matrix, self.pivot = arena.slot(m * m, Mat3), arena.slot(m, Mat3)
         self.column, self.n_left, self.n_right = arena.slot(m * m), arena.slot(m), arena.slot(m)
         self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
-        self.force, self.momentum, self.product = arena.slot(n), arena.slot(n), arena.slot(max(n_contacts, 1) * dense, Vec3)
+        self.force, self.momentum, self.reach = arena.slot(n), arena.slot(n), arena.slot(dense, Vec3)
+        self.product = arena.slot(n_contacts * m, Mat3)
         self.acting = arena.slot(n_contacts)
         self.touched = arena.slot(n_contacts * m)
         self.live, self.known, self.swept = arena.slot(2), arena.slot(1), arena.slot(1)
@@ -353,9 +354,9 @@ def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
         for i in range(first, p.n):
             y = p.contacts.jacobian.load(w, c * p.n + i)
             for k in range(ti.max(whole(p.begin, w, i), first), i):
-                y = y - p.product.load(w, k) * p.root.load(w, corner(i, k))
+                y = y - p.reach.load(w, k) * p.root.load(w, corner(i, k))
             y = y * p.root.load(w, corner(i, i))
-            p.product.store(w, i, y)
+            p.reach.store(w, i, y)
             total = total + squares(y)
     p.contacts.metric.store(w, c, metric_of(total))
 
