@@ -242,8 +242,9 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.
     Writes: out
     """
     at = block * c.lanes * n
-    for row in range(n):
-        emit(out, c.lanes, at + row, n, slot.part(w, row, 0))
+    for item in range(n // slot.width):
+        for k in ti.static(range(slot.width)):
+            emit(out, c.lanes, at + item * slot.width + k, n, slot.part(w, item, k))
 
 
 @ti.kernel
