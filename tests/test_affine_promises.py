@@ -49,7 +49,7 @@ joints:
   hinge: {type: revolute, parent: world, child: flap, at: [2.8, 0, 1], axis: [0, 1, 0], limit: [-0.2, 0.25], friction: 0.1}
 events:
   - {at: 0.1, set: {joints.hinge.damping: 0.3}}
-solver: {type: maximal, dt: 2.0e-3}
+solver: {type: maximal, dt: 2.0e-5}
 run: {duration: 0.4}
 output: {every: 0.01, channels: [state, energy, reactions, contacts]}
 """

@@ -6,6 +6,7 @@ from support.scenes import faults_of, scene
 
 from simcli.model import build
 from simcli.spec import resolve
+from simcli.spec.resolve import warnings
 
 SCENE = """
 world: {gravity: [0, 0, 0]}
@@ -40,6 +41,18 @@ def test_what_is_not_honoured_is_refused_by_name(text):
     ((found, line, message),) = faults_of(text, start=SCENE)
     assert (found, line) == (code, text.count("\n") - 1)
     assert words in message
+
+
+@pytest.mark.parametrize(("more", "rest", "warned"), [
+    ("aim_angle: 1", "", True),
+    ("aim_angle: 1, is_constrained: false", "", False),
+    ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.is_constrained: true}}]\n", False),
+    ("aim_angle: 1", "events: [{at: 0.01, set: {joints.j.driving.aim_angle: 2}}]\n", True),
+])  # fmt: skip
+def test_a_drive_that_never_acts_is_warned_of(more, rest, warned):
+    document = scene(SCENE + PIN.format(type="revolute", more=f"driving: {{{more}}}") + rest)
+    resolve(document)
+    assert [fault.code for fault in warnings(document)] == ["SC667"] * warned
 
 
 @pytest.mark.parametrize(("text", "code"), [

@@ -80,3 +80,13 @@ def _check_driving(check: Checker, name: str, joint: JointSpec) -> None:
     for key in AIMS.values():
         if getattr(joint.driving, key) is not None and key != AIMS[base]:
             check.fault("SC612", f"`{key}` on a {base} joint", f"{path}.{key}", f"write `{AIMS[base]}`", on_key=True)
+            return
+    if not (check.has(f"{path}.is_constrained") or _may_begin(check, path)):
+        hint = "add `is_constrained: true`, or let an event set it"
+        check.fault("SC667", f"the drive of joint `{name}` never acts", path, hint, on_key=True, severity="warning")
+
+
+def _may_begin(check: Checker, path: str) -> bool:
+    """True if an event says whether a drive acts, alone or with all that is below its path."""
+    paths = {text for event in check.spec.events for text in event.set}
+    return not paths.isdisjoint((path, f"{path}.is_constrained"))
