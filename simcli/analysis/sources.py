@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simcli.analysis.differentiate import differentiated, note_missing
 from simcli.analysis.run_states import LEAN, RunStates
 from simcli.analysis.state_tables import check_quaternions, read_csv, read_results
 from simcli.analysis.states import Choice, Held, Source, States, chosen, initial_states, of_world, with_given
@@ -48,7 +49,8 @@ class Prepared:
     file: Trajectory | Results | None = None
 
 
-def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task) -> Prepared:
+def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task,
+            differentiate: bool = False) -> Prepared:  # fmt: skip
     """Find the states and build the model that they need.
 
     Args:
@@ -57,6 +59,7 @@ def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[
         choice: which of them.
         given: joint_q, joint_qd, joint_qdd as texts of the command line, which take the place of a file.
         task: what will be computed.
+        differentiate: take the rates and accelerations that a table lacks from its coordinates over time.
 
     Raises:
         UsageError: the states are not of this mechanism, or there are none like those asked for.
@@ -69,9 +72,12 @@ def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[
     if is_given and task.start == "body":
         raise UsageError("--q, --qd, --qdd are joint states; this command starts from poses of bodies: use --states")
     file = open_any(path) if path is not None and is_hdf5(path) else None
+    if differentiate and (path is None or isinstance(file, Trajectory)):
+        raise UsageError("--differentiate is for tables of states: a run holds its rates and accelerations, and one state has "
+                         "no neighbours in time")  # fmt: skip
     own = subject.file if path is None and not is_given else None
     try:
-        ready = _prepare(subject, path, file or own, choice, given, task)
+        ready = _prepare(subject, path, file or own, choice, given, task, differentiate)
     except BaseException:
         if file is not None:
             file.close()
@@ -91,7 +97,7 @@ def _check_compared(subject: Subject, source: Source) -> None:
 
 
 def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | None, choice: Choice,
-             given: Mapping[str, Sequence[str]], task: Task) -> Prepared:  # fmt: skip
+             given: Mapping[str, Sequence[str]], task: Task, differentiate: bool) -> Prepared:  # fmt: skip
     if isinstance(file, Trajectory):
         return _of_run(subject, file, choice, task)
     if file is None and path is None:
@@ -99,7 +105,14 @@ def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | N
     names = subject.build(0)
     task.wants(names, None)
     held = read_csv(path, names, task.start) if file is None else read_results(file, names, task.start)
-    return _of_table(subject, chosen(*of_world(held, choice, subject.n_worlds)))
+    held, choice = of_world(held, choice, subject.n_worlds)
+    ready = _of_table(subject, chosen(held, Choice(worlds=choice.worlds)))
+    source = ready.source
+    if differentiate:
+        source = differentiated(source, ready.model, ready.seats)
+    elif "joint_qdd" in task.inputs:
+        note_missing(source)
+    return replace(ready, source=chosen(source, replace(choice, worlds=None)))
 
 
 def build_for(subject: Subject, worlds: np.ndarray) -> tuple[Model, np.ndarray]:

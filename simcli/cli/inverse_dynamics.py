@@ -1,6 +1,6 @@
 """`simcli id`: inverse dynamics."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -37,6 +37,11 @@ def id(
     external: Annotated[
         bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
     ] = True,
+    differentiate: Annotated[
+        Literal["spline"] | None,
+        typer.Option("--differentiate", help="Take missing rates and accelerations of --states from q over time.",
+                     show_default="they count as zero"),
+    ] = None,  # fmt: skip
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
@@ -52,7 +57,8 @@ def id(
     with gravity in the bias and f the scene's springs, cables and wrenches, and body forces of the states (columns
     body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
     applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run it is the
-    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold. What a
+    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold; a table of
+    coordinates over time gives rates and accelerations by quintic splines with --differentiate spline (needs scipy). What a
     joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
@@ -60,7 +66,8 @@ def id(
     from simcli.analysis.verdicts import Difference
 
     given = {"joint_q": q, "joint_qd": qd, "joint_qdd": qdd}
-    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given)
+    ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, given,
+              differentiate is not None)  # fmt: skip
     task, difference = Efforts(external, compare), Difference()
     report = perform(ask, task, difference.look if compare else None)
     if compare:

@@ -67,6 +67,7 @@ class Ask:
 
     Attributes:
         given: joint_q, joint_qd and joint_qdd to the texts of --q, --qd and --qdd.
+        differentiate: rates and accelerations that a table lacks follow from its coordinates over time.
     """
 
     scene: Path
@@ -81,6 +82,7 @@ class Ask:
     device: str
     threads: int | None
     given: dict[str, Sequence[str]] = field(default_factory=dict)
+    differentiate: bool = False
 
     @property
     def format(self) -> str:
@@ -129,7 +131,7 @@ def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
         subject = open_subject(ask.scene, ask.sets, task.kind == "id")
         if subject.file is not None:
             files.enter_context(subject.file)
-        ready = prepare(subject, ask.states, choice, ask.given, task)
+        ready = prepare(subject, ask.states, choice, ask.given, task, ask.differentiate)
         if ready.file is not None:
             files.enter_context(ready.file)
         report = Report(subject.spec.name, notes=ready.source.notes)
