@@ -246,6 +246,11 @@ def test_plot_and_export_of_a_run(scene, here, command):
     done = command("export", "a.h5", "--json")
     assert json.loads(done.stdout)["rows"] == 21
     assert (here / "a.csv").read_text().startswith("time [s],joint.pin.q [rad]")
+    for name in ("a.parquet", "a.npz", "a.json", "a.h5", "table"):
+        refused = command("export", "a.h5", "-o", name)
+        assert refused.returncode == Exit.USAGE
+        assert "write a name that ends in .csv" in refused.stderr
+        assert name == "a.h5" or not (here / name).exists()
     pytest.importorskip("matplotlib")
     done = command("plot", "a.h5", "-c", "point.rod/tip.position", "--world", "0,2", "-o", "b.png", "--json")
     assert json.loads(done.stdout)["channels"] == ["point.rod/tip.position"]

@@ -73,8 +73,8 @@ def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[
         raise UsageError("--q, --qd, --qdd are joint states; this command starts from poses of bodies: use --states")
     file = open_any(path) if path is not None and is_hdf5(path) else None
     if differentiate and (path is None or isinstance(file, Trajectory)):
-        raise UsageError("--differentiate is for tables of states: a run holds its rates and accelerations, and one state has "
-                         "no neighbours in time")  # fmt: skip
+        raise UsageError("--differentiate is for tables of states: a run holds its rates and accelerations, and a single "
+                         "state has no neighbours in time")  # fmt: skip
     own = subject.file if path is None and not is_given else None
     try:
         ready = _prepare(subject, path, file or own, choice, given, task, differentiate)

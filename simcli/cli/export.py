@@ -8,7 +8,9 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import Channels, FilePath, JsonFlag, WorldList, parse_worlds, split_words
-from simcli.errors import Exit
+from simcli.errors import Exit, UsageError
+
+SUFFIXES = (".csv",)
 
 
 def export(
@@ -32,6 +34,8 @@ def export(
     from simcli.records.reader import open_trajectory
 
     output = None if output == Path("-") else output
+    if output is not None and output.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"-o {output}: the suffix says the format; write a name that ends in {' or '.join(SUFFIXES)}")
     target = output or file.with_suffix(".csv")
     to_stdout = output is None and not json
     with open_trajectory(file) as trajectory:

@@ -39,9 +39,10 @@ def id(
     ] = True,
     differentiate: Annotated[
         Literal["spline"] | None,
-        typer.Option("--differentiate", help="Take missing rates and accelerations of --states from q over time.",
-                     show_default="they count as zero"),
-    ] = None,  # fmt: skip
+        typer.Option(
+            "--differentiate", help="Take missing rates and accelerations from q over time.", show_default="they are zero"
+        ),
+    ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
@@ -57,8 +58,8 @@ def id(
     with gravity in the bias and f the scene's springs, cables and wrenches, and body forces of the states (columns
     body.NAME.force.x, body.NAME.torque.x: world, about the centre of mass). It is everything that acts along a joint:
     applied, drives, damping, friction, limits; for a free base the force that would have to hold it. On a run it is the
-    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold; a table of
-    coordinates over time gives rates and accelerations by quintic splines with --differentiate spline (needs scipy). What a
+    recorded joint_effort, which --compare shows. Accelerations that are not given are zero: the efforts that hold;
+    --differentiate spline takes them from a table of coordinates over time, by quintic splines (needs scipy). What a
     joint that closes a loop transmits is taken from a run that recorded its reactions.
     Example: simcli id outputs/swing.h5 --compare -o efforts.h5
     """
