@@ -24,6 +24,7 @@ from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
 from simcli.records.repair import repair
 from simcli.records.select import selection
+from simcli.records.superblock import FORMAT_BOUNDS
 from simcli.records.writer import Recorder
 
 N = 64
@@ -174,7 +175,7 @@ def test_a_run_that_goes_on_has_the_same_bytes(tmp_path, monkeypatch):
 def test_repair_cuts_what_was_not_committed(path, tmp_path):
     torn = tmp_path / "torn.h5"
     torn.write_bytes(path.read_bytes())
-    with h5py.File(torn, "r+", libver="latest") as file:  # as a writer leaves it that is killed between rows and counters
+    with h5py.File(torn, "r+", libver=FORMAT_BOUNDS) as file:  # as of a writer killed between rows and counters
         file["run/status"][()] = b"running"
         for name in (*CONTACT_WIDTHS, "contact"):
             file["contacts"][name].resize(WHOLE.n + 5, axis=0)

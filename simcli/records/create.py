@@ -28,6 +28,7 @@ from simcli.records.layout import (
 )
 from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, model_arrays
 from simcli.records.provenance import Provenance, write_provenance
+from simcli.records.superblock import FORMAT_BOUNDS
 
 ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one
 STATIC_CHUNK = 1024 * 1024  # [B]
@@ -58,7 +59,7 @@ def create_file(
     Raises:
         OSError: it cannot be written.
     """
-    file = h5py.File(filename, "w", libver="latest", alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT)
+    file = h5py.File(filename, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT)
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
     file.attrs["uuid"] = uuid or str(uuid4())
     file.attrs["title"] = title

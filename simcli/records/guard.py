@@ -18,7 +18,7 @@ from simcli.records.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, Axes, selected
 from simcli.records.lock import is_being_written
 from simcli.records.model_columns import COLUMNS, NAME_SCALES
-from simcli.records.superblock import SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
+from simcli.records.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
 
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
 MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompression bomb
@@ -98,7 +98,7 @@ def open_plainly(path: Path) -> h5py.File:
         if not is_sound(block):
             raise OSError("the checksum of its first block is wrong")
         if is_being_written(path):
-            return h5py.File(path, "r", libver="latest", swmr=True)
+            return h5py.File(path, "r", libver=FORMAT_BOUNDS, swmr=True)
         return h5py.File(Unmarked(path), "r")
     except Exception as error:
         if "unable to lock" in str(error):

@@ -14,7 +14,7 @@ from simcli.records.create import BARE_SCALES
 from simcli.records.integrity import committed_length, held
 from simcli.records.lock import WriterLock
 from simcli.records.reader import open_trajectory
-from simcli.records.superblock import is_sound, read_superblock, stated_size, unmarked
+from simcli.records.superblock import FORMAT_BOUNDS, is_sound, read_superblock, stated_size, unmarked
 
 MAX_MISSING = 2**32  # [B] that a full disk cut off; more is not believed
 
@@ -72,7 +72,7 @@ def _finish(path: Path, length: dict[str, int]) -> None:
         path: of the file.
         length: committed rows by dataset.
     """
-    with h5py.File(path, "r+", libver="latest") as file:
+    with h5py.File(path, "r+", libver=FORMAT_BOUNDS) as file:
         for name, n in length.items():
             if len(file[name]) > n:
                 file[name].resize(n, axis=0)

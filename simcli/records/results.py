@@ -23,6 +23,7 @@ from simcli.errors import OutputError
 from simcli.model.tables import Model
 from simcli.records.layout import COMPONENTS, CONVENTIONS, SCALES, coordinate_units
 from simcli.records.provenance import Provenance, write_provenance
+from simcli.records.superblock import FORMAT_BOUNDS
 
 RESULT_FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
 CHUNK_BYTES = 256 * 1024  # aim of one chunk
@@ -262,7 +263,7 @@ class ResultWriter:
 
     def _made(self, kind: str, axes: ResultAxes, provenance: Provenance, title: str, states: str) -> h5py.File:
         """The file with everything in it but states."""
-        file = h5py.File(self._backing, "w", libver="latest")
+        file = h5py.File(self._backing, "w", libver=FORMAT_BOUNDS)
         file.attrs["simcli_result"] = np.array(RESULT_FORMAT, np.int32)
         for name, text in {"uuid": str(uuid4()), "kind": kind, "title": title, "conventions": CONVENTIONS}.items():
             file.attrs[name] = text

@@ -16,6 +16,9 @@ VERSION_AT, SIZES_AT, FLAGS_AT, END_AT, CHECKSUM_AT = 8, 9, 11, 28, 44  # [B]
 SUPERBLOCK_BYTES = 48
 VERSION, ADDRESS_BYTES = 3, 8
 MASK = 0xFFFFFFFF
+# Oldest and newest form of what HDF5 writes. 1.10 is the first with SWMR; "latest" would be the form of the library at hand,
+# which readers built on an older one cannot open.
+FORMAT_BOUNDS = ("v110", "v110")
 
 
 def lookup3(data: bytes) -> int:
