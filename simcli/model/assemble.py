@@ -120,21 +120,26 @@ def _axes(part: JointPart) -> Array:
 def _dofs(parts: list[JointPart]) -> Dofs:
     axes = [_axes(part) for part in parts]
     n_worlds = max((len(a) for a in axes), default=1)
-    columns = {
-        name: _row([np.asarray(part.dof.get(name, np.full((1, part.n_qd), default)), float) for part in parts])
-        for name, default in DOF_DEFAULTS.items()
-    }
-    modes = [mode for part in parts for mode in (part.drive_mode or (DriveMode.NONE,) * part.n_qd)]
+    counts = [part.n_qd for part in parts]
+    columns = {name: _column(parts, counts, name, default) for name, default in DOF_DEFAULTS.items()}
+    modes = [mode for part, n in zip(parts, counts, strict=True) for mode in (part.drive_mode or (DriveMode.NONE,) * n)]
     return Dofs(
         label=tuple(label for part in parts for label in labels(part.name, part.n_qd)),
         q_label=tuple(label for part in parts for label in labels(part.name, part.n_q)),
-        joint=np.array([j for j, part in enumerate(parts) for _ in range(part.n_qd)], np.int32),
+        joint=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
         axis=np.concatenate(spread(axes, n_worlds), axis=1) if axes else np.zeros((1, 0, 3)),
         drive_mode=np.array(modes, np.int32),
         q_given=_flags([np.full(part.n_qd, part.q_given) for part in parts]),
         qd_given=_flags([part.qd_given if part.qd_given is not None else np.zeros(part.n_qd) for part in parts]),
         **columns,
     )
+
+
+def _column(parts: list[JointPart], counts: list[int], name: str, default: float) -> Array:
+    """One column of all dofs, (W|1, NV), at its default where a joint says nothing."""
+    given = [part.dof.get(name) for part in parts]
+    blank = {n: np.full((1, n), default) for n in set(counts)}
+    return _row([blank[n] if value is None else np.asarray(value, float) for value, n in zip(given, counts, strict=True)])
 
 
 def _flags(pieces: list[Array]) -> Array:

@@ -229,10 +229,13 @@ def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:
         inherited = at_body.get(step.inner, -1) if listed is None else -1
         part.articulation = at_body[step.outer] = of.get(part.name, inherited)
     if listed is not None:  # a free joint that was made belongs to what hangs on its body
+        below: dict[int, int] = {}
+        for part in joints:
+            for body in (part.parent, part.child) if part.articulation >= 0 else ():
+                below.setdefault(body, part.articulation)
         for part in joints:
             if part.name not in worlds.first.joints:
-                below = [k.articulation for k in joints if part.child in (k.parent, k.child) and k.articulation >= 0]
-                part.articulation = below[0] if below else -1
+                part.articulation = below.get(part.child, -1)
     return tuple(names)
 
 

@@ -71,6 +71,8 @@ class _Chain:
     def __init__(self, bodies: list[BodyPart], joints: list[JointPart], q_start: Array, qd_start: Array):
         self.links: list[_Link] = []
         self.joints, self.q_start, self.qd_start = joints, q_start, qd_start
+        self.inner = _anchors([part.X_p for part in joints])
+        self.outer = _anchors([part.X_c for part in joints])
         self.tip = np.full(len(bodies), -1, np.int32)
         self.body_rotation = [np.eye(3)[None]] * len(bodies)
         self.body_offset = [np.zeros((1, 3))] * len(bodies)
@@ -78,34 +80,35 @@ class _Chain:
     def append(self, step: Step) -> None:
         """Add the links of one tree joint."""
         part = self.joints[step.joint]
-        inner_anchor, outer_anchor = (part.X_c, part.X_p) if step.inverted else (part.X_p, part.X_c)
-        rotation, offset = self._anchor(step.inner, inner_anchor)
+        inner, outer = (self.outer, self.inner) if step.inverted else (self.inner, self.outer)
+        rotation, offset = self._anchor(step.inner, *inner[step.joint])
         back = self._joint_links(part, step, rotation, offset)
         self.links[-1].body = step.outer
         self.tip[step.outer] = len(self.links) - 1
-        B = rot.multiply(back, rot.transpose(rot.quat_to_matrix(outer_anchor[..., 3:])))
+        outer_rotation, outer_offset = outer[step.joint]
+        B = rot.transpose(outer_rotation)
+        B = B if back is None else rot.multiply(back, B)
         self.body_rotation[step.outer] = B
-        self.body_offset[step.outer] = -rot.turn(B, outer_anchor[..., :3])
+        self.body_offset[step.outer] = -rot.turn(B, outer_offset)
 
-    def _anchor(self, body: int, X: Array) -> tuple[Array, Array]:
+    def _anchor(self, body: int, rotation: Array, offset: Array) -> tuple[Array, Array]:
         """Anchor frame in the frame of the link that carries the body."""
-        rotation, offset = rot.quat_to_matrix(X[..., 3:]), X[..., :3]
         if body == WORLD:
             return rotation, offset
         B = self.body_rotation[body]
         return rot.multiply(B, rotation), self.body_offset[body] + rot.turn(B, offset)
 
-    def _joint_links(self, part: JointPart, step: Step, rotation: Array, offset: Array) -> Array:
-        """Append the links; return the rotation from the last link's frame back to the joint's outer frame."""
+    def _joint_links(self, part: JointPart, step: Step, rotation: Array, offset: Array) -> Array | None:
+        """Append the links; return the rotation from the last link's frame back to the joint's outer frame, None for 1."""
         coordinates = part.entry.coordinates
         if coordinates in LINK_OF:
             kind, n_qd = LINK_OF[coordinates]
             self._push(step, kind, 0, n_qd, rotation, offset)
-            return np.eye(3)[None]
+            return None
         elements = _elements(part, step.inverted)
         if not elements:
             self._push(step, LinkKind.WELD, 0, 0, rotation, offset)
-            return np.eye(3)[None]
+            return None
         before = rotation
         for element in elements:
             Z = rot.frame_along(element.axis)
@@ -168,15 +171,11 @@ def build_links(
     for step in steps:
         chain.append(step)
     links = chain.links
-    zero3, eye = np.zeros((1, 3)), np.eye(3)[None]
-    mass, com, inertia, B, b = [], [], [], [], []
-    for link in links:
-        if link.body < 0:
-            values = np.zeros((1,)), zero3, np.zeros((1, 6)), eye, zero3
-        else:
-            values = _link_inertia(bodies[link.body], chain.body_rotation[link.body], chain.body_offset[link.body])
-        for column, value in zip((mass, com, inertia, B, b), values, strict=True):
-            column.append(value)
+    empty = BodyPart("", np.zeros(1), np.zeros((1, 3)), np.zeros((1, 3, 3)))
+    carried = [empty if link.body < 0 else bodies[link.body] for link in links]
+    B = pile([np.eye(3)[None] if link.body < 0 else chain.body_rotation[link.body] for link in links], (3, 3))
+    b = pile([np.zeros((1, 3)) if link.body < 0 else chain.body_offset[link.body] for link in links], (3,))
+    com, inertia = _link_inertia(carried, B, b)
     return Links(
         **{name: np.array([getattr(k, name) for k in links], np.int32)
            for name in ("parent", "root", "kind", "joint", "body", "q_start", "qd_start", "n_qd")},
@@ -184,17 +183,31 @@ def build_links(
         offset=pile([k.offset for k in links], (3,)),
         turn=np.array([k.turn for k in links], float),
         advance=pile([k.advance for k in links], ()),
-        mass=pile(mass, ()),
-        com=pile(com, (3,)),
-        inertia=pile(inertia, (6,)),
-        body_rotation=pile(B, (3, 3)),
-        body_offset=pile(b, (3,)),
+        mass=pile([part.mass for part in carried], ()),
+        com=com,
+        inertia=inertia,
+        body_rotation=B,
+        body_offset=b,
         tip=chain.tip,
     )  # fmt: skip
 
 
-def _link_inertia(body: BodyPart, B: Array, b: Array) -> tuple[Array, ...]:
-    """Mass properties of a body in the frame of its link."""
-    turned = rot.multiply(rot.multiply(B, body.inertia), rot.transpose(B))
+def _anchors(X: list[Array]) -> list[tuple[Array, Array]]:
+    """Rotation matrices (W|1, 3, 3) and offsets (W|1, 3) of poses (W|1, 7), those of one length turned in one go."""
+    found: list[tuple[Array, Array]] = [(pose, pose) for pose in X]
+    by_length: dict[int, list[int]] = {}
+    for j, pose in enumerate(X):
+        by_length.setdefault(len(pose), []).append(j)
+    for mine in by_length.values():
+        rotations = rot.quat_to_matrix(np.stack([X[j][:, 3:] for j in mine]))
+        for j, rotation in zip(mine, rotations, strict=True):
+            found[j] = rotation, X[j][:, :3]
+    return found
+
+
+def _link_inertia(bodies: list[BodyPart], B: Array, b: Array) -> tuple[Array, Array]:
+    """Centres of mass (W|1, n, 3) and inertias (W|1, n, 6) of n bodies in the frames of their links."""
+    inertia = pile([body.inertia for body in bodies], (3, 3))
+    turned = rot.multiply(rot.multiply(B, inertia), rot.transpose(B))
     six = np.stack([0.5 * (turned[..., i, k] + turned[..., k, i]) for i, k in SIX], axis=-1)
-    return body.mass, b + rot.turn(B, body.com), six, B, b
+    return b + rot.turn(B, pile([body.com for body in bodies], (3,))), six

@@ -1,12 +1,11 @@
 """The order in which a tree is walked: names and numbers of joints only, no geometry."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from simcli.model.tables import WORLD
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One tree joint as it is met from the world outwards.
 
     Attributes:

@@ -194,14 +194,15 @@ def rebuild(data: object, mark: Mark) -> Node:
 
 
 def walk(node: Node, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Node]]:
-    """All nodes, parents first."""
-    yield path, node
-    if isinstance(node, Table):
-        for key, value in node.items.items():
-            yield from walk(value, (*path, key))
-    elif isinstance(node, Listing):
-        for index, value in enumerate(node.items):
-            yield from walk(value, (*path, index))
+    """All nodes, parents first, in the order of the file."""
+    waiting = [(path, node)]
+    while waiting:
+        path, node = waiting.pop()
+        yield path, node
+        if isinstance(node, Table):
+            waiting += [((*path, key), value) for key, value in reversed(node.items.items())]
+        elif isinstance(node, Listing):
+            waiting += [((*path, index), node.items[index]) for index in reversed(range(len(node.items)))]
 
 
 def locate(root: Node, steps: Sequence[Step], on_key: bool = False) -> Where:

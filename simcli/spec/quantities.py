@@ -287,10 +287,12 @@ def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", require
         PydanticCustomError: none (if required) or more than one.
     """
     given = [name for name in names if getattr(part, name) is not None]
+    if len(given) == 1:
+        return given[0]
     listed = ", ".join(f"`{name}`" for name in names)
-    if len(given) > 1:
+    if given:
         both = " and ".join(f"`{name}`" for name in given)
         raise refuse(code, f"{both} contradict each other", f"keep one of {listed}", at=given[1])
-    if not given and required:
+    if required:
         raise refuse("SC202", f"one of {listed} is missing", "add one of them")
-    return given[0] if given else None
+    return None

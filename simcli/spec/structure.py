@@ -33,13 +33,19 @@ class Tree:
 
 
 class _Walk:
-    """Breadth-first search over undirected joints, in file order."""
+    """Breadth-first search over undirected joints, in file order.
+
+    Attributes:
+        reached: bodies that were reached, in the order in which they were (the values mean nothing).
+        taken: the joints that reached them.
+    """
 
     def __init__(self, spec: SceneSpec):
         self.spec = spec
-        self.reached = {WORLD}
+        self.reached: dict[str, None] = {}
         self.taken: list[str] = []
         self.at: dict[str, list[str]] = {}
+        self.place = {name: index for index, name in enumerate((WORLD, *spec.bodies))}
         apart = never_tree(spec)
         for name, joint in spec.joints.items():
             if name in apart:
@@ -47,8 +53,12 @@ class _Walk:
             self.at.setdefault(joint.parent, []).append(name)
             self.at.setdefault(joint.child, []).append(name)
 
-    def spread(self, start: Iterable[str], distance: bool) -> None:
-        """Reach everything from the start; distance joints only when asked."""
+    def spread(self, start: Iterable[str], distance: bool) -> list[str]:
+        """Reach everything from the start; distance joints only when asked.
+
+        Returns:
+            the start and what was reached from it.
+        """
         queue = list(start)
         for body in queue:
             for name in self.at.get(body, []):
@@ -58,18 +68,19 @@ class _Walk:
                 other = joint.child if joint.parent == body else joint.parent
                 if other in self.reached or (other != WORLD and other not in self.spec.bodies):
                     continue
-                self.reached.add(other)
+                self.reached[other] = None
                 self.taken.append(name)
-                queue.append(other)
-                if joint.type == "distance":
-                    # Beyond a distance joint the others come first again.
-                    self.spread([other], distance=False)
+                # Beyond a distance joint the others come first again.
+                queue += self.spread([other], distance=False) if joint.type == "distance" else [other]
+        return queue
 
     def flood(self, start: str) -> None:
-        """Reach everything from one body, distance joints last."""
-        before = list(self.reached) if start == WORLD else [start]
-        self.spread(before, distance=False)
-        self.spread([body for body in (WORLD, *self.spec.bodies) if body in self.reached], distance=True)
+        """Reach everything from one body, distance joints last.
+
+        Bodies of earlier floods are at their end already, so that the work is linear in the scene.
+        """
+        self.reached[start] = None
+        self.spread(sorted(self.spread([start], distance=False), key=self.place.__getitem__), distance=True)
 
 
 def switched(spec: SceneSpec) -> set[str]:
@@ -110,7 +121,6 @@ def tree(spec: SceneSpec) -> Tree:
     for roots_only in (True, False):
         for body in spec.bodies:
             if body not in walk.reached and not (roots_only and body in children):
-                walk.reached.add(body)
                 free.append(body)
                 walk.flood(body)
     taken = set(walk.taken)

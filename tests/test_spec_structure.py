@@ -1,0 +1,48 @@
+"""The tree of a scene: how it is found, and that the work grows with the scene and no faster."""
+
+from simcli.spec import structure
+from simcli.spec.document import document_of_text
+from simcli.spec.resolve import resolve
+
+BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
+LOOKS = 4  # at the joints of a body: once without and once with distance joints, twice beyond one of these
+
+
+def spec_of(bodies: str, joints: str = ""):
+    text = f"simcli: 1\nbodies:\n{bodies}\njoints: {{{joints}}}\nsolver: {{type: maximal, dt: 1e-3}}\nrun: {{duration: 1}}\n"
+    return resolve(document_of_text(text, "tree.yaml"))
+
+
+class Counted(dict):
+    """Joints at each body, with the number of looks at them."""
+
+    looks = 0
+
+    def get(self, *key):
+        self.looks += 1
+        return super().get(*key)
+
+
+def test_the_search_is_linear_in_free_bodies(monkeypatch):
+    n, counts = 300, []
+
+    class Watched(structure._Walk):
+        def __init__(self, spec):
+            super().__init__(spec)
+            self.at = Counted(self.at)
+            counts.append(self.at)
+
+    spec = spec_of("\n".join(f"  b{k}: {BODY}" for k in range(n)))
+    monkeypatch.setattr(structure, "_Walk", Watched)
+    found = structure.tree(spec)
+    assert found.free_bodies == tuple(f"b{k}" for k in range(n))
+    assert counts[0].looks <= LOOKS * (n + 1)
+
+
+def test_what_hangs_beyond_two_distance_joints_is_reached():
+    bodies = "\n".join(f"  {name}: {BODY}" for name in "abcd")
+    joints = ("ab: {type: distance, parent: a, child: b, length: 1}, bc: {type: revolute, parent: b, child: c}, "
+              "cd: {type: distance, parent: c, child: d, length: 1}")  # fmt: skip
+    found = structure.tree(spec_of(bodies, joints))
+    assert found.free_bodies == ("a",)
+    assert found.tree_joints == ("ab", "bc", "cd")
