@@ -89,7 +89,7 @@ def test_wrong_pairs_are_refused_where_they_stand(tmp_path, key):
 
 
 HELD = "joints: {grip: {type: ball, parent: crate, child: ball}}\n"
-NOT_SPARSE = {"natural": ("natural", ""), "joints": ("generalized", HELD), "plane": ("maximal", "")}
+NOT_SPARSE = {"joints": ("generalized", HELD), "plane": ("maximal", "")}
 
 
 @pytest.mark.parametrize("case", NOT_SPARSE)

@@ -229,7 +229,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
-    vectors = FEW_VECTORS.get(body.natural.kind, -1) if body.natural else -1
+    natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
+    vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
     volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
     return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields, volume=volume)

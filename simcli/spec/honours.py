@@ -3,6 +3,9 @@
 One row per field: a path pattern (`*` any name or index), the neutral values that ask for nothing, and the solvers that
 honour anything else. A solver that learns something gets its name added to a row; nothing else changes. Fields of joints
 depend on the joint's type: joint_fields.py has them.
+
+Fields of CHOICES say how a solver writes its unknowns or solves for them, and nothing about the mechanism. Another solver
+notes them in a warning, because its result is that of the same scene: one file serves all solvers.
 """
 
 from collections.abc import Iterator
@@ -53,11 +56,15 @@ ROWS: tuple[Row, ...] = (
     Row("contact.pairs.*.barrier_stiffness", frozenset((AFFINE,)), "the stiffness of a barrier"),
     Row("bodies.*.kinematic", BUILT, "a kinematic body"),
     Row("bodies.*.motion", BUILT, "a prescribed body motion"),
-    Row("bodies.*.natural", frozenset((NATURAL,)), "a kind of natural coordinates"),
-    Row("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
+    Row("bodies.*.natural.compliance", frozenset((NATURAL,)), "bodies that yield", hint="use the natural solver"),
     Row("world.plane", _EXACT, "a planar scene", hint="use joints that keep the bodies in a plane"),
     Row("events", BUILT, "events"),
     Row("initial.assemble", BUILT, "assembly of loops"),
+)
+
+CHOICES: tuple[Row, ...] = (
+    Row("bodies.*.natural", frozenset((NATURAL,)), "the kind of natural coordinates"),
+    Row("solver.contact.linear", _RIGID, "sparse contact", ("auto", "dense")),
 )
 
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
@@ -67,16 +74,15 @@ TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
-    """Refuse what the chosen solver would ignore."""
+    """Refuse what the chosen solver would ignore, and note what only chooses how another one works."""
     if ("solver", "") in check.broken:
         return
     solver = check.spec.solver.type
-    for row in ROWS:
-        if solver in row.solvers:
-            continue
-        for path, value in _matches(check.spec, row.path.split(".")):
-            if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
-                refuse(check, row.words, path, row.hint, True)
+    for row, path in _ignored(check, ROWS):
+        refuse(check, row.words, path, row.hint, True)
+    for row, path in _ignored(check, CHOICES):
+        message = f"the {solver} solver does not use {row.words}; the motion is the same without it"
+        check.fault("SC502", message, path, f"it is for {' and '.join(sorted(row.solvers))}", True, severity="warning")
     check_joint_fields(check, tree)
     check_torsion(check)
     check_efforts(check)
@@ -95,6 +101,16 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     if solver not in SIGNALS:
         _signals(check)
     _check_contact(check)
+
+
+def _ignored(check: Checker, rows: tuple[Row, ...]) -> Iterator[tuple[Row, tuple]]:
+    """Rows whose field asks for something that the chosen solver does not honour, with the paths of these fields."""
+    for row in rows:
+        if check.spec.solver.type in row.solvers:
+            continue
+        for path, value in _matches(check.spec, row.path.split(".")):
+            if not any(value is one or (type(value) is type(one) and value == one) for one in row.neutral):
+                yield row, path
 
 
 def _check_contact(check: Checker) -> None:
