@@ -48,7 +48,9 @@ def bench_of(model: Model) -> Bench:
     """
     from simcli.kernels.runtime import live_device, start_device  # first of the room: it keeps Taichi's banner away
 
-    device = live_device() or start_device("cpu")
+    device = live_device()
+    if device is None or device.most_turns:  # see Device.refuse_bounded_loops
+        device = start_device("cpu")
     for key in [key for key, bench in _benches.items() if bench.device is not device]:
         del _benches[key]  # its memory went with its device
     if id(model) not in _benches:

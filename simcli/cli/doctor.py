@@ -1,6 +1,7 @@
 """`simcli doctor`: does this installation work, and what can it use?"""
 
 import os
+import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
@@ -14,6 +15,8 @@ NEEDED = ("taichi", "numpy", "h5py", "pyyaml", "pydantic", "typer", "rich")
 OPTIONAL = {"matplotlib": "plot", "mujoco": "bench and the tests", "pin": "bench and the tests",
             "distributed": "clusters, not used by this version"}  # fmt: skip
 OLDEST, NEWEST = (3, 11), (3, 13)
+NOT_HERE = "not on this machine"
+GPU_SECONDS = 120.0  # [s], for a GPU to start: its driver may compile for a while
 SELF_RUN_DURATION = "0.1"  # [s], simulated: enough for a frame, a compile and a file
 
 
@@ -86,28 +89,39 @@ def _extras() -> list[Line]:
 
 
 def _devices() -> list[Line]:
-    """Each device with the precisions it offers; asking does not start it."""
+    """Each device with the precisions it offers; a GPU is started, which computes known numbers, in a process of its own."""
     try:
         from simcli.kernels.runtime import ARCHS, choose_arch, device_name
     except Exception as error:
         return [Line("device", "bad", f"Taichi does not start: {error}")]
     lines = []
     for name in ARCHS:
-        offered = [precision for precision in ("float64", "float32") if _offers(choose_arch, name, precision)]
+        reasons = {precision: _reason_against(choose_arch, name, precision) for precision in ("float64", "float32")}
+        offered = [precision for precision, reason in reasons.items() if not reason]
         if offered:
             lines.append(Line(f"device {name}", "ok", f"{device_name(name)} ({', '.join(offered)})"))
         else:
-            lines.append(Line(f"device {name}", "missing", "not on this machine"))
+            lines.append(Line(f"device {name}", "missing", reasons["float32"]))
     return lines
 
 
-def _offers(choose_arch, device: str, precision: str) -> bool:
+def _reason_against(choose_arch, device: str, precision: str) -> str:
+    """Why a device cannot be used in a precision, "" if it can."""
     from simcli.errors import SimcliError
 
     try:
-        return choose_arch(device, precision) == device
+        if choose_arch(device, precision) != device:
+            return NOT_HERE
     except SimcliError:
-        return False
+        return NOT_HERE
+    if device == "cpu":
+        return ""
+    code = f"from simcli.kernels.runtime import start_device; start_device({device!r}, {precision!r})"
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GPU_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"did not start within {GPU_SECONDS:.0f} s"
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
 
 
 def _cache() -> Line:

@@ -10,6 +10,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane
     elementary  sine and cosine, square roots and masks on packs; rotation_log
+    self_test   what a GPU must get right when it starts
     tables      the model's tables on the device
     tree        the tree chart: coordinates to poses and twists of links, and back (projection, loops)
     dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias

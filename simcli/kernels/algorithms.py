@@ -46,6 +46,7 @@ class Algorithms:
     def __init__(self, model: Model, device: Device, n_states: int = 1):
         if model.n_worlds not in (1, n_states):
             raise ValueError(f"a model of {model.n_worlds} worlds cannot serve {n_states} states")
+        device.refuse_bounded_loops()
         self.model, self.device = model, device
         slots = (GPU_SLOTS if device.is_gpu else CPU_SLOTS * device.lanes) if model.n_worlds == 1 else n_states
         self.arena = Arena(device, slots)

@@ -78,6 +78,7 @@ class Balance:
     def __init__(self, model: Model, device: Device):
         if model.n_worlds != 1:
             raise ValueError(f"a balance is of one world, not of {model.n_worlds}")
+        device.refuse_bounded_loops()
         self.model, self.device = model, device
         self.constraints = constraints_of(model)
         rows = self.constraints.rows

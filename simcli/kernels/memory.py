@@ -226,24 +226,35 @@ class Slot:
 def _load_cells(arena: ti.template(), width: ti.template(), first: ti.i32, n: ti.i32, row: ti.i32, last_world: ti.i32,
                 values: ti.types.ndarray()):  # fmt: skip
     """Copy (W or 1, rows), from a row on, into consecutive cells of every block."""
-    for w in range(arena.n_blocks):
-        for cell in range(n):
+    if ti.static(arena.device.is_gpu):
+        for cell, w in ti.ndrange(n, arena.n_blocks):  # no loop in an invocation: a driver may bound its turns
             for k in ti.static(range(width)):
-                for lane in ti.static(range(arena.device.lanes)):
-                    world = ti.min(ti.min(w * arena.device.lanes + lane, last_world), values.shape[0] - 1)
-                    put_lane(arena.at(w, first + cell, width, k), lane, values[world, row + cell * width + k])
+                world = ti.min(ti.min(w, last_world), values.shape[0] - 1)
+                arena.at(w, first + cell, width, k)._assign(values[world, row + cell * width + k])
+    else:
+        for w in range(arena.n_blocks):
+            for cell in range(n):
+                for k in ti.static(range(width)):
+                    for lane in ti.static(range(arena.device.lanes)):
+                        world = ti.min(ti.min(w * arena.device.lanes + lane, last_world), values.shape[0] - 1)
+                        put_lane(arena.at(w, first + cell, width, k), lane, values[world, row + cell * width + k])
 
 
 @ti.kernel
 def _unload_cells(arena: ti.template(), width: ti.template(), first: ti.i32, n: ti.i32, row: ti.i32,
                   out: ti.types.ndarray()):  # fmt: skip
     """Copy consecutive cells of every block into (padded W, rows), from a row on."""
-    for w in range(arena.n_blocks):
-        for cell in range(n):
+    if ti.static(arena.device.is_gpu):
+        for cell, w in ti.ndrange(n, arena.n_blocks):
             for k in ti.static(range(width)):
-                for lane in ti.static(range(arena.device.lanes)):
-                    pack = arena.at(w, first + cell, width, k)
-                    out[w * arena.device.lanes + lane, row + cell * width + k] = get_lane(pack, lane)
+                out[w, row + cell * width + k] = arena.at(w, first + cell, width, k)
+    else:
+        for w in range(arena.n_blocks):
+            for cell in range(n):
+                for k in ti.static(range(width)):
+                    for lane in ti.static(range(arena.device.lanes)):
+                        pack = arena.at(w, first + cell, width, k)
+                        out[w * arena.device.lanes + lane, row + cell * width + k] = get_lane(pack, lane)
 
 
 def put_lane(pack, lane: int, value):

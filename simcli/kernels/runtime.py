@@ -21,7 +21,7 @@ from simcli.kernels.rolling import keep_loops_rolled
 CPU_LANES = {"float64": 4, "float32": 8}
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
-GPUS_WITH_FLOAT64 = ("cuda",)
+GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
 def place_of(context, node) -> str:
@@ -45,6 +45,8 @@ class Device:
         lanes: worlds per pack.
         threads: CPU threads, 0 on a GPU.
         is_gpu: True when a pack is a scalar, worlds are the last index in memory, and buffers stay on the device.
+        most_turns: of the loops of one invocation in total, after which the driver leaves all loops and says nothing; 0 if
+            it has no such bound.
     """
 
     arch: str
@@ -53,6 +55,7 @@ class Device:
     lanes: int
     threads: int
     is_gpu: bool = False
+    most_turns: int = 0
 
     @property
     def real(self):
@@ -76,6 +79,16 @@ class Device:
         """
         return replace(self, lanes=1) if n_worlds < self.lanes else self
 
+    def refuse_bounded_loops(self) -> None:
+        """Refuse a device whose driver leaves loops early, for those who cannot split their calls.
+
+        Raises:
+            DeviceError: SC713.
+        """
+        if self.most_turns:
+            raise DeviceError(f"SC713: the driver of `{self.arch}` ({self.name}) leaves all loops after {self.most_turns} "
+                              "turns and says nothing; only runs are split into short calls: use --device cpu")
+
     def blocks(self, n_worlds: int) -> int:
         """Number of packs that hold n_worlds."""
         return -(-n_worlds // self.lanes)
@@ -90,6 +103,11 @@ class Device:
     def fetch(self, buffer) -> np.ndarray:
         """The host's copy of a buffer; on the CPU the buffer itself."""
         return buffer.to_numpy() if self.is_gpu else buffer
+
+
+def keeps_order() -> bool:
+    """Whether the backend that is compiled for adds in the order that is written: SPIR-V's optimiser folds constants."""
+    return impl.current_cfg().arch in (ti.x64, ti.arm64, ti.cuda)
 
 
 @contextlib.contextmanager
@@ -115,7 +133,7 @@ def choose_arch(device: str, precision: str) -> str:
 
     Raises:
         UsageError: an unknown device name.
-        DeviceError: the device is missing, or has no float64.
+        DeviceError: the device is missing, or no device of its kind has float64.
     """
     if device == "auto":
         # The driver first: where there is none, Taichi's own question prints a warning.
@@ -126,7 +144,7 @@ def choose_arch(device: str, precision: str) -> str:
         return device
     if (device == "cuda" and not has_cuda_device()) or not is_arch_supported(ARCHS[device]):
         raise DeviceError(f"device `{device}` is not available on this machine; use --device cpu")
-    if precision == "float64" and device not in GPUS_WITH_FLOAT64:
+    if precision == "float64" and device in GPUS_WITHOUT_FLOAT64:
         raise DeviceError(f"device `{device}` has no float64; use --precision float32 or --device cpu")
     return device
 
@@ -155,7 +173,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         **options: further fields of Taichi's compile configuration, for tests.
 
     Raises:
-        UsageError, DeviceError: see `choose_arch`.
+        UsageError, DeviceError: see `choose_arch` and `self_test.refuse_wrong_numbers`.
     """
     if precision not in CPU_LANES:
         raise UsageError(f"unknown precision `{precision}`: choose float64 or float32")
@@ -194,6 +212,10 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     is_gpu = like_gpu or arch != "cpu"
     lanes = 1 if is_gpu else CPU_LANES[precision]
     device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
+    if arch != "cpu":
+        from simcli.kernels.self_test import refuse_wrong_numbers  # it stands above this file
+
+        device = replace(device, most_turns=refuse_wrong_numbers(device))
     _live[:] = [(device, impl.get_runtime().prog)]
     return device
 

@@ -13,6 +13,7 @@ import taichi as ti
 
 from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
+from simcli.kernels.self_test import unable
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
@@ -21,6 +22,7 @@ from simcli.solvers.engine import Engine
 from simcli.solvers.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.ledger import close, open_new
+from simcli.solvers.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.rollout import enter_phase, leave_phase, rollout
@@ -87,7 +89,7 @@ class GeneralizedSolver:
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state."""
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
-        core.engine = self.engine
+        core.engine, core.turns = self.engine, Turns(self.device, arena)
         return core
 
     def suggest_frames(self) -> int:
@@ -156,10 +158,10 @@ class GeneralizedSolver:
         """The next frames: n_frames of them, or fewer if an event comes before."""
         steps = self.plan.steps_per_frame
         events = self.switch()
-        while (part := self.steps_to_switch()) < steps:  # in the midst of the next frame
+        while (part := min(self.steps_to_switch(), self.most_steps)) < steps:  # in the midst of the next frame
             events += self.call(1, part)[1] + self.switch()
             steps -= part
-        whole = steps == self.plan.steps_per_frame
+        whole = steps == self.plan.steps_per_frame and not self.device.most_turns
         block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps)
         block.events[:0] = events
         return block
@@ -168,6 +170,11 @@ class GeneralizedSolver:
         """Steps until the next event, more than a run has if there is none."""
         return self.phases[0].step - self.n_steps if self.phases else MANY_STEPS
 
+    @property
+    def most_steps(self) -> int:
+        """Of a call."""
+        return self.core.turns.most_steps or MANY_STEPS
+
     def switch(self) -> list[Event]:
         """Take the tables of the phases that begin now."""
         events = []
@@ -175,13 +182,25 @@ class GeneralizedSolver:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
             core = self.lay_out(phase.model, arena)
-            leave_phase(self.core)
+            self.move_account(leave_phase)
             self.arena.refill(arena)
             core.tables.upload(self.arena)
-            enter_phase(self.core)
+            self.move_account(enter_phase)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
         return events
+
+    def move_account(self, kernel) -> None:
+        """Call the kernel of one side of a change of tables.
+
+        Raises:
+            DeviceError: SC713, its loops ended early.
+        """
+        kernel(self.core, TURNS)
+        try:
+            self.core.turns.refuse_few()
+        except LoopsCutError:
+            raise too_long(self.device) from None
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
@@ -210,19 +229,37 @@ class GeneralizedSolver:
         return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts)
 
     def call(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
-        """Call the kernel, gather its buffers, and turn new failures into events."""
+        """Advance by frames: their columns, and events of what failed.
+
+        Raises:
+            DeviceError: the device cannot do it.
+        """
+        if not self.device.is_gpu:
+            return self.call_once(n_frames, steps)
+        try:
+            return call_in_parts(self, n_frames, steps) if self.device.most_turns else self.call_once(n_frames, steps)
+        except RuntimeError as error:  # Taichi's
+            raise unable(self.device, error) from error
+
+    def call_once(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
+        """Call the kernel, gather its buffers, and turn new failures into events.
+
+        Raises:
+            LoopsCutError: the state is spoilt.
+        """
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
             compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
-        rollout(self.core, n_frames, steps, self.n_steps, *(buffer for buffer, _ in buffers.values()))
+        rollout(self.core, n_frames, steps, self.n_steps, TURNS, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
             self.compile_seconds = seconds
         else:
             self.frame_seconds = seconds / n_frames
+        self.core.turns.refuse_few()
         arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)

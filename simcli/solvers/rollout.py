@@ -10,21 +10,22 @@ from simcli.kernels.elementary import select
 from simcli.kernels.report import unload
 from simcli.solvers.contact_report import SUMMARY, unload_contacts
 from simcli.solvers.core import ENERGY, HEALTH
+from simcli.solvers.loop_bounds import count_turns
 
 SUPPLIED = 1  # row of c.forces.work that holds the input
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q: ti.types.ndarray(),
+def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, q: ti.types.ndarray(),
             qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(),
             twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
     """Advance every block by n_frames frames of `steps` steps, the first of which is step number `first` (from 0 on);
-    steps = 0 reports the initial state.
+    steps = 0 reports the initial state. `turns`: see loop_bounds.py.
 
     Reads:  c
-    Writes: c.state, c.forces.work, the buffers
+    Writes: c.state, c.forces.work, c.turns, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
@@ -36,32 +37,38 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, q:
             at = (f * c.state.n_blocks + w) * c.lanes
             unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
                          touch, contacts)
+        if ti.static(c.turns.are_bounded):
+            count_turns(c, w, turns)
 
 
 @ti.kernel
-def leave_phase(c: ti.template()):
+def leave_phase(c: ti.template(), turns: ti.i32):
     """Before tables change: take the stored energy out of the input.
 
     Reads:  c
-    Writes: c.forces.work
+    Writes: c.forces.work, c.turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         stored = c.engine.close(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
+        if ti.static(c.turns.are_bounded):
+            count_turns(c, w, turns)
 
 
 @ti.kernel
-def enter_phase(c: ti.template()):
+def enter_phase(c: ti.template(), turns: ti.i32):
     """After tables have changed: what is stored now counts as input.
 
     Reads:  c
-    Writes: c.forces.work
+    Writes: c.forces.work, c.turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         stored = c.engine.open(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
+        if ti.static(c.turns.are_bounded):
+            count_turns(c, w, turns)
 
 
 @ti.func

@@ -132,7 +132,8 @@ def shrink(c: ti.template(), w: ti.i32, n_corners: ti.i32, square: ti.template()
             normal = (q - p).cross(r - p)
             height = normal.dot(c.notes.value(w, c.simplex + f * GJK_CORNER, Vec3) - p)
             # The side of a corner that lies in the face is rounding: four corners of a parallelogram are common.
-            is_flat = ti.abs(height) <= ti.static(THIN[precision_of()]) * normal.dot(normal) ** 0.75
+            area = ti.sqrt(normal.dot(normal))
+            is_flat = ti.abs(height) <= ti.static(THIN[precision_of()]) * area * ti.sqrt(area)
             sees = is_flat or normal.dot(p) * height >= 0.0
         if sees:
             is_inside = False

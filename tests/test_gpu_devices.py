@@ -1,0 +1,213 @@
+"""GPUs, real or imitated: the numbers of the CPU, or a refusal."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.device import live_device
+from support.gpu import GPUS, started
+from support.process import simcli
+
+from simcli.errors import DeviceError, Exit
+from simcli.kernels import elementary, runtime, self_test
+from simcli.kernels.runtime import start_device
+from simcli.solvers import SOLVERS, RunPlan, loop_bounds
+
+AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
+N_STEPS, FRAMES = 100, 10
+LONG = 12_000  # steps, whose loops turn more often than the software driver of Mesa bears
+DOUBLE_PENDULUM = """
+simcli: 1
+bodies:
+  upper: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}
+  lower: {mass: 1, com: [0, 0, -0.5], inertia: {diag: [0.1, 0.1, 0.01]}}
+joints:
+  shoulder: {type: revolute, parent: world, child: upper, axis: [0, 1, 0], q: 1.2}
+  elbow: {type: revolute, parent: upper, child: lower, at: [0, 0, -1], axis: [0, 1, 0], q: 0.7}
+solver: {type: generalized, dt: 1e-3, precision: PRECISION}
+run: {duration: 0.1}
+output: {every: 1e-2}
+"""
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    """The model of a double pendulum."""
+    from simcli.pipeline import Request, prepare
+
+    path = tmp_path / "double_pendulum.yaml"
+    path.write_text(DOUBLE_PENDULUM.replace("PRECISION", "float64"))
+    return prepare(Request(path)).model
+
+
+def solver_of(model, device, steps=N_STEPS // FRAMES, frames=FRAMES):
+    options = SimpleNamespace(type="generalized", integrator="semi_implicit", max_velocity=1e6)
+    return SOLVERS["generalized"](model, options, RunPlan(1e-3, steps, frames, frozenset(("state", "energy"))), device)
+
+
+def columns_of(solver):
+    """All columns of a run."""
+    blocks = [solver.initial()]
+    while sum(len(block.step) for block in blocks) <= solver.plan.n_frames:
+        blocks.append(solver.advance(solver.plan.n_frames + 1 - sum(len(block.step) for block in blocks)))
+    return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+
+
+def assert_agree(found, wanted, bound):
+    for name, values in wanted.items():
+        size = np.nanmax(np.abs(values), initial=1e-300)
+        assert np.array_equal(np.isnan(found[name]), np.isnan(values)), name
+        assert np.nanmax(np.abs(found[name] - values), initial=0.0) <= bound * max(size, 1.0), name
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", AGREEMENT)
+@pytest.mark.parametrize("gpu", GPUS)
+def test_the_double_pendulum_is_that_of_the_cpu(gpu, precision, pendulum):
+    found = columns_of(solver_of(pendulum, started(gpu, precision)))
+    wanted = columns_of(solver_of(pendulum, live_device(precision)))
+    assert np.abs(wanted["frames/joint_q"][-1] - wanted["frames/joint_q"][0]).min() > 0.02
+    assert_agree(found, wanted, AGREEMENT[precision])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", [pytest.param("float64", marks=pytest.mark.slow), "float32"])
+@pytest.mark.parametrize("gpu", GPUS)
+def test_gpus_run_from_the_command_line(gpu, precision, tmp_path):
+    started(gpu, precision)
+    (tmp_path / "scene.yaml").write_text(DOUBLE_PENDULUM.replace("PRECISION", precision))
+    done = simcli("run", "scene.yaml", "--device", gpu, "--worlds", 1000, "--json", cwd=tmp_path)
+    assert done.returncode == Exit.OK, done.stderr
+    assert json.loads(done.stdout)["device"]["arch"] == gpu
+
+
+def by_a_magic_number(x):
+    """Rounding that optimisers fold away."""
+    rounder = elementary.ROUNDER[elementary.precision_of()]
+    return elementary.local((x + rounder) - rounder)
+
+
+WRONG = {
+    "rounded": lambda x: elementary.local(x),
+    "sincos": lambda x: (elementary.local(x * 0.5), elementary.local(x * 0.0 + 1.0)),
+    "atan2": lambda y, x: elementary.local(y / x),
+    "exp_rotation": lambda v: elementary.Quat(*(v * 0.5).parts, 1.0),
+}
+
+
+@pytest.mark.parametrize("precision", AGREEMENT)
+def test_a_device_that_is_right_is_taken(precision):
+    device = start_device("cpu", precision, threads=1, like_gpu=True)
+    assert self_test.refuse_wrong_numbers(device) == 0
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_function_refuses_the_device(name, monkeypatch):
+    device = start_device("cpu", "float64", threads=1, like_gpu=True)
+    monkeypatch.setattr(elementary, name, WRONG[name])
+    with pytest.raises(DeviceError, match=r"SC711: .* use --device cpu") as refusal:
+        self_test.refuse_wrong_numbers(device)
+    assert refusal.value.exit_code == Exit.DEVICE
+
+
+def test_a_device_that_knows_no_nan_is_refused(monkeypatch):
+    device = start_device("cpu", "float64", threads=1, like_gpu=True)
+    monkeypatch.setattr(self_test, "UNDEFINED", (1.0, np.inf, 1.0))
+    with pytest.raises(DeviceError, match=r"SC711: .* undefined"):
+        self_test.refuse_wrong_numbers(device)
+
+
+def test_a_device_that_cannot_compile_is_refused(monkeypatch):
+    def fails(*arguments):
+        raise RuntimeError("the operand must <= 32bits")
+
+    device = start_device("cpu", "float64", threads=1, like_gpu=True)
+    monkeypatch.setattr(self_test, "_evaluate", fails)
+    with pytest.raises(DeviceError, match=r"SC712: .*float64: the operand must <= 32bits; use --device cpu") as refusal:
+        self_test.refuse_wrong_numbers(device)
+    assert refusal.value.exit_code == Exit.DEVICE
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_gpu_is_tested_when_it_starts(gpu, monkeypatch):
+    started(gpu, "float32")
+    monkeypatch.setattr(elementary, "sincos", WRONG["sincos"])
+    with pytest.raises(DeviceError, match=f"SC711: device `{gpu}`"):
+        start_device(gpu, "float32")
+
+
+@pytest.mark.gpu
+def test_spirv_folds_magic_numbers(monkeypatch):
+    """Why `rounded` calls a function there."""
+    started("vulkan", "float32")
+    monkeypatch.setattr(elementary, "rounded", by_a_magic_number)
+    with pytest.raises(DeviceError, match="SC711"):
+        start_device("vulkan", "float32")
+
+
+@pytest.mark.gpu
+def test_a_call_whose_loops_end_early_is_made_in_parts(pendulum, monkeypatch):
+    """Steps that are silently left out otherwise."""
+    device = started("vulkan", "float64")
+    if not device.most_turns:
+        pytest.skip("the driver does not bound loops")
+    monkeypatch.setattr(loop_bounds, "FEW_STEPS", LONG)
+    solver = solver_of(pendulum, device, LONG, 1)
+    found = columns_of(solver)
+    assert solver.most_steps < LONG
+    monkeypatch.setattr(loop_bounds, "FEW_STEPS", solver.most_steps)
+    assert_agree(found, columns_of(solver_of(pendulum, device, LONG, 1)), 0.0)
+
+
+@pytest.fixture
+def bounded(monkeypatch):
+    """A device like a GPU, with a driver that bounds loops; `at` is asked whether a call of so many steps is too long."""
+    device = runtime.replace(start_device("cpu", "float64", threads=1, like_gpu=True), most_turns=65535)
+    state = SimpleNamespace(device=device, at=lambda steps: False, calls=[])
+    once = SOLVERS["generalized"].call_once
+
+    def call_once(solver, n_frames, steps):
+        state.calls.append((n_frames, steps))
+        found = once(solver, n_frames, steps)
+        if state.at(steps):
+            raise loop_bounds.LoopsCutError
+        return found
+
+    monkeypatch.setattr(SOLVERS["generalized"], "call_once", call_once)
+    return state
+
+
+def test_parts_of_a_call_make_the_same_bytes(pendulum, bounded):
+    wanted = columns_of(solver_of(pendulum, runtime.replace(bounded.device, most_turns=0)))
+    assert bounded.calls == [(1, 0), (FRAMES, N_STEPS // FRAMES)]
+    bounded.at, bounded.calls = lambda steps: steps > 3, []
+    solver = solver_of(pendulum, bounded.device)
+    found = columns_of(solver)
+    assert_agree(found, wanted, 0.0)
+    assert solver.most_steps == 2
+    assert bounded.calls[:7] == [(1, 0), (1, 10), (1, 5), (1, 2), (1, 3), (1, 5), (1, 2)]
+
+
+def test_a_step_that_is_too_long_is_refused(pendulum, bounded):
+    bounded.at = lambda steps: steps > 0
+    solver = solver_of(pendulum, bounded.device)
+    solver.initial()
+    with pytest.raises(DeviceError, match=r"SC713: one step .* use --device cpu"):
+        solver.advance(1)
+
+
+def test_loops_that_end_are_counted(pendulum, bounded, monkeypatch):
+    solver = solver_of(pendulum, bounded.device)
+    solver.initial()
+    monkeypatch.setattr("simcli.solvers.generalized.TURNS", 1)  # of the kernel: what a loop does that is left early
+    with pytest.raises(DeviceError, match="SC713"):
+        solver.advance(1)
+
+
+def test_what_makes_no_parts_is_refused(pendulum, bounded):
+    from simcli.kernels.algorithms import Algorithms
+
+    with pytest.raises(DeviceError, match=r"SC713: .* use --device cpu"):
+        Algorithms(pendulum, bounded.device)
