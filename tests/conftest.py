@@ -27,6 +27,13 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """How many tests ran on a GPU: .ci/run says it loudly if none did."""
+    ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    ran = sum("gpu" in report.keywords and report.when == "call" for report in ended)
+    terminalreporter.write_line(f"tests on a GPU: {ran}")
+
+
 @pytest.fixture
 def all_honoured(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""

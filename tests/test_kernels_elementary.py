@@ -8,7 +8,7 @@ from simcli.kernels.memory import Arena
 
 # The reduced angle carries two roundings, the polynomials one each; at |x| ~ 1e6 the first of these is a whole one.
 SINCOS_ULPS = {1.0: 1.6, 10.0: 1.6, 1e3: 1.6, 1e6: 2.5}
-ATAN2_ULPS = 4.0  # of the angle: whatever the C library gives, far from single precision
+ATAN2_ULPS = 4.0  # of the angle: whatever the C library gives, far from single precision; of `arc` too
 SMALLEST = 1e-290  # smaller numbers may be flushed to zero
 N = 40_000
 
@@ -62,6 +62,15 @@ def angles(rng, reach):
     return np.concatenate((spread, quarters, np.nextafter(quarters, np.inf), small, [0.0, -0.0, reach, -reach]))
 
 
+@pytest.fixture(params=["of the CPU", "of SPIR-V"])
+def spelling(request, monkeypatch):
+    """Both ways to round, and to find an angle."""
+    monkeypatch.setattr(elementary, "keeps_order", lambda: request.param == "of the CPU")
+    if request.param != "of the CPU":  # packs go lane by lane to the C library on the CPU
+        monkeypatch.setattr(elementary, "atan2", elementary.arc)
+
+
+@pytest.mark.usefixtures("spelling")
 @pytest.mark.parametrize("reach", SINCOS_ULPS)
 def test_sine_and_cosine(evaluate, reach):
     x = angles(np.random.default_rng(1), reach)
@@ -95,6 +104,7 @@ def test_no_finite_angle_leaves_the_unit_circle(evaluate):
     assert worst.max() < 1e-12
 
 
+@pytest.mark.usefixtures("spelling")
 def test_atan2(evaluate):
     rng = np.random.default_rng(4)
     y, x = rng.normal(size=(2, N)) * np.exp(rng.uniform(-20.0, 20.0, (2, N)))
@@ -102,6 +112,7 @@ def test_atan2(evaluate):
     assert ulps(angle, np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))) <= ATAN2_ULPS
 
 
+@pytest.mark.usefixtures("spelling")
 def test_atan2_on_the_axes(evaluate):
     y, x = np.array([0.0, 1.0, 0.0, -1.0, 0.0, np.nan]), np.array([1.0, 0.0, -1.0, 0.0, 0.0, 1.0])
     angle, _ = evaluate(elementary.atan2, y, x)
