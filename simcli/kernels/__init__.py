@@ -14,6 +14,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     tables      the model's tables on the device
     tree        the tree chart: coordinates to poses and twists of links, and back (projection, loops)
     dynamics    articulated-body algorithm, recursive Newton-Euler, composite inertias
+    coordinate_laws  what acts on one coordinate: force, stiffness, damping and energy of each law
     forces      joint efforts, springs, wrenches (points, cables); signals drive them
     rows        constraint rows: residuals, rates, biases, pulls (successive: turns one after the other)
     quadratic   rows in natural coordinates as polynomials

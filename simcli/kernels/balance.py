@@ -290,7 +290,7 @@ def push_laws(c: ti.template(), w: ti.i32):
             if r >= 0:
                 x = y.rows.residual.load(w, r)
                 v = y.rows.rate.load(w, r)
-            given, _g1, rest, _g2, _k1, _k2, _inertia = law_terms(y.laws, c.forces, w, k, x, v, zero)
+            given, _k1, _c1, rest, _k2, _c2, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
             limit = zero + y.laws.effort_limit.load(w, k)
             effort = ti.max(ti.min(given, limit), -limit) + rest
             if r >= 0:

@@ -8,8 +8,9 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.cables import Cables, cable_energy, load_cables
+from simcli.kernels.coordinate_laws import bound_law, foresee, servo_law, torsion_law
 from simcli.kernels.elementary import exp_rotation, select
-from simcli.kernels.memory import Arena, local
+from simcli.kernels.memory import Arena
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.rotation_log import rotation_log
 from simcli.kernels.signals import driven_columns
@@ -160,64 +161,26 @@ def coordinate_of(t: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32):
     return s.q.load(w, ti.max(t.dof_q.at(d), 0))
 
 
-def soft_limit(fo: Forces, w, d, x, v):
-    """Force of the soft limit of a dof now, and its stiffness and damping; zeros while the coordinate is between the bounds.
-
-        k (bound - x) - c v     beyond a bound
-
-    Source: reference/articulations.md A7 (the limit goes before the drive). No deviation.
-    """
-    lower, upper = fo.soft_lower.load(w, d), fo.soft_upper.load(w, d)
-    none = fo.work.arena.zero()
-    over = select(x < lower, none + lower, select(x > upper, none + upper, none + x)) - x
-    acts = (x < lower) | (x > upper)
-    stiffness = select(acts, none + fo.soft_stiffness.load(w, d), none)
-    damping = select(acts, none + fo.soft_damping.load(w, d), none)
-    return local(over * stiffness - v * damping), stiffness, damping
-
-
 @ti.func
 def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b: ti.template()):
     """Efforts at the end of a step of length b, linearised in the acceleration; b = 0: now.
 
         tau(q + b qd + b^2 qdd, qd + b qdd) = tau - (diagonal - armature) qdd
 
-    Reads:  t.armature, fo.{stiffness, rate_gain, target, target_rate, constant, damping, torsion}, s.{q, qd}
-    Writes: s.{tau, diagonal}
+    Drives that are `by_law` are left out; of what is here, the stiffness is kept for the second stage of `use_implicit`.
+
+    Reads:  t.armature, fo columns, s.{q, qd}
+    Writes: s.{tau, diagonal, stiffness}
     """
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         qd = s.qd.load(w, d)
-        tau = t.arena.zero() + fo.constant.load(w, d)
-        diagonal = t.arena.zero() + t.armature.load(w, d)
-        if ti.static(fo.has_damping):
-            damping = fo.damping.load(w, d)
-            tau = tau - qd * damping
-            diagonal = diagonal + b * damping
-        if ti.static(fo.has_torsion):
-            torsion = fo.torsion.load(w, d)
-            tau = tau + (fo.torsion_rest.load(w, d) - coordinate_of(t, s, w, d) - qd * b) * torsion
-            diagonal = diagonal + b * b * torsion
-        rests = t.arena.zero()
-        if ti.static(fo.has_soft_limits):
-            if t.dof_q.at(d) >= 0:  # limits of ball joints are rows
-                force, stiffness, rate_gain = soft_limit(fo, w, d, coordinate_of(t, s, w, d), qd)
-                tau = tau + force - qd * b * stiffness
-                diagonal = diagonal + b * (rate_gain + b * stiffness)
-                rests = select(stiffness > 0.0, rests + 1.0, rests)
-        drives = 1
-        if ti.static(fo.some_by_law):
-            drives = 1 - fo.by_law.at(d)
-        if drives != 0:
-            if ti.static(fo.has_drives):
-                stiffness = fo.stiffness.load(w, d) * (1.0 - rests)
-                rate_gain = fo.rate_gain.load(w, d) * (1.0 - rests)
-                tau = tau + (fo.target.load(w, d) - coordinate_of(t, s, w, d) - qd * b) * stiffness
-                tau = tau + (fo.target_rate.load(w, d) - qd) * rate_gain
-                diagonal = diagonal + b * (rate_gain + b * stiffness)
-            tau = tau + (1.0 - rests) * fo.driving.load(w, d)
-        s.tau.store(w, d, tau)
-        s.diagonal.store(w, d, diagonal)
+        effort, stiffness, damping = effort_of_dof(t, fo, s, w, d, qd)
+        push, gain = foresee(effort, stiffness, damping, qd, b)
+        s.tau.store(w, d, push)
+        s.diagonal.store(w, d, gain + t.armature.load(w, d))
+        if ti.static(s.keeps_stiffness):
+            s.stiffness.store(w, d, stiffness)
     if ti.static(fo.has_ball_drives):
         for i in range(t.n_links):
             if t.kind.at(i) == BALL:
@@ -225,10 +188,48 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
                 error = ball_error(t, fo, s, w, i)
                 for k in ti.static(range(3)):
                     d = first + k
-                    stiffness = fo.ball_stiffness.load(w, d)
-                    pull = (error.parts[k] - s.qd.load(w, d) * b) * stiffness
-                    s.tau.store(w, d, s.tau.load(w, d) + pull)
-                    s.diagonal.store(w, d, s.diagonal.load(w, d) + stiffness * b * b)
+                    stiffness = t.arena.zero() + fo.ball_stiffness.load(w, d)
+                    push, gain = foresee(error.parts[k] * stiffness, stiffness, stiffness * 0.0, s.qd.load(w, d), b)
+                    s.tau.store(w, d, s.tau.load(w, d) + push)
+                    s.diagonal.store(w, d, s.diagonal.load(w, d) + gain)
+                    if ti.static(s.keeps_stiffness):
+                        s.stiffness.store(w, d, s.stiffness.load(w, d) + stiffness)
+
+
+@ti.func
+def effort_of_dof(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, d: ti.i32, qd: ti.template()):
+    """Force on a dof of the tree now, its stiffness and its damping: all smooth laws of its coordinate.
+
+    Reads: fo columns, s.q
+    """
+    zero = t.arena.zero()
+    effort = zero + fo.constant.load(w, d)
+    stiffness = zero
+    damping = zero
+    if ti.static(fo.has_damping):
+        damping = damping + fo.damping.load(w, d)
+        effort = effort - qd * damping
+    if ti.static(fo.has_torsion):
+        given, k, _stored = torsion_law(fo, w, d, coordinate_of(t, s, w, d))
+        effort = effort + given
+        stiffness = stiffness + k
+    rests = zero > 0.0
+    if ti.static(fo.has_soft_limits):
+        if t.dof_q.at(d) >= 0:  # limits of ball joints are rows
+            given, k, rate_gain, _stored = bound_law(fo, w, d, coordinate_of(t, s, w, d), qd)
+            effort = effort + given
+            stiffness = stiffness + k
+            damping = damping + rate_gain
+            rests = k > 0.0
+    drives = 1
+    if ti.static(fo.some_by_law):
+        drives = 1 - fo.by_law.at(d)
+    if drives != 0:
+        given, k, rate_gain = servo_law(fo, w, d, coordinate_of(t, s, w, d), qd)
+        effort = effort + select(rests, zero, given)
+        stiffness = stiffness + select(rests, zero, k)
+        damping = damping + select(rests, zero, rate_gain)
+    return effort, stiffness, damping
 
 
 @ti.func
@@ -328,24 +329,22 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
         after = before + s.qdd.load(w, d) * b
         mid = (before + after) * 0.5
         effort = zero + fo.constant.load(w, d)
-        rests = zero
+        damping = zero
+        rests = zero > 0.0
+        if ti.static(fo.has_damping):
+            damping = damping + fo.damping.load(w, d)
         if ti.static(fo.has_soft_limits):
             if t.dof_q.at(d) >= 0:
-                _force, stiffness, damping = soft_limit(fo, w, d, coordinate_of(t, s, w, d), before)
-                dissipated = dissipated + after * mid * damping
-                rests = select(stiffness > 0.0, rests + 1.0, rests)
+                _force, stiffness, rate_gain, _stored = bound_law(fo, w, d, coordinate_of(t, s, w, d), before)
+                damping = damping + rate_gain
+                rests = stiffness > 0.0
         drives = 1
         if ti.static(fo.some_by_law):
             drives = 1 - fo.by_law.at(d)
         if drives != 0:
-            given = zero + fo.driving.load(w, d)
-            if ti.static(fo.has_drives):
-                q = coordinate_of(t, s, w, d) + after * b
-                given = given + (fo.target.load(w, d) - q) * fo.stiffness.load(w, d)
-                given = given + (fo.target_rate.load(w, d) - after) * fo.rate_gain.load(w, d)
-            effort = effort + given * (1.0 - rests)
-        if ti.static(fo.has_damping):
-            dissipated = dissipated + after * mid * fo.damping.load(w, d)
+            given, _stiffness, _damping = servo_law(fo, w, d, coordinate_of(t, s, w, d) + after * b, after)
+            effort = effort + select(rests, zero, given)
+        dissipated = dissipated + ti.max(after * mid, zero) * damping  # a rate that turns round in a step is none
         supplied = supplied + effort * mid
     if ti.static(fo.has_ball_drives):
         for i in range(t.n_links):
@@ -378,18 +377,15 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
         total = total + stretch * stretch * (0.5 * fo.spring_stiffness.load(w, k))
     if ti.static(fo.cables.n > 0):
         total = total + cable_energy(fo.cables, w)
-    if ti.static(fo.has_torsion):
-        for n in range(t.n_tree_dofs):
-            d = t.tree_dof.at(n)
-            turn = coordinate_of(t, s, w, d) - fo.torsion_rest.load(w, d)
-            total = total + turn * turn * (0.5 * fo.torsion.load(w, d)) + fo.torsion_energy.load(w, d)
-    if ti.static(fo.has_soft_limits):
-        for n in range(t.n_tree_dofs):
-            d = t.tree_dof.at(n)
-            x = coordinate_of(t, s, w, d)
-            over = ti.max(x - fo.soft_upper.load(w, d), ti.max(fo.soft_lower.load(w, d) - x, zero))
+    for n in range(t.n_tree_dofs):
+        d = t.tree_dof.at(n)
+        if ti.static(fo.has_torsion):
+            _force, _stiffness, stored = torsion_law(fo, w, d, coordinate_of(t, s, w, d))
+            total = total + stored
+        if ti.static(fo.has_soft_limits):
             if t.dof_q.at(d) >= 0:
-                total = total + over * over * (0.5 * fo.soft_stiffness.load(w, d))
+                _given, _k, _damping, kept = bound_law(fo, w, d, coordinate_of(t, s, w, d), zero)
+                total = total + kept
     return total
 
 

@@ -19,8 +19,8 @@ limit and friction on one hinge need one row.
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.coordinate_laws import bound_law, foresee, foresee_again, servo_law, torsion_law
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import soft_limit
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints, Form
@@ -99,52 +99,75 @@ def component_of_ball(table: LawTable, model: Model) -> np.ndarray:
 
 
 @ti.func
-def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template(),
-              b: ti.template()):
-    """Smooth efforts of law k, linear in the acceleration over a time b: drive c1 - G1 a, and the rest c2 - G2 a.
+def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template()):
+    """Smooth forces of law k now: those of its drive, without an effort limit, and of the rest.
 
-        k (x_t - x - b v - b^2 a) + r (v_t - v - b a);   on a loop joint also -c v, constant efforts, torsion springs and
-        what armature takes, -A a; soft limits of rows
+    The rest is soft limits of rows; on a loop joint also damping, constant efforts, torsion springs and what armature takes
+    of the lag.
 
-    Reads: fo columns
+    Reads: fo columns, law.lag
 
     Returns:
-        c1, G1, c2, G2 without armature, the stiffnesses in G1 and G2, and the armature.
+        Force, stiffness and damping of the drive, those of the rest, and the armature.
     """
     zero = law.changed.arena.zero()
-    c1, gain1, c2, gain2 = zero, zero, zero, zero
-    k1, k2, inertia = zero, zero, zero
+    drive, drive_stiffness, drive_damping = zero, zero, zero
+    rest, stiffness, damping, inertia = zero, zero, zero, zero
     d = law.dof.at(k)
     if d >= 0:
-        force, bound_stiffness, damping = soft_limit(fo, w, d, x, v)
-        rests = select(bound_stiffness + damping > 0.0, zero, zero + 1.0)
+        bound, bound_stiffness, bound_damping, _stored = bound_law(fo, w, d, x, v)
+        rests = bound_stiffness + bound_damping > 0.0
         if ti.static(law.has_roll):
             if law.is_roll.at(k) != 0:
-                rests = zero + 1.0
+                rests = zero > 0.0
         if law.has_soft_limit.at(k) != 0:
-            k2 = bound_stiffness
-            c2 = force - v * b * k2
-            gain2 = (damping + k2 * b) * b
+            rest = bound
+            stiffness = bound_stiffness
+            damping = bound_damping
         if law.is_loop.at(k) != 0:
-            c2 = c2 + fo.constant.load(w, d) - v * fo.damping.load(w, d)
-            gain2 = gain2 + b * fo.damping.load(w, d)
+            rest = rest + fo.constant.load(w, d) - v * fo.damping.load(w, d)
+            damping = damping + fo.damping.load(w, d)
             if ti.static(fo.has_armature):
                 inertia = inertia + fo.armature.load(w, d)
-                c2 = c2 - law.lag.load(w, k) * inertia
+                rest = rest - law.lag.load(w, k) * inertia
             if ti.static(fo.has_torsion):
-                torsion = fo.torsion.load(w, d)
-                c2 = c2 + (fo.torsion_rest.load(w, d) - x - v * b) * torsion
-                gain2 = gain2 + torsion * b * b
-                k2 = k2 + torsion
+                torsion, torsion_stiffness, _kept = torsion_law(fo, w, d, x)
+                rest = rest + torsion
+                stiffness = stiffness + torsion_stiffness
         if law.is_driven.at(k) != 0:
-            k1 = fo.stiffness.load(w, d) * rests
+            given, servo_stiffness, servo_damping = servo_law(fo, w, d, x, v)
+            drive = select(rests, zero, given)
+            drive_stiffness = select(rests, zero, servo_stiffness)
+            drive_damping = select(rests, zero, servo_damping)
             if ti.static(law.has_roll):
-                k1 = k1 + fo.ball_stiffness.load(w, d)
-            rate_gain = fo.rate_gain.load(w, d) * rests
-            c1 = (fo.target.load(w, d) - x - v * b) * k1 + (fo.target_rate.load(w, d) - v) * rate_gain
-            c1 = c1 + fo.driving.load(w, d) * rests
-            gain1 = (rate_gain + k1 * b) * b
-    return c1, gain1, c2, gain2, k1, k2, inertia
+                drive = drive + (fo.target.load(w, d) - x) * fo.ball_stiffness.load(w, d)
+                drive_stiffness = drive_stiffness + fo.ball_stiffness.load(w, d)
+    return drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia
+
+
+@ti.func
+def elastic_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template()):
+    """What law k stores: force, stiffness and energy of its torsion springs and soft limits.
+
+    Reads: fo columns
+    """
+    zero = law.changed.arena.zero()
+    force, stiffness, energy = zero, zero, zero
+    d = law.dof.at(k)
+    if d >= 0:
+        if ti.static(fo.has_torsion):
+            if law.is_loop.at(k) != 0:
+                torsion, torsion_stiffness, stored = torsion_law(fo, w, d, x)
+                force = force + torsion
+                stiffness = stiffness + torsion_stiffness
+                energy = energy + stored
+        if ti.static(fo.has_soft_limits):
+            if law.has_soft_limit.at(k) != 0:
+                bound, bound_stiffness, _damping, kept = bound_law(fo, w, d, x, zero)
+                force = force + bound
+                stiffness = stiffness + bound_stiffness
+                energy = energy + kept
+    return force, stiffness, energy
 
 
 @ti.func
@@ -161,15 +184,17 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     Writes: law.{drive, drive_gain, rest, rest_gain, low, high, drive_now, rest_now, coordinate, rate} of law k
     """
     zero = law.changed.arena.zero()
-    c1, gain1, c2, gain2, k1, k2, inertia = law_terms(law, fo, w, k, x, v, b)
-    law.drive_now.store(w, k, c1 + v * k1 * b)
-    law.rest_now.store(w, k, c2 + v * k2 * b)
-    c1 = c1 + (moved * k1 * b + gained * gain1) * 2.0
-    c2 = c2 + (moved * k2 * b + gained * gain2) * 2.0
+    drive, k1, c1, rest, k2, c2, inertia = law_terms(law, fo, w, k, x, v)
+    law.drive_now.store(w, k, drive)
+    law.rest_now.store(w, k, rest)
+    push1, gain1 = foresee(drive, k1, c1, v, b)
+    push2, gain2 = foresee(rest, k2, c2, v, b)
+    push1 = push1 + foresee_again(k1, gain1, moved, gained, b)
+    push2 = push2 + foresee_again(k2, gain2, moved, gained, b)
     gain2 = gain2 + inertia
-    law.drive.store(w, k, c1 + v * gain1 / g)
+    law.drive.store(w, k, push1 + v * gain1 / g)
     law.drive_gain.store(w, k, gain1 / g)
-    law.rest.store(w, k, c2 + v * gain2 / g)
+    law.rest.store(w, k, push2 + v * gain2 / g)
     law.rest_gain.store(w, k, gain2 / g)
     fastest = zero + law.velocity_limit.load(w, k)
     low = bound_speed(zero + law.lower.load(w, k) - x, h, zero + 1.0)
@@ -303,7 +328,10 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
                 g: ti.template(), now: ti.template()):
     """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
 
-        what neither the drive nor a torsion spring gives, friction and the bound take from the motion
+        what neither the drive nor springs and soft limits give, friction, dampers and the bound take from the motion
+
+    What a bound gives to take a violation back, and what is taken of a rate that turns round in the step, is no dissipation:
+    it belongs to the drift.
 
     Args:
         end: velocity at the end of the step, as the graph has it.
@@ -317,14 +345,12 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
     drive = ti.max(ti.min(drive, limit), -limit)
     line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)
     effort = select(now & (law.lock.load(w, k) == FREE), line, law.effort.load(w, k))
-    elastic = effort * 0.0
     if law.is_loop.at(k) != 0:
         d = law.dof.at(k)
         drive = drive + fo.constant.load(w, d)
         if ti.static(fo.has_armature):
             inert = ((end - law.rate.load(w, k)) / g + law.lag.load(w, k)) * fo.armature.load(w, d)
             effort = effort + select(now & (law.lock.load(w, k) == FREE), inert * 0.0, inert)
-        if ti.static(fo.has_torsion):
-            x = law.coordinate.load(w, k) + select(now, elastic, end * g)
-            elastic = (fo.torsion_rest.load(w, d) - x) * fo.torsion.load(w, d)
-    return drive * mid, (drive + elastic - effort) * mid
+    elastic, stiffness, _energy = elastic_terms(law, fo, w, k, law.coordinate.load(w, k))
+    elastic = elastic - select(now, elastic * 0.0, stiffness * end * g)
+    return drive * mid, ti.max((drive + elastic - effort) * mid, elastic * 0.0)

@@ -27,6 +27,7 @@ class TreeState:
     Attributes:
         q: joint_q, (NQ).  qd: joint_qd, (NV).  qdd: joint_qdd, (NV).
         tau: joint efforts, (NV).  diagonal: what is added to the mass matrix's diagonal, (NV).
+        stiffness: of what `tau` sums, (NV), if `keeps_stiffness`.
         origin: O of each tree, at its first link, world.
         R, o, v, a: rotation, origin, twist and acceleration of links about O.
         S: motion columns, per dof.  c: velocity-product acceleration, per link.
@@ -37,12 +38,14 @@ class TreeState:
 
     _data_oriented = True
 
-    def __init__(self, tables: Tables, arena: Arena, has_external: bool = False):
+    def __init__(self, tables: Tables, arena: Arena, has_external: bool = False,
+                 keeps_stiffness: bool = False):
         n_links, n_q, n_qd = tables.n_links, tables.n_q, tables.n_qd
         self.n_blocks, self.has_external = arena.n_blocks, has_external
         self.external = arena.slot(n_links if has_external else 0, Force)
         self.q, self.qd, self.qdd = arena.slot(n_q), arena.slot(n_qd), arena.slot(n_qd)
         self.tau, self.diagonal = arena.slot(n_qd), arena.slot(n_qd)
+        self.keeps_stiffness, self.stiffness = keeps_stiffness, arena.slot(n_qd if keeps_stiffness else 0)
         self.origin = arena.slot(n_links, Vec3)
         self.R, self.o, self.v = arena.slot(n_links, Mat3), arena.slot(n_links, Vec3), arena.slot(n_links, Motion)
         self.a, self.c = arena.slot(n_links, Motion), arena.slot(n_links, Motion)

@@ -58,7 +58,7 @@ def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, renews: ti.i32, h: t
                 gain = (stiffness * acting - tension_per_length(c, w, n)) * span + damping * rate_span * acting
         if ti.static(p.has_laws):
             if p.law.at(n) >= 0:
-                stiffness, damping, inertia = law_now(c, w, n, h)
+                stiffness, damping, inertia = law_now(c, w, n)
                 laws = c.bound.system.laws
                 force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
                 gain = stiffness * span + damping * rate_span + inertia

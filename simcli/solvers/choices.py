@@ -5,6 +5,7 @@ Called by constrained.py, which says what `c` holds.
 
 import taichi as ti
 
+from simcli.kernels.coordinate_laws import foresee, foresee_again
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
@@ -311,18 +312,21 @@ def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.temp
     stretch = y.rows.residual.load(w, r) - c.forces.rest_length.load(w, k)
     rate = y.rows.rate.load(w, r)
     tension = stretch * stiffness + rate * damping
-    gain = (damping + stiffness * b) * b
+    push, gain = foresee(-tension, stiffness, damping, rate, b)
     turning = y.rows.bias.load(w, r) * damping * b
     if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
         turning = y.rows.bias.load(w, r) * gain
-    push = -(tension + rate * stiffness * b + turning)
+    push = push - turning
     if ti.static(c.integrator == "implicit"):
         if stage == 1:
-            push = push + turning * 2.0
+            moved = zero
+            gained = zero
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 d = y.j_dof.at(e)
-                value = y.entry.load(w, y.n_mass + e) * 2.0
-                push = push + value * (c.k1_q.load(w, d) * stiffness * b + c.k1_qd.load(w, d) * gain)
+                value = y.entry.load(w, y.n_mass + e)
+                moved = moved + value * c.k1_q.load(w, d)
+                gained = gained + value * c.k1_qd.load(w, d)
+            push = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
     acts = zero == 0.0
     if c.forces.slack.at(k) != 0:
         acts = (stretch > 0.0) & (tension > 0.0)
@@ -375,6 +379,10 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
             if ti.static(c.integrator == "zhong06"):  # the forces of its steps have the gradients of both ends
                 mid = mid + shift * (b * 0.5)
             given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, a * 0.0 + b == 0.0)
+            if y.laws.row.at(n) >= 0:  # that of a joint that is off does nothing
+                enabled = y.enabled.load(w, y.laws.row.at(n))
+                given = given * enabled
+                taken = taken * enabled
             dissipated = dissipated + taken
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)

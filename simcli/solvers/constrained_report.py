@@ -6,7 +6,7 @@ from simcli.kernels.cables import report_cables
 from simcli.kernels.contact_chart import push_links
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import FREE
+from simcli.kernels.laws import FREE, elastic_terms
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows import FULL_TURN, turning
 from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
@@ -173,19 +173,17 @@ def row_energy(c: ti.template(), w: ti.i32):
 
 @ti.func
 def law_energy(c: ti.template(), w: ti.i32):
-    """[J] stored in torsion springs on joints outside the tree.
+    """[J] stored in laws of rows: torsion springs on joints outside the tree, soft limits there and of balls.
 
     Reads: c.{bound, forces}
     """
     y = c.bound.system
     total = c.tables.arena.zero()
-    if ti.static(c.forces.has_torsion and y.laws.n > 0):
+    if ti.static(c.forces.has_elastic and y.laws.n > 0):
         for k in range(y.laws.n):
-            if y.laws.is_loop.at(k) != 0:
-                r = y.laws.row.at(k)
-                d = y.laws.dof.at(k)
-                turn = y.rows.residual.load(w, r) - c.forces.torsion_rest.load(w, d)
-                energy = turn * turn * (0.5 * c.forces.torsion.load(w, d)) + c.forces.torsion_energy.load(w, d)
+            r = y.laws.row.at(k)
+            if r >= 0:
+                _force, _stiffness, energy = elastic_terms(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
                 total = total + energy * y.enabled.load(w, r)
     return total
 

@@ -323,7 +323,7 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
 
 @ti.func
 def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.template()):
-    """[J] that the contacts take in a step: -x . J (v + v found) / 2.
+    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
 
     Args:
         first_spin: see `state_contacts`.
@@ -340,7 +340,7 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
             x = p.rows.impulse.load(w, s)
             speed = row_speed(p, w, s, v) + row_speed(p, w, s, p.velocity)
             total = total - select(p.rows.on.load(w, s) != 0.0, x * speed * 0.5, x * 0.0)
-    return total
+    return ti.max(total, p.arena.zero())
 
 
 @ti.func

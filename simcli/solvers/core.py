@@ -87,7 +87,7 @@ class Core:
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
         self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
-        self.state = TreeState(self.tables, arena, self.forces.has_external)
+        self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
         self.stands, self.accelerates = plan.stands, not plan.stands

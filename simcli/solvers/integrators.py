@@ -11,6 +11,7 @@ import math
 
 import taichi as ti
 
+from simcli.kernels.coordinate_laws import foresee_again
 from simcli.kernels.dynamics import accelerate, eliminate
 from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
 from simcli.kernels.tree import FREE, retract, store_vector, vector_at
@@ -141,7 +142,8 @@ def use_implicit(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
 
     Second order whatever A is, and L-stable where A is the whole gradient. With D, K the diagonal damping and stiffness,
     D' = b D + b^2 K and y = k2 + 2 k1 in the rates, the second stage is one more articulated-body pass:
-    (M + D') y = F - b K (rate - 2 k1_q) + 2 D' k1.
+    (M + D') y = F - b K (rate - 2 k1_q) + 2 D' k1. Efforts of both stages weigh the same, for u+ = u + h (k1 + y) / 2: where
+    each of them is within the limit of a drive, the step is.
 
     Source: Verwer, Spee, Blom and Hundsdorfer (1999), the scheme ROS2. Deviation: A is taken anew in the second stage.
 
@@ -175,20 +177,17 @@ def use_implicit(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
 
 @ti.func
 def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
-    """Add what the second stage of `use_implicit` needs to the efforts: 2 b K k1_q + 2 D' k1.
+    """Add what the second stage of `use_implicit` needs to the efforts of all laws that `efforts` has summed.
 
-    Reads:  c.{k1_q, k1_qd}, c.state.diagonal
+    Reads:  c.{k1_q, k1_qd}, c.state.{diagonal, stiffness}
     Writes: adds to c.state.tau
     """
     s = c.state
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
-        added = (s.diagonal.load(w, d) - c.tables.armature.load(w, d)) * c.k1_qd.load(w, d)
-        if ti.static(c.forces.has_drives):
-            added = added + c.forces.stiffness.load(w, d) * b * c.k1_q.load(w, d)
-        if ti.static(c.forces.has_torsion):
-            added = added + c.forces.torsion.load(w, d) * b * c.k1_q.load(w, d)
-        s.tau.store(w, d, s.tau.load(w, d) + added * 2.0)
+        gain = s.diagonal.load(w, d) - c.tables.armature.load(w, d)
+        added = foresee_again(s.stiffness.load(w, d), gain, c.k1_q.load(w, d), c.k1_qd.load(w, d), b)
+        s.tau.store(w, d, s.tau.load(w, d) + added)
 
 
 @ti.func

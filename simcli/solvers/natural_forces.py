@@ -9,6 +9,7 @@ Called by natural_quadratic.py and generalized_alpha.py, whose core says what `c
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.coordinate_laws import foresee
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import draw_line, law_terms, split_power, state_law
 from simcli.kernels.memory import Arena
@@ -205,8 +206,9 @@ def soften_coordinates(c: ti.template(), w: ti.i32, h: ti.template(), b: ti.temp
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
                 tension, stiffness, damping, acts = spring_now(c, w, k)
-                gain = select(acts, (damping + stiffness * b) * b, zero)
-                push = select(acts, -(tension + f.rate.load(w, r) * stiffness * b), zero) - turning * gain
+                foreseen, yielded = foresee(-tension, stiffness, damping, f.rate.load(w, r), b)
+                gain = select(acts, yielded, zero)
+                push = select(acts, foreseen, zero) - turning * gain
         if ti.static(p.has_laws):
             if p.law.at(k) >= 0:
                 n = p.law.at(k)
@@ -242,7 +244,7 @@ def spring_now(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def law_now(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+def law_now(c: ti.template(), w: ti.i32, k: ti.i32):
     """Efforts of the law of soft row k now; its stiffness, damping and armature.
 
     Reads:  c.steps.rows.{residual, rate}, c.forces
@@ -252,12 +254,12 @@ def law_now(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     n = c.pushes.law.at(k)
     x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
     v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
-    drive, drive_gain, rest, rest_gain, k_1, k_2, inertia = law_terms(laws, c.forces, w, n, x, v, h)
+    drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia = law_terms(laws, c.forces, w, n, x, v)
     laws.coordinate.store(w, n, x)
     laws.rate.store(w, n, v)
-    laws.drive_now.store(w, n, drive + v * k_1 * h)
-    laws.rest_now.store(w, n, rest + v * k_2 * h)
-    return k_1 + k_2, (drive_gain + rest_gain) / h - (k_1 + k_2) * h, inertia
+    laws.drive_now.store(w, n, drive)
+    laws.rest_now.store(w, n, rest)
+    return drive_stiffness + stiffness, drive_damping + damping, inertia
 
 
 @ti.func

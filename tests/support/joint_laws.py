@@ -90,6 +90,7 @@ def bound(lower, upper, **soft):
 
 ONE_IN_TREE = ("prismatic", "cylindrical")  # types whose gears outside the tree join one joint of it
 ONLY_TREE, ONLY_LOOP = {"loop": ()}, {"tree": ()}
+NOT_OF_LENGTHS = {"tree": ("-distance",), "loop": ("-distance",)}
 SERVO = {"stiffness": 50.0, "damping": 5.0, "target": 1.0}  # 10 kg with 500 N/m, 50 N s/m
 LAWS = {
     "upper": Law("limit", bound(-0.5, 0.25), load=1.0, start=0.6),
@@ -111,6 +112,12 @@ LAWS = {
     "led": Law("motion", lambda M: {"motion": {"position": "$wave"}}),
     "gives": Law("compliance", lambda M: {"compliance": COMPLIANCE}),
     "off": Law("enabled", lambda M: {"enabled": False}),
+}
+# Besides, where the order of convergence is looked at: a limit of a drive that nothing reaches, which changes nothing, and
+# soft limits that a coordinate runs into.
+SMOOTH_LAWS = {
+    "calm": Law("effort_limit", drive("position", **SERVO, effort_limit=1e3)),
+    "bump": Law("limit", bound(-0.5, 0.1, stiffness=100.0, damping=4.0), start=0.6, **NOT_OF_LENGTHS),
 }
 PER_DOF = ("limit", "drive", "damping", "friction", "armature", "velocity_limit")
 # Where a joint lets a body not go: a direction of a force and one of a torque.
@@ -224,10 +231,10 @@ def scaled(name, value):
     return f"${{{name}*({value!r})}}" if value else 0.0
 
 
-def forest(honoured, places=("tree", "loop"), without=()):
+def forest(honoured, places=("tree", "loop"), without=(), laws=LAWS):
     """All laws of all joints that a solver honours, but for some types and fields."""
     out = Forest()
-    for name, law in LAWS.items():
+    for name, law in laws.items():
         for place in places if law.field not in without else ():
             for kind in types_of(law, honoured, place):
                 if kind not in without:
@@ -253,7 +260,12 @@ def write(path, built):
 def coordinates(run, name, kind):
     """Coordinates and rates of the dofs that are seen, (F, dofs), world 0; of a distance joint beyond where it starts."""
     joint = run.joint(name)
-    q, qd, n = joint.q[:][:, 0], joint.qd[:][:, 0], KINDS[kind].n
+    return seen_of(joint.q[:][:, 0], joint.qd[:][:, 0], kind)
+
+
+def seen_of(q, qd, kind):
+    """`coordinates` from the columns of a joint, (F, n)."""
+    n = KINDS[kind].n
     if kind == "ball":
         return (2 * np.arctan2(q[:, 1], q[:, 3]))[:, None], qd[:, 1:2]
     if n == 6:
