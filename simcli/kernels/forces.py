@@ -17,6 +17,7 @@ from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import BALL, quaternion_at, vector_at
 from simcli.kernels.values import Force, Vec3
+from simcli.model.drives import reads
 from simcli.model.link_frames import body_rotations, link_points
 from simcli.model.reference import dof_inertia
 from simcli.model.tables import DriveMode, JointKind, Model
@@ -99,21 +100,19 @@ def drive_law(model: Model) -> dict[str, np.ndarray]:
     Returns:
         Columns (W|1, NV) stiffness, ball_stiffness, rate_gain, target, target_rate, driving, constant.
 
-    Source: Newton's actuator modes (reference/articulations.md A7): POSITION damps the rate itself, VELOCITY ignores the
-    stiffness, EFFORT applies the target. No deviation.
+    Source: Newton's actuator modes: VELOCITY reads no stiffness, EFFORT applies the target. Deviation: POSITION damps the
+    difference from the target velocity, which is 0 unless written, rather than the rate itself.
     """
     dofs, mode = model.dofs, model.dofs.drive_mode
-    has_position = np.isin(mode, (DriveMode.POSITION, DriveMode.POSITION_VELOCITY))
-    has_rate = np.isin(mode, (DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
-    follows_rate = np.isin(mode, (DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
+    has_position = reads(mode, "stiffness")
     stiffness = np.where(has_position, dofs.drive_stiffness, 0.0)
     on_ball = model.joints.kind[dofs.joint] == JointKind.BALL
     return {
         "stiffness": np.where(on_ball, 0.0, stiffness),
         "ball_stiffness": np.where(on_ball, stiffness, 0.0),
-        "rate_gain": np.where(has_rate, dofs.drive_damping, 0.0),
+        "rate_gain": np.where(reads(mode, "damping"), dofs.drive_damping, 0.0),
         "target": np.where(has_position, dofs.drive_target, 0.0),
-        "target_rate": np.where(follows_rate, dofs.drive_target_velocity, 0.0),
+        "target_rate": np.where(reads(mode, "target_velocity"), dofs.drive_target_velocity, 0.0),
         "driving": np.where(mode == DriveMode.EFFORT, dofs.drive_target, 0.0),
         "constant": model.joint_f,
     }

@@ -13,6 +13,7 @@ from simcli.kernels.elementary import select, sincos
 from simcli.kernels.memory import Arena, Slot, get_lane, is_pack, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
+from simcli.model.drives import reads
 from simcli.model.link_frames import body_rotations
 from simcli.model.tables import DriveMode, Model
 
@@ -53,13 +54,11 @@ def _to_target(model: Model, dof: int, source: int, gain: np.ndarray) -> list[Ro
     mode = model.dofs.drive_mode[dof]
     if mode == DriveMode.EFFORT:
         return [Route("driving", dof, source, gain)]
-    follows = mode in (DriveMode.POSITION, DriveMode.POSITION_VELOCITY)
-    return [Route("target", dof, source, gain)] if follows else []
+    return [Route("target", dof, source, gain)] if reads(mode, "target") else []
 
 
 def _to_target_rate(model: Model, dof: int, source: int, gain: np.ndarray) -> list[Route]:
-    follows = model.dofs.drive_mode[dof] in (DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY)
-    return [Route("target_rate", dof, source, gain)] if follows else []
+    return [Route("target_rate", dof, source, gain)] if reads(model.dofs.drive_mode[dof], "target_velocity") else []
 
 
 def _to_wrench(column: str):

@@ -3,6 +3,7 @@
 import math
 
 from simcli.spec import dofs, structure
+from simcli.spec.check_drives import check_drives, check_limits
 from simcli.spec.check_shapes import MASSLESS, SMALLEST_AXIS, check_shapes
 from simcli.spec.checker import Checker
 from simcli.spec.frames import dot
@@ -145,6 +146,8 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
         check.fault("SC456", f"the axis of joint `{name}` is zero", f"{path}.axis", "give it a direction, as [0, 0, 1]")
     _axes(check, name, joint)
     _limits(check, name, joint)
+    check_limits(check, name, joint)
+    check_drives(check, name, joint)
     _needs(check, name, joint)
     if joint.type == "ball" and joint.q is not None and len(joint.q) == 4 and norm(joint.q) < SMALLEST_AXIS:
         check.fault("SC422", f"the quaternion `q` of joint `{name}` is zero", f"{path}.q", "the identity is [0, 0, 0, 1]")

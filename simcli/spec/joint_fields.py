@@ -233,8 +233,9 @@ NOTES = """\
 - `limit`: hard, or soft where it has a stiffness; its damping is critical if left out. While a limit acts, the drive
   rests. The limits of a ball bound the components of the rotation vector of its quaternion, in the parent anchor frame.
   That of a distance joint is its shortest and longest distance.
-- `drive`: modes position, velocity, position_velocity and effort, implicit in the step. The target of a ball is a
-  rotation vector, in the parent anchor frame; its spring is geodesic.
+- `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
+  velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
+  refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
 - `friction`: dry friction with exact stiction.
 - `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.

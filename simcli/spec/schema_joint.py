@@ -64,7 +64,7 @@ class DriveSpec(Part):
     """An actuator on one dof."""
 
     mode: Literal["position", "velocity", "position_velocity", "effort"] = say(
-        REQUIRED, "What the drive follows; effort: `target` is the effort itself", "", "position"
+        REQUIRED, "What the drive follows. effort: `target` is the effort; velocity: `target_velocity` alone", "", "position"
     )
     target: drivable() = say(
         0.0, "Target position, or effort in effort mode; a number or `$signal`", "rad, m, N or N*m", 0.5

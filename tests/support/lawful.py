@@ -90,7 +90,7 @@ class Step:
         """Efforts of the drives at the velocities that the step ends with."""
         dofs, mode = self.model.dofs, self.model.dofs.drive_mode
         holds = np.isin(mode, (DriveMode.POSITION, DriveMode.POSITION_VELOCITY))
-        follows = np.isin(mode, (DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
+        follows = np.isin(mode, (DriveMode.POSITION, DriveMode.VELOCITY, DriveMode.POSITION_VELOCITY))
         gap = np.nan_to_num(dofs.drive_target - self.x - self.h * v)
         pull = np.where(holds, dofs.drive_stiffness * gap, 0.0)
         lag = np.where(follows, dofs.drive_target_velocity, 0.0) - v
