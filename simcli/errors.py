@@ -115,3 +115,7 @@ class FileError(SimcliError):
     """An HDF5 file is damaged, hostile or not made by simcli."""
 
     exit_code = Exit.FILE
+
+
+class SimcliWarning(UserWarning):
+    """What goes on all the same, but not as it should; the message is for the user."""

@@ -3,11 +3,12 @@
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from shlex import quote
 
 from simcli.cli import console
-from simcli.errors import Exit, SceneError, SimcliError
+from simcli.errors import Exit, SceneError, SimcliError, SimcliWarning
 
 USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
 # A command makes some hundred thousand objects that live until it ends. Python's own threshold of 700 walks over all of
@@ -39,6 +40,7 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
     """
     from simcli.cli import app
 
+    show_warnings()
     try:
         code = app.build(words)(list(words), prog_name="simcli", standalone_mode=False)
     except SimcliError as error:
@@ -59,6 +61,22 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
             raise
         return _unexpected(error, words, as_json)
     return Exit.OK if code is None else int(code)
+
+
+def show_warnings() -> None:
+    """Let our own warnings be read as the other messages; those of libraries stay as Python writes them."""
+    if getattr(warnings.showwarning, "is_ours", False):
+        return
+    others = warnings.showwarning
+
+    def show(message, category, *place, **more) -> None:
+        if issubclass(category, SimcliWarning):
+            console.say(f"{console.paint('warning:', 'warn')} {message}")
+        else:
+            others(message, category, *place, **more)
+
+    show.is_ours = True
+    warnings.showwarning = show
 
 
 def leave(code: int, at_once: bool = False) -> None:

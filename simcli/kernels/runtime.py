@@ -1,6 +1,7 @@
 """The device: start Taichi, choose where it runs, how it compiles. It uses Taichi's internals (see memory.py)."""
 
 import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -13,7 +14,7 @@ from taichi.lang import impl
 from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 from taichi.lang.misc import is_arch_supported
 
-from simcli.errors import DeviceError, UsageError
+from simcli.errors import DeviceError, SimcliWarning, UsageError
 from simcli.kernels import kernel_cache
 from simcli.kernels.rolling import keep_loops_rolled
 
@@ -151,8 +152,6 @@ def choose_arch(device: str, precision: str) -> str:
 
 def has_cuda_device() -> bool:
     """True if the CUDA driver reports at least one device."""
-    import ctypes
-
     try:
         driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
     except OSError:
@@ -195,9 +194,14 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-    kernel_cache.wait_for_lock()
+    reason = kernel_cache.trouble()
+    if reason:
+        settings |= {"offline_cache": False, "offline_cache_file_path": os.path.abspath(os.sep)}  # a folder that is there
+        tell_no_cache(reason)
     gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
-    with stdout_silenced(), warnings.catch_warnings():
+    stop_device()
+    unread = kernel_cache.variable_unread() if reason else contextlib.nullcontext()
+    with stdout_silenced(), warnings.catch_warnings(), unread:
         warnings.simplefilter("ignore")
         try:
             ti.init(arch=ARCHS[arch], **(settings | options))
@@ -236,10 +240,31 @@ def live_device() -> Device | None:
 
 
 def stop_device() -> None:
-    """Release the device of this process and write the kernels that were compiled to Taichi's cache."""
+    """Release the device of this process, if there is one, and write the kernels that were compiled to Taichi's cache.
+
+    A cache that cannot be written is no reason to lose a run: Taichi's program, which would crash at its end, stays.
+    """
     kernel_cache.wait_for_lock()
     with stdout_silenced():
-        ti.reset()
+        try:
+            ti.reset()
+        except RuntimeError as error:
+            runtime = impl.get_runtime()
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime.prog))
+            runtime.prog = None
+            ti.reset()
+            tell_no_cache(str(error))
+
+
+def tell_no_cache(reason: str) -> None:
+    """Warn, once in a process, that kernels are not kept."""
+    if not _told:
+        _told.append(reason)
+        text = f"compiled kernels cannot be kept, so that each run compiles anew: {reason}"
+        warnings.warn(f"{text}; {kernel_cache.VARIABLE} names another folder", SimcliWarning, stacklevel=3)
+
+
+_told: list[str] = []
 
 
 def device_name(arch: str) -> str:
@@ -251,8 +276,6 @@ def device_name(arch: str) -> str:
                     return line.split(":", 1)[1].strip()
         return "cpu"
     if arch == "cuda":
-        import ctypes
-
         name = ctypes.create_string_buffer(256)
         with contextlib.suppress(OSError):
             driver = ctypes.CDLL("libcuda.so.1" if os.name != "nt" else "nvcuda.dll")
