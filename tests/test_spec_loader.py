@@ -288,7 +288,7 @@ def test_overrides(tmp_path):
         ("bodies.a.mass", "SC113", 1),
         ("=1", "SC113", 1),
         ("bodies..a=1", "SC113", 1),
-        ("bodies.a.mass=[1", "SC101", 17),
+        ("bodies.a.mass=[1", "SC101", 15),
         ("bodies.a.mass={a: 1, a: 2}", "SC102", 22),
         ("bodies.a.mas=1", "SC204", 1),
         ("bodies.c.mass=1", "SC301", 1),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from simcli.spec.checker import Checker
 from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
-from simcli.spec.nodes import Scalar, Table, walk
+from simcli.spec.nodes import Scalar, Table, find, format_path, walk
 from simcli.spec.patterns import matching, wanted
 from simcli.spec.quantities import is_signal
 from simcli.spec.schema_joint import JointSpec
@@ -20,6 +20,12 @@ _OF = {
     "body": ("position", "orientation", "velocity", "angular_velocity"),
     "joint": ("q", "qd", "qdd", "effort", "wrench"),
     "point": ("position", "velocity"),
+}
+# Keys of entries that name a body or a joint.
+_NAMES_IN = {
+    "joints": {"parent": "body", "child": "body"},
+    "forces": {"body": "body", "joint": "joint"},
+    "expect": {"body": "body", "joint": "joint"},
 }
 _PLURAL = {"bodies": "body", "joints": "joint", "points": "point"}
 
@@ -82,6 +88,7 @@ def check_references(check: Checker) -> None:
     _patterns(check)
     _contact(check)
     _expectations(check)
+    _of_refused(check)
     stop = check.spec.run.stop_when
     if stop is not None and check.joint_or_free(stop.joint, "run.stop_when.joint"):
         joint = check.spec.joints.get(stop.joint)
@@ -89,6 +96,16 @@ def check_references(check: Checker) -> None:
         if n is not None and stop.component >= n:
             path = "run.stop_when.component" if n else "run.stop_when.joint"
             check.fault("SC205", f"joint `{stop.joint}` has {n} coordinate(s), counted from 0", path)
+
+
+def _of_refused(check: Checker) -> None:
+    """References of entries that the schema refused for another reason."""
+    for section, name in sorted(check.broken):
+        for key, of in _NAMES_IN.get(section, {}).items() if name else ():
+            steps = (section, int(name) if section == "expect" else name, key)
+            node = find(check.tree, steps)
+            if isinstance(node, Scalar) and isinstance(node.value, str) and node.value != "world":
+                {"body": check.body, "joint": check.joint_or_free}[of](node.value, format_path(steps))
 
 
 def _bodies_and_joints(check: Checker) -> None:
@@ -186,7 +203,9 @@ def _signals(check: Checker) -> None:
             if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
                 if check.is_lost(node.value[1:]):
                     continue
-                hint = did_you_mean(node.value[1:], known, "signals")
+                name = node.value[1:]
+                hint = f"a parameter is written `${{{name}}}`" if name in check.spec.params else ""
+                hint = hint or did_you_mean(name, known, "signals")
                 check.fault("SC311", f"there is no signal `{node.value}`", path, hint)
 
 

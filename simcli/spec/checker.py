@@ -11,6 +11,7 @@ from simcli.spec.nodes import Mark, Step, Table, find, format_path, locate, pars
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.scopes import place
+from simcli.spec.synonyms import value_meant
 
 
 class Checker:
@@ -87,6 +88,7 @@ class Checker:
         if name in self.names[section]:
             return True
         if (section, "") not in self.broken and not self.is_lost(name):
-            hint = did_you_mean(name, self.names[section], section)
+            meant = value_meant(name, ("world",)) if section == "bodies" else ""
+            hint = f"did you mean `{meant}`?" if meant else did_you_mean(name, self.names[section], section)
             self.fault(code, f"there is no {what} `{name[:60]}`", path, hint)
         return False

@@ -117,6 +117,7 @@ class _Reader:
         self.top = self.document.folder
         self.merged: dict[Path, Table] = {}
         self.bytes = 0
+        self.is_unread = False  # whether a file has no tree
 
     def read(self, sets: list[str | Override], text: str | None = None) -> Document:
         if text is None:
@@ -125,10 +126,25 @@ class _Reader:
             checked = decode(text.encode(), self.path, self.faults)
             self.faults.raise_if_any()
             root = self.table(checked, self.path, os.path.basename(self.path))
-        self.faults.raise_if_any()
-        self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
+        is_read = not self.is_unread and root is not None
+        of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
+        if is_read:
+            self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
+        if of_text and is_read:
+            self.judge_further(of_text)
         self.faults.raise_if_any()
         return self.document
+
+    def judge_further(self, lines: set[tuple[str, int]]) -> None:
+        """Add the faults of a scene whose text had faults, where these could be mended; not those of the same lines."""
+        from simcli.spec.resolve import resolve
+
+        try:
+            resolve(self.document)
+        except SceneError as error:
+            for fault in error.faults:
+                if fault.where is None or (fault.where.file, fault.where.line) not in lines:
+                    self.faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
 
     def file(self, path: Path, shown: str, stack: list[Path]) -> Table:
         """One file with its includes merged under it."""
@@ -137,10 +153,11 @@ class _Reader:
             return self.merged[real]
         empty = Table({}, {}, Mark(shown, 1, 1, 1))
         text = self.text(real, shown)
-        if text is None:
-            return empty
-        table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
+        table = None
+        if text is not None:
+            table = self.table(text, shown, os.path.relpath(real, self.top).replace(os.sep, "/"))
         if table is None:
+            self.is_unread = True
             return empty
         self.merged[real] = self.with_includes(table, path, shown, [*stack, real])
         return self.merged[real]

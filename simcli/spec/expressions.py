@@ -96,7 +96,7 @@ def evaluate(text: str, lookup: Lookup | Mapping[str, float]) -> float:
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic") from None
+        raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", _reading_hint(text)) from None
     try:
         value = _value(tree.body, lookup, 0, text)
     except ZeroDivisionError:
@@ -110,6 +110,14 @@ def evaluate(text: str, lookup: Lookup | Mapping[str, float]) -> float:
     if isinstance(value, complex) or not math.isfinite(value):
         raise ExpressionError(f"`{_clip(text)}` is not a finite real number")
     return value
+
+
+def _reading_hint(text: str) -> str:
+    """What a text that is no arithmetic lacks."""
+    missing = text.count("(") - text.count(")")
+    if missing:
+        return f"{'close' if missing > 0 else 'remove'} {abs(missing)} bracket(s): expressions look like `${{2*(L + 0.1)}}`"
+    return "every operator has a number on both sides, as `${2*L + 0.1}`"
 
 
 def _value(node: ast.expr, lookup: Lookup, depth: int, text: str) -> float:

@@ -11,10 +11,20 @@ _LONGEST, _MOST = 200, 20_000  # of a name and of names that are compared: the c
 
 
 class Faults:
-    """Collects faults; raises them together."""
+    """Collects faults; raises them together.
+
+    Attributes:
+        found: the faults.
+        of_schema: those of them that are no consequence of others.
+        mends: place of a key to what would mend it.
+        mended_sections: sections of which a mend leaves something unknown.
+    """
 
     def __init__(self):
         self.found: list[Fault] = []
+        self.of_schema: set[Fault] = set()
+        self.mends: dict[tuple[str, int, int], object] = {}
+        self.mended_sections: set[str] = set()
         self._seen: set[tuple] = set()
 
     def add(self, code: str, message: str, where: Where | None = None, hint: str = "", severity: str = "error") -> None:

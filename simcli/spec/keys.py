@@ -1,6 +1,6 @@
 """Names of the keys that the schema knows at a path, read from the schema itself."""
 
-from functools import cache
+from functools import cache, lru_cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -11,21 +11,55 @@ from simcli.spec.schema import AUTHORING, SceneSpec
 _ENTRY_PARTS = (list, tuple)
 
 
-def known_keys(path: tuple[Step, ...]) -> list[str]:
-    """Keys that the mapping at a path may have; empty where the names are the user's."""
+def known_keys(path: tuple[Step, ...], tag: str = "") -> list[str]:
+    """Keys that the mapping at a path may have; empty where the names are the user's.
+
+    Args:
+        path: of the mapping.
+        tag: its `type`, which leaves out the keys of the others; "" takes all of them.
+    """
     if not path:
         return [*fields(SceneSpec), *AUTHORING]
+    parts = parts_at(path)
+    chosen = [part for part in parts if tag in _tags(part)] or parts
+    return list(dict.fromkeys(name for part in chosen for name in fields(part)))
+
+
+def parts_at(path: tuple[Step, ...]) -> list[type[Part]]:
+    """The classes that the mapping at a path may have."""
+    return [part for kind in kinds_at(path) for part in models(kind)]
+
+
+def is_named(path: tuple[Step, ...]) -> bool:
+    """Whether the keys of the mapping at a path are names that the user chooses."""
+    return any(get_origin(one) is dict for kind in kinds_at(path) for one in alternatives(kind))
+
+
+def described(path: tuple[Step, ...], key: str) -> tuple[Any, str] | None:
+    """Annotation and description of a key of the mapping at a path; None if it is not known."""
+    for part in parts_at(path) if path else [SceneSpec]:
+        for name, field in part.model_fields.items():
+            if key == (field.alias or name):
+                return field.annotation, field.description or ""
+    return None
+
+
+def _tags(part: type[Part]) -> tuple[Any, ...]:
+    return get_args(fields(part).get("type"))
+
+
+@lru_cache(maxsize=4096)
+def kinds_at(path: tuple[Step, ...]) -> list[Any]:
+    """The annotations of what stands at a path."""
+    if not path:
+        return [SceneSpec]
     if path[0] in AUTHORING:
         kinds, rest = [AUTHORING[path[0]]], path[1:]
     else:
         kinds, rest = [SceneSpec], path
     for step in rest:
         kinds = [one for kind in kinds for one in below(kind, step)]
-    names: list[str] = []
-    for kind in kinds:
-        for model in models(kind):
-            names.extend(name for name in fields(model) if name not in names)
-    return names
+    return kinds
 
 
 @cache

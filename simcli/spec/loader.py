@@ -6,6 +6,8 @@ anything is built. PyYAML's own composers and constructors are not used: they re
 """
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import yaml
 
@@ -13,11 +15,15 @@ from simcli.errors import Where
 from simcli.spec.faults import Faults
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table
 from simcli.spec.scalars import ScalarError, plain_scalar
+from simcli.spec.syntax import mistake_of
+from simcli.spec.syntax_flow import Mistake
 
 MAX_DEPTH = 64
 MAX_ALIASES = 1000
 MAX_NODES = 2_000_000
 MAX_BYTES = 64 * 2**20
+MAX_MISTAKES = 20  # of syntax that are told at once
+_LONGEST = 2**20  # characters; a longer text that libyaml refuses is not read again, in pure Python, for seconds
 
 _FAST = getattr(yaml, "CSafeLoader", None)  # only its events are used: its composer recurses on the C stack
 
@@ -71,34 +77,106 @@ def parse_text(text: str, file: str, faults: Faults, at: tuple[int, int] = (1, 1
         at: line and column of the first character (for values of the command line).
 
     Returns:
-        The tree, or None for an empty document or after a fault that ends the reading.
+        The tree, of the mended text where mistakes of syntax could be mended; None for an empty document or after a fault
+        that ends the reading.
     """
-    if _FAST is not None:
-        # libyaml reads twenty times faster; whatever it objects to is read again for PyYAML's words and place.
+    patient = True
+    for _ in range(MAX_MISTAKES):
         attempt = Faults()
         try:
-            node = _Builder(text, file, attempt, at, _FAST).build()
-        except _StopError:
+            node = _tree(text, file, attempt, at, patient)
+        except yaml.MarkedYAMLError as error:
+            failed = (error.problem_mark or error.context_mark).index
+            mistake, mended = mistake_of(text, failed, _stops(text, failed))
+            if mended is not None or patient:
+                _explain(error, failed, mistake, text, file, faults, at)
+                if mended is None:
+                    return None
+                text = mended
+            patient = mended is None
+            continue
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            attempt.add("SC101", f"not YAML: {str(error).splitlines()[0]}", Where(file, *at))
             node = None
-        except (yaml.YAMLError, ValueError):
-            return _read(text, file, faults, at)
-        for fault in attempt.found:
-            faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
-        return node
-    return _read(text, file, faults, at)
+        return _copied(attempt, faults, node)
+    return None
 
 
-def _read(text: str, file: str, faults: Faults, at: tuple[int, int]) -> Node | None:
-    builder = _Builder(text, file, faults, at, yaml.SafeLoader)
+def _tree(text: str, file: str, faults: Faults, at: tuple[int, int], patient: bool) -> Node | None:
+    """The tree of a text; None after a fault of ours, which is no error of YAML.
+
+    Args:
+        text: to read.
+        file: name for the marks.
+        faults: collects.
+        at: line and column of the first character.
+        patient: whether PyYAML reads what libyaml refuses: it is twenty times slower, and takes a few more texts.
+    """
+    attempt = Faults()
     try:
-        return builder.build()
+        if _FAST is not None:
+            return _copied(attempt, faults, _Builder(text, file, attempt, at, _FAST).build())
+    except _StopError:
+        return _copied(attempt, faults, None)
+    except (yaml.YAMLError, ValueError):
+        if not patient or len(text) > _LONGEST:
+            raise
+    try:
+        return _Builder(text, file, faults, at, yaml.SafeLoader).build()
     except _StopError:
         return None
+
+
+def _copied(found: Faults, faults: Faults, node: Node | None) -> Node | None:
+    for fault in found.found:
+        faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
+    return node
+
+
+def _stops(text: str, failed: int) -> Callable[[str], int | None]:
+    """A function that tells where a parser stops in a text: libyaml, unless it stops before the place of the failure."""
+    slow = _FAST is None or (_stop_of(text, _FAST) or 0) < text.rfind("\n", 0, failed)
+    return partial(_stop_of, loader=yaml.SafeLoader if slow else _FAST)
+
+
+def _stop_of(text: str, loader: type) -> int | None:
+    """Index of the character at which a parser stops; None if it takes the text."""
+    try:
+        for _ in yaml.parse(text, Loader=loader):
+            pass
     except yaml.MarkedYAMLError as error:
-        builder.syntax(error)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        faults.add("SC101", f"not YAML: {str(error).splitlines()[0]}", Where(file, *at))
+        return (error.problem_mark or error.context_mark).index
+    except (yaml.YAMLError, ValueError):
+        return 0
     return None
+
+
+def _explain(
+    error: yaml.MarkedYAMLError,
+    failed: int,
+    mistake: Mistake | None,
+    text: str,
+    file: str,
+    faults: Faults,
+    at: tuple[int, int],
+) -> None:
+    """Add the fault that made the parser stop: the mistake, or the parser's own words if none was found."""
+    if mistake is None:
+        index, length = failed, 1
+        message, hint = _short((error.problem or "cannot read on").replace("\n", " "), 120), _other_hint(error)
+    else:
+        index, length, message, hint = mistake.index, mistake.length, mistake.message, mistake.hint
+    lines = split_lines(text[:index])
+    where = Where(file, len(lines) - 1 + at[0], len(lines[-1]) + (at[1] if len(lines) == 1 else 1), length)
+    faults.add("SC101", f"YAML syntax: {message}", where, hint)
+
+
+def _other_hint(error: yaml.MarkedYAMLError) -> str:
+    """What to do about an error of the parser for which no mistake was found."""
+    problem = error.problem or ""
+    if "alias" in problem or any(f"'{c}'" in problem for c in "%@`"):
+        return "quote strings that begin with a special character"
+    return "look for a bracket, quote, colon or indentation that is wrong, here or in the line before"
 
 
 class _Builder:
@@ -239,22 +317,6 @@ class _Builder:
     def stop(self, code: str, message: str, event: yaml.Event, hint: str = "") -> None:
         self.faults.add(code, message, self.where(self.mark(event)), hint)
         raise _StopError
-
-    def syntax(self, error: yaml.MarkedYAMLError) -> None:
-        mark = error.problem_mark or error.context_mark
-        problem = (error.problem or "cannot read on").replace("\n", " ")
-        where = self.where(self.shifted(mark, 1)) if mark else Where(self.file, *self.at)
-        hint = ""
-        rest = self.text[mark.index :] if mark else ""
-        if rest.startswith("\t"):
-            hint = "indent with spaces"
-        elif mark and "${" in self.text[max(0, mark.index - 200) : mark.index + 1].rsplit("\n", 1)[-1]:
-            hint = "quote strings that hold `${...}`"
-        elif "alias" in problem or "'%'" in problem or "'@'" in problem or "'`'" in problem:
-            hint = "quote strings that begin with a special character"
-        elif error.context:
-            hint = error.context.replace("\n", " ")
-        self.faults.add("SC101", f"YAML syntax: {_short(problem, 120)}", where, _short(hint, 80))
 
 
 def _short(text: str, limit: int = 40) -> str:

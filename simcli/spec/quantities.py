@@ -137,7 +137,7 @@ def from_text(text: str, *units: str) -> float:
         raise refuse(
             "SC214",
             f"the signal `{text}` stands where only a number may",
-            "signals drive targets, forces and prescribed motions",
+            f"a parameter is written `${{{text[1:]}}}`; signals drive targets, forces and prescribed motions",
         )
     try:
         return to_si(text, *units) if units else to_si(text, own_unit(text))

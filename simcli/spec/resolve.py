@@ -4,15 +4,21 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from simcli.errors import SceneError
+from simcli.errors import Fault, SceneError
 from simcli.spec.checks import check_spec
 from simcli.spec.document import Document
 from simcli.spec.expansion import expanded, fill
 from simcli.spec.faults import Faults, in_order
+from simcli.spec.joint_units import JointUnits
+from simcli.spec.mend import Place, first_mends, mended, touched
 from simcli.spec.nodes import Table, plain
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.validate import report
 from simcli.spec.worlds import updated_scene
+
+# Entries of lists that stand in for refused ones, so that the others keep their place; they say nothing.
+_LISTED = {"expect": {"max": "energy.drift", "below": 1e300}, "events": {"at": 0, "set": {"world.gravity": [0, 0, 0]}}}
+_MAX_PASSES = 6  # over a scene with faults: each mends what the one before it has shown
 
 
 def resolve(document: Document, values: Mapping[str, object] | None = None) -> SceneSpec:
@@ -48,30 +54,85 @@ def warnings(document: Document) -> list:
 def _scene(document: Document, faults: Faults) -> SceneSpec | None:
     """The scene without values; computed once."""
     if "spec" not in document.cache:
-        tree, units = expanded(document, document.root, faults)
-        document.expanded = tree
-        spec = validate(document, tree, faults)
+        found = Faults()
+        tree, units, spec = _judged(document, document.root, found, set())
+        told = _judged_again(document, found) if found.mends else found
         # The checks of the batch resolve worlds themselves, and for that need the scene.
-        document.cache.update(units=units, faults=list(faults.found), spec=spec)
-        if spec is not None and not faults.errors:
-            check_spec(spec, tree, document, faults, set(), batch=True)
-        document.cache["faults"] = list(faults.found)
+        document.cache.update(units=units, faults=list(told.found), spec=spec)
+        if spec is not None and not told.errors:
+            check_spec(spec, tree, document, told, set(), batch=True)
+        document.cache["faults"] = list(told.found)
     for fault in document.cache["faults"]:
         faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
     return document.cache["spec"]
 
 
-def validate(document: Document, tree: Table, faults: Faults) -> SceneSpec | None:
-    """Schema, then references, structure and physics of everything that the schema took."""
+def _judged(
+    document: Document, root: Table, faults: Faults, unknown: set[str]
+) -> tuple[Table, JointUnits, SceneSpec | None]:
+    """One pass over a tree of a document: expanded, converted, validated, checked."""
+    tree, units = expanded(document, root, faults)
+    document.expanded = tree
+    return tree, units, validate(document, tree, faults, unknown)
+
+
+def _judged_again(document: Document, found: Faults) -> Faults:
+    """All faults of a scene that has faults of the schema: with these mended, the others show.
+
+    Args:
+        document: the scene.
+        found: faults of the first pass, with mends.
+    """
+    told, root = Faults(), document.root
+    gone: set[Place] = set()
+    sections: set[str] = set()
+    for _ in range(_MAX_PASSES):
+        mends = first_mends(found.mends)
+        places = touched(root, mends)
+        sure = any(mend.is_sure for mend in mends.values())  # then all else is judged with the next pass
+        for fault in found.found:
+            at = _place(fault)
+            if at not in gone and (at in places or (fault in found.of_schema and not sure)):
+                told.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
+        gone |= places
+        sections |= set() if sure else found.mended_sections
+        new = mended(root, mends)
+        if new is root:
+            break
+        root, found = new, Faults()
+        _judged(document, root, found, sections)
+        if not found.mends:
+            break
+    for fault in found.found:
+        if _place(fault) not in gone:
+            told.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
+    return told
+
+
+def _place(fault: Fault) -> Place:
+    where = fault.where
+    return (where.file, where.line, where.column) if where else ("", 0, 0)
+
+
+def validate(document: Document, tree: Table, faults: Faults, unknown: set[str]) -> SceneSpec | None:
+    """Schema, then references, structure and physics of everything that the schema took.
+
+    Args:
+        document: the scene as written.
+        tree: expanded.
+        faults: collects.
+        unknown: sections that are not known as they were meant; nothing is told that rests on what they say.
+    """
     data = {key: value for key, value in plain(tree).items() if value is not None}
     fill(data, document.stem)
-    broken: set[tuple[str, str]] = set()
+    broken = {(section, "") for section in unknown}
     spec = None
     try:
         spec = SceneSpec.model_validate(data)
     except ValidationError as error:
         report(error, tree, (), faults)
-        data, broken = _without_broken(data, error)
+        data, refused = _without_broken(data, error)
+        broken |= refused
         try:
             spec = SceneSpec.model_validate(data)
         except ValidationError:
@@ -84,14 +145,19 @@ def _without_broken(data: dict, error: ValidationError) -> tuple[dict, set[tuple
     """The data without the entries and sections that the schema refused, so that the rest can be checked."""
     broken = set()
     for one in error.errors(include_url=False, include_context=False, include_input=False):
-        section, *rest = (*map(str, one["loc"]), "")
-        is_entry = section in ENTRY_SECTIONS and rest and rest[0] and isinstance(data.get(section), dict)
+        section, *rest = (*one["loc"], "")
+        held = data.get(section)
+        named = section in ENTRY_SECTIONS and isinstance(held, dict)
+        listed = section in _LISTED and isinstance(held, list)
         if section:
-            broken.add((section, rest[0] if is_entry else ""))
+            broken.add((str(section), str(rest[0]) if rest[0] != "" and (named or listed) else ""))
     kept: dict = {"simcli": 1}
     for section, value in data.items():
         if (section, "") in broken or section == "simcli":
             continue
-        whole = section not in ENTRY_SECTIONS or not isinstance(value, dict)
-        kept[section] = value if whole else {k: v for k, v in value.items() if (section, k) not in broken}
+        if section in ENTRY_SECTIONS and isinstance(value, dict):
+            value = {name: entry for name, entry in value.items() if (section, name) not in broken}
+        elif section in _LISTED and isinstance(value, list):
+            value = [_LISTED[section] if (section, str(i)) in broken else entry for i, entry in enumerate(value)]
+        kept[section] = value
     return kept, broken

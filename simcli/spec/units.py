@@ -219,7 +219,8 @@ def to_si(text: str, *expected: str) -> float:
     wanted = " or ".join(f"{describe(dimension_of(unit))} [{unit or '1'}]" for unit in expected)
     if match is None:
         code = "SC211" if text.strip()[:1] in _NUMERIC else "SC203"
-        raise UnitError(f"`{_clip(text)}` is not a number; {wanted} is expected", _example(expected), code)
+        hint = _as_expression(text) or _example(expected)
+        raise UnitError(f"`{_clip(text)}` is not a number; {wanted} is expected", hint, code)
     number, unit = float(match.group(1)), match.group(2).strip()
     if not unit:
         raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", "remove the quotes or add the unit")
@@ -231,6 +232,15 @@ def to_si(text: str, *expected: str) -> float:
     if not math.isfinite(value):
         raise UnitError(f"`{_clip(text)}` is not a finite number")
     return value
+
+
+def _as_expression(text: str) -> str:
+    """The hint for arithmetic that stands outside of `${...}`, as `-$L`; "" if there is none."""
+    plain = text.strip()
+    if "$" not in plain or "${" in plain.replace("${", "", 1) or len(plain) > 40:
+        return ""
+    inner = re.sub(r"\$\{?(\w+)\}?", r"\1", plain)
+    return f"arithmetic stands inside the braces: `${{{inner}}}`" if re.fullmatch(r"[\w.+*/() -]+", inner) else ""
 
 
 def _example(expected: tuple[str, ...]) -> str:

@@ -2,11 +2,17 @@
 
 from pydantic import ValidationError
 
+from simcli.spec import hints
 from simcli.spec.faults import Faults, did_you_mean
-from simcli.spec.nodes import Mark, Node, Step, child, locate
+from simcli.spec.hints import misplaced, unknown_key
+from simcli.spec.keys import known_keys
+from simcli.spec.mend import leave_mend
+from simcli.spec.nodes import Mark, Node, Step, Table, child, find, locate
 from simcli.spec.quantities import Part, spell
 from simcli.spec.scopes import Failed, place
+from simcli.spec.synonyms import value_meant
 
+_MISSING = ("missing", "union_tag_not_found")
 _TYPES = {
     "dict_type": "a mapping",
     "model_type": "a mapping",
@@ -45,14 +51,53 @@ def report(
         key_mark: place of the node's own key, for faults of the node as a whole.
         model: schema class of the node, for the names of known keys.
     """
-    seen = set()
+    seen, before = set(), len(faults.found)
     for one in error.errors(include_url=False):
         steps = tuple(real_steps(node, one["loc"]))
         # A union says what each of its members would have taken; the first says it for all.
-        if isinstance(one["input"], Failed) or (steps in seen and one["type"] in _TYPES):
+        if steps in seen and one["type"] in _TYPES:
             continue
         seen.add(steps)
-        _report_one(one, node, prefix, faults, key_mark)
+        if isinstance(one["input"], Failed):
+            leave_mend(faults, "failed", node, prefix, steps, "")
+        elif not _report_misplaced(steps, node, prefix, faults):
+            slip = _misspelt(one, node, steps, prefix) if one["type"] in _MISSING else ""
+            if not slip or one["type"] != "missing":  # the unknown key tells it
+                _report_one(_unknown(one, slip) if slip else one, node, prefix, faults, key_mark)
+    faults.of_schema.update(faults.found[before:])
+
+
+def _report_misplaced(steps: tuple[Step, ...], node: Node, prefix: tuple[Step, ...], faults: Faults) -> bool:
+    """Add the fault of a key of the format that stands where a name is expected; whether there is one on a path."""
+    found = misplaced((*prefix, *steps), node, len(prefix)) if steps else None
+    if found is None:
+        return False
+    path, beside = found
+    inner = path[len(prefix) :]
+    siblings = [name for name in getattr(find(node, inner[:-1]), "items", ()) if name != path[-1]]
+    hint = f"align it with `{beside}`" if beside else f"indent it further, as a key of `{siblings[0]}`" if siblings else ""
+    message = f"`{path[-1]}` is a key of the format, not the name of a {_SINGULAR.get(str(path[-2]), 'part')}"
+    faults.add("SC204", message, locate(node, inner, on_key=True), hint)
+    leave_mend(faults, "misplaced", node, prefix, inner, hint)
+    return True
+
+
+def _misspelt(one: dict, node: Node, steps: tuple[Step, ...], prefix: tuple[Step, ...]) -> str:
+    """The unknown key that stands for a missing one, as its hint says; "" if there is none."""
+    key = "type" if one["type"] == "union_tag_not_found" else str(one["loc"][-1])
+    table = find(node, steps)
+    known = known_keys((*prefix, *steps))
+    given = [name for name in getattr(table, "items", ()) if name not in known] if isinstance(table, Table) else []
+    return next((name for name in given[:20] if _names(unknown_key((*prefix, *steps), name), key)), "")
+
+
+def _names(hint: str, key: str) -> bool:
+    return (f"`{key}`" in hint.partition(" or ")[0] and "keys:" not in hint) or f"`{key}: " in hint
+
+
+def _unknown(one: dict, key: str) -> dict:
+    """The error of a missing `type` as that of the key that was meant for it."""
+    return {**one, "type": "extra_forbidden", "loc": (*one["loc"], key)}
 
 
 def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults, key_mark: Mark | None) -> None:
@@ -68,8 +113,9 @@ def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults,
         where = place(key_mark)
     path = _dotted((*prefix, *steps, *extra))
     where = type(where)(where.file, where.line, where.column, where.length, path)
-    code, message, hint = _words(one, full, _last_key(one["loc"]))
+    code, message, hint = _words(one, full, _last_key(one["loc"]), None if prefix else node)
     faults.add(code, message, where, hint)
+    leave_mend(faults, kind, node, prefix, (*steps, *extra), hint)
 
 
 def real_steps(node: Node, loc: tuple) -> list[Step]:
@@ -93,35 +139,37 @@ def _dotted(steps: tuple[Step, ...]) -> str:
     return format_path(steps)
 
 
-def _words(one: dict, path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
+def _words(one: dict, path: tuple[Step, ...], key: str, root: Node | None) -> tuple[str, str, str]:
     """Code, message and hint of one error."""
     kind, context, value = one["type"], one.get("ctx", {}), one["input"]
     if kind.startswith("SC"):
         return kind, context["message"], context.get("hint", "")
     if kind == "extra_forbidden":
-        return _unknown_key(path, key)
+        return _unknown_key(path, key, root)
     if kind == "missing":
-        hint = "begin with the line `simcli: 1`" if key == "simcli" and not path else "add it"
+        hint = "begin with the line `simcli: 1`" if key == "simcli" and not path else hints.missing_key(path, key)
         return "SC202", f"`{key}` is missing in {owner(path)}", hint
     if kind == "union_tag_not_found":
-        return "SC202", f"`type` is missing in {owner(path)}", "add it"
+        return "SC202", f"`type` is missing in {owner(path)}", hints.missing_key(path, "type")
     if kind in ("union_tag_invalid", "literal_error"):
         expected = context.get("expected_tags") or context.get("expected", "")
         names = [name.strip(" '") for name in expected.replace(" or ", ", ").split(",")]
         given = context.get("tag", value)
-        hint = did_you_mean(str(given), names, "allowed")
+        meant = value_meant(str(given), tuple(names))
+        hint = f"did you mean `{meant}`?" if meant else did_you_mean(str(given), names, "allowed")
         return "SC206", f"{spell(given)} is not a value of `{_key_of(path, kind)}`", hint
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         return (
             "SC231",
             f"`{_key_of(path)}` is {spell(value)}, but must be {words} {context[name]:.15g}",
-            "change the value",
+            f"write a value {words} {context[name]:.15g}",
         )
     if kind == "finite_number":
         return "SC106", f"`{_key_of(path)}` is not a finite number", "write a finite number"
     if kind in _TYPES:
-        return "SC203", f"`{_key_of(path)}` must be {_TYPES[kind]}, not {spell(value)}", ""
+        wanted = _TYPES[kind]
+        return "SC203", f"`{_key_of(path)}` must be {wanted}, not {spell(value)}", hints.wrong_kind(wanted, value, path)
     if kind in ("too_short", "too_long", "string_too_short"):
         bound = context.get("min_length", context.get("max_length"))
         hint = f"at {'least' if 'short' in kind else 'most'} {bound}"
@@ -154,11 +202,8 @@ def owner(path: tuple[Step, ...]) -> str:
     return f"{inner} of {named}" if named else inner
 
 
-def _unknown_key(path: tuple[Step, ...], key: str) -> tuple[str, str, str]:
-    from simcli.spec.keys import known_keys
-
-    parent = tuple(path[:-1])
-    names = known_keys(parent)
-    if key in names:  # of another kind of joint, force, solver ..
+def _unknown_key(path: tuple[Step, ...], key: str, root: Node | None) -> tuple[str, str, str]:
+    parent = tuple(path[:-1]) if path[-1:] == (key,) else path
+    if key in known_keys(parent):  # of another kind of joint, force, solver ..
         return "SC204", f"`{key}` does not go with the `type` of {owner(parent)}", "remove it, or take a type that has it"
-    return "SC204", f"unknown key `{key}` in {owner(parent)}", did_you_mean(key, names, "keys")
+    return "SC204", f"unknown key `{key}` in {owner(parent)}", unknown_key(parent, key, root)

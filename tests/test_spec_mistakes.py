@@ -1,0 +1,186 @@
+"""What a message says of a mistake: its line, what to write instead, and that no mistake hides another.
+
+Measured over scenes of the gallery that are spoilt by a slip of the hand (support/mutations.py), so that what is expected
+does not come from the code that finds it.
+"""
+
+import pytest
+from support.mutations import KINDS, combine, draw
+
+from simcli.errors import SceneError
+from simcli.spec import document_of_text, load_document, resolve
+
+PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
+SEVERAL = 60  # scenes with two to four mistakes
+# Shares that are wanted; those of one kind may be lower, because a scene may leave open what was meant.
+LINE, SUGGESTION, AT_ONCE, ALONE, OF_A_KIND = 0.95, 0.90, 0.98, 0.95, 0.80
+
+
+def faults_of(text, path="scene.yaml"):
+    try:
+        resolve(document_of_text(text, str(path)))
+    except SceneError as error:
+        return [fault for fault in error.faults if fault.severity == "error"]
+    return []
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Every scene with one mistake, and its faults."""
+    scenes = [draw(seed, name) for name in KINDS for seed in range(PER_KIND)]
+    return [(scene, faults_of(scene.text, scene.path)) for scene in scenes]
+
+
+def share(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def names_line(scene, faults):
+    return any(fault.where.line == scene.line for fault in faults)
+
+
+def proposes(scene, faults):
+    return any(word in fault.hint for fault in faults for word in scene.wanted)
+
+
+def test_there_are_three_hundred_scenes_of_nineteen_kinds(found):
+    assert len(KINDS) >= 19
+    assert len(found) >= 300
+
+
+def test_the_line_is_named(found):
+    assert share(names_line(*one) for one in found) >= LINE
+
+
+def test_what_was_meant_is_proposed(found):
+    assert share(proposes(*one) for one in found) >= SUGGESTION
+
+
+def test_one_mistake_brings_no_faults_elsewhere(found):
+    assert share(all(fault.where.line == scene.line for fault in faults) for scene, faults in found) >= ALONE
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_is_told(found, name):
+    mine = [one for one in found if one[0].kind == name]
+    assert share(names_line(*one) and proposes(*one) for one in mine) >= OF_A_KIND
+
+
+def test_expressions_are_mentioned_where_they_are(found):
+    for scene, faults in found:
+        for fault in faults:
+            if "${" in fault.hint:
+                assert "${" in scene.text.split("\n")[fault.where.line - 1] or fault.code == "SC203"
+
+
+def test_several_mistakes_are_told_at_once():
+    told = []
+    for seed in range(SEVERAL):
+        text, path, made = combine(seed)
+        lines = {fault.where.line for fault in faults_of(text, path)}
+        told += [line in lines for _, line, _ in made]
+    assert len(told) > 2 * SEVERAL
+    assert share(told) >= AT_ONCE
+
+
+HEAD = "simcli: 1\nbodies:\n"
+BODY = "inertia: {diag: [1, 1, 1]}"
+# Text below `bodies:`, and line, column and hint of its fault.
+SYNTAX = [
+    (f"  a: {{mass: 1, {BODY}\n  b: {{mass: 1, {BODY}}}\n", (3, 6), "close it with `}`"),
+    ("  a:\n    mass: 1\n    inertia: {diag: [1, 1, 1}\n", (5, 21), "write `]` before the `}`, or in place of it"),
+    ("  a:\n    mass: 1\n    inertia: {diag: [1, 1, 1]\n  b:\n    mass: 1\n", (5, 14), "close it with `}`"),
+    ("  a:\n    mass: 1\n    inertia: {diag: [1, 1, 1]]}\n", (5, 30), "write `}`"),
+    ("  a:\n    mass:1.0\n    inertia: {diag: [1, 1, 1]}\n", (4, 5), "write a space after the colon: `mass: 1.0`"),
+    (f"  a:\n    {BODY}\n    mass:1.0\n", (5, 5), "write a space after the colon: `mass: 1.0`"),
+    (f"  a: {{mass:1.0, {BODY}}}\n", (3, 7), "write a space after the colon: `mass: 1.0`"),
+    ("  a:\n    mass 1.0\n    inertia: {diag: [1, 1, 1]}\n", (4, 5), "write a colon after the key: `mass: 1.0`"),
+    (f"  a:\n    mass: 1\n      {BODY}\n", (5, 7), "align it with `mass` of line 4"),
+    (f"  a:\n    mass: 1\n   {BODY}\n", (5, 4), "align it with `mass` of line 4"),
+    (f"  a:\n      mass: 1\n    com: [0, 0, 0]\n    {BODY}\n", (4, 7), "align it with `com`"),
+    (
+        f"  a: {{mass: 1, {BODY}}}\n  b: {{mass: 1, {BODY}}}\n   c: {{mass: 1, {BODY}}}\n",
+        (5, 4),
+        "align it with `b` of line 4",
+    ),
+    (f"  a:\n\tmass: 1\n    {BODY}\n", (4, 1), "indent with spaces"),
+    (f"  a:\n    mass: 1\n    - {BODY}\n", (5, 5), "remove the dash"),
+    (f"  a:\n    - mass: 1\n    {BODY}\n", (4, 5), "remove the dash"),
+    (f"  a: {{mass: '1 kg, {BODY}}}\n  b: {{mass: 1, {BODY}}}\n", (3, 13), "close the quote in the same line"),
+    (f"  a: {{mass: 1 {BODY}}}\n", (3, 13), "write `, ` between entries"),
+    (f"  a: {{mass: 1, com: [${{L}}, 0, 0], {BODY}}}\n", (3, 22), 'write `"${L}"`'),
+    (f"  a: {{mass: 1, {BODY}}}\ndescription: so: it is\n", (4, 16), "quote the text, or begin a new line"),
+]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(("text", "place", "hint"), SYNTAX)
+def test_syntax_is_told_where_the_mistake_is(text, place, hint, ending):
+    fault = faults_of((HEAD + text).replace("\n", ending))[0]
+    assert ((fault.where.line, fault.where.column), fault.hint) == (place, hint)
+
+
+def test_what_libyaml_alone_refuses_is_read():
+    text = "  a: {mass:\n 1, com:[0, 0, 0], inertia: {diag: [1, 1, 1]}}\n"
+    assert faults_of(HEAD + text) == []
+
+
+def test_faults_behind_a_mistake_of_syntax_come_with_it():
+    text = f"  a: {{mas: 1, {BODY}\n  b: {{mass:-1, {BODY}}}\n  c: {{mass: 1, {BODY}}}\nrun: {{duration: soon}}\n"
+    text += "joints:\n  j: {type: revolute, parent: world, child: d}\n"
+    assert [(fault.code, fault.where.line) for fault in faults_of(HEAD + text)] == [
+        ("SC101", 3), ("SC204", 4), ("SC203", 6), ("SC304", 8),
+    ]  # fmt: skip
+
+
+GOOD = f"""simcli: 1
+bodies:
+  a: {{mass: 1, {BODY}, points: {{tip: [0, 0, 1]}}}}
+joints:
+  j: {{type: revolute, parent: world, child: a, axis: [0, 1, 0]}}
+forces:
+  f: {{type: torque, joint: j, value: 1}}
+run: {{duration: 1}}
+expect:
+  - {{at: 1, joint: j, quantity: q, equals: 0, within: 1}}
+  - {{max: energy.drift, below: 1}}
+"""
+# Several changes at once, and the codes that they bring, by the line.
+TOGETHER = {
+    "a misspelt key and a reference": ([("axis:", "axs:"), ("child: a", "child: b")], ["SC204 5", "SC304 5"]),
+    "a wrong value and a reference": ([("axis: [0, 1, 0]", "axis: 5"), ("child: a", "child: b")], ["SC304 5", "SC203 5"]),
+    "a missing key and a reference": ([("type: revolute, ", ""), ("child: a", "child: b")], ["SC202 5", "SC304 5"]),
+    "a missing key of a force and its joint": ([("joint: j, v", "joint: k, v"), (", value: 1", "")], ["SC202 7", "SC305 7"]),
+    "a wrong value and the physics of the body": ([("mass: 1", "mass: -1"), ("tip: [0", "tip: [x")], ["SC401 3", "SC203 3"]),
+    "a wrong value and the order of a limit": (
+        [("axis: [0, 1, 0]", "axis: 5, limit: [1, -1]")], ["SC203 5", "SC406 5"]),
+    "a misspelt section and what names its entries": ([("bodies:", "bodys:"), ("j, value", "k, value")],
+                                                      ["SC204 2", "SC305 7"]),
+    "two expectations": ([("quantity: q", "quantity: p"), ("energy.drift", "energy.drfit")], ["SC206 10", "SC315 11"]),
+    "an expectation that lacks a key": (
+        [(", within: 1", ""), ("energy.drift", "energy.drfit"), ("joint: j, q", "joint: k, q")],
+        ["SC202 10", "SC305 10", "SC315 11"]),
+    "a section and the expectations": ([("duration: 1", "duration: x"), ("joint: j, q", "joint: k, q")],
+                                       ["SC203 8", "SC305 10"]),
+    "a misspelt type": ([("type: revolute", "typ: revolute"), ("j, value", "k, value")], ["SC204 5", "SC305 7"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_no_fault_hides_another(case):
+    changes, codes = TOGETHER[case]
+    text = GOOD
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert sorted(f"{fault.code} {fault.where.line}" for fault in faults_of(text)) == sorted(codes)
+
+
+def test_a_fault_of_an_included_file_hides_nothing(tmp_path):
+    (tmp_path / "more.yaml").write_text("materials:\n  steel: {density: 7850, frction: 1}\n  wood {density: 500}\n")
+    (tmp_path / "scene.yaml").write_text("include: [more.yaml]\n" + GOOD.replace("child: a", "child: b"))
+    with pytest.raises(SceneError) as caught:
+        resolve(load_document(tmp_path / "scene.yaml"))
+    places = [(fault.where.file.rpartition("/")[2], fault.where.line) for fault in caught.value.faults]
+    assert sorted(set(places)) == [("more.yaml", 2), ("more.yaml", 3), ("scene.yaml", 6)]
