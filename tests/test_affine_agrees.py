@@ -121,6 +121,9 @@ def test_small_steps_give_the_motion_of_generalized_coordinates(ends):
     wrench = [side["frames/joint_wrench"] for side in (one, reference)]
     np.testing.assert_allclose(*wrench, atol=50.0 * ERRORS["bdf2"])
     assert np.abs(wrench[1]).max() > 10.0
+    change = [side["frames/joint_qdd"] for side in (one, reference)]
+    np.testing.assert_allclose(*change, atol=50.0 * ERRORS["bdf2"])
+    assert np.abs(change[1]).max() > 5.0
 
 
 def test_energy_is_accounted_for_but_for_what_the_formula_takes(ends):

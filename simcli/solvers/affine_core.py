@@ -49,7 +49,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
-        self.accelerates = False  # these are of energies, not of motions
+        self.accelerates = True
         energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions = self.potential.laws.motions

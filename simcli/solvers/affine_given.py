@@ -90,7 +90,7 @@ def lead(c: ti.template(), w: ti.i32):
         for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
             d = g.dof.at(i)
             speed = zero + c.motions.motion_qd.load(w, d)
-            way = g.moved.load(w, i) * z.weight.load(w, 0) + speed / z.alpha.load(w, 0)
+            way = g.moved.load(w, i) * z.weight.load(w, 0) + speed * (1.0 / z.alpha.load(w, 0) + z.lead.load(w, 0))
             if g.by_position.at(i) != 0:
                 way = c.motions.motion_q.load(w, d) - g.reached.load(w, i)
             g.moving.store(w, i, way)
@@ -108,6 +108,17 @@ def lead(c: ti.template(), w: ti.i32):
         for m in range(1, 4):
             store_vector(g.goal, w, SIZE * k + 3 * m, turn * vector_at(z.start, w, first + 3 * m))
         expect(c, w, k)
+
+
+@ti.func
+def stay(c: ti.template(), w: ti.i32):
+    """Let the given bodies be where they are, at t = 0.
+
+    Reads:  c.step.start
+    Writes: c.given.goal
+    """
+    for n in range(c.given.n):
+        c.given.goal.store(w, n, c.step.start.load(w, unknown_of(c.given, n)))
 
 
 @ti.func
@@ -213,26 +224,36 @@ def take_given(c: ti.template(), w: ti.i32):
 
 
 @ti.func
+def give_rates(c: ti.template(), w: ti.i32):
+    """Rates at the end of the step as prescribed.
+
+    Reads:  c.given, c.potential.rows.x
+    Writes: c.step.next_v
+    """
+    g = c.given
+    for k in range(g.n_bodies):
+        first = SIZE * g.body.at(k)
+        for m in range(4):
+            rate = rate_of(g, w, k, m, vector_at(c.potential.rows.x, w, first + 3 * m))
+            store_vector(c.step.next_v, w, first + 3 * m, rate)
+
+
+@ti.func
 def follow_given(c: ti.template(), w: ti.i32):
-    """Rates as prescribed, and the work of what it took: forces at the last iterate times ways.
+    """The work of what it took to lead the given bodies: forces at the last iterate times ways.
 
     Reads:  c.given, c.step.start
-    Writes: c.potential.rows.v, c.given.{moved, reached}
+    Writes: c.given.{moved, reached}
 
     Returns:
         [J], given.
     """
     g = c.given
-    v = c.potential.rows.v
     x = c.potential.rows.x
     supplied = c.tables.arena.zero()
     for n in range(g.n):
         i = unknown_of(g, n)
         supplied = supplied + g.pull.load(w, n) * (x.load(w, i) - c.step.start.load(w, i))
-    for k in range(g.n_bodies):
-        first = SIZE * g.body.at(k)
-        for m in range(4):
-            store_vector(v, w, first + 3 * m, rate_of(g, w, k, m, vector_at(x, w, first + 3 * m)))
     for i in range(g.n_dofs):
         g.moved.store(w, i, g.moving.load(w, i))
         g.reached.store(w, i, g.reached.load(w, i) + g.moving.load(w, i))

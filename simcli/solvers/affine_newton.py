@@ -40,10 +40,11 @@ class StepMemory:
         tolerance: [m] of the last displacement.
 
     Attributes:
-        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        alpha: [1/s].  lead: [s], of the velocity in x_h, 0 but at t = 0.  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
         breaks: 1 in lanes where something else acts at the end of the step than at its start; pattern: what touched there.
         asks: 1 in lanes that the search at hand is for; the others keep what they have.
         start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
+        next_v, acceleration: at the end of the step.
         move: Newton's direction.  length: part of it that is taken.  way: to where that leads.  cap: part of the way that
             contact leaves free.  aims: 1 in lanes whose next point is not found yet.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
@@ -56,10 +57,10 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve",
+        for name in ("alpha", "lead", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve",
                      "energy", "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "move", "way"):
+        for name in ("start", "past", "target", "force", "x_before", "v_before", "next_v", "acceleration", "move", "way"):
             setattr(self, name, arena.slot(n))
         self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)

@@ -8,8 +8,9 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import unwrap_turns
 from simcli.kernels.memory import put_lane
-from simcli.kernels.potentials.energy import find_energy, find_slopes, follow_rows
+from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
+from simcli.kernels.projected_accelerations import project_accelerations
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
@@ -18,6 +19,7 @@ from simcli.kernels.values import Vec3
 from simcli.solvers.affine_core import DIAGNOSTICS
 from simcli.solvers.affine_given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine_places import place_affine
+from simcli.solvers.affine_step import find_multipliers
 from simcli.solvers.contact_report import CONTACTS, put_row
 
 
@@ -37,13 +39,14 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
         show_coordinates(c, w)
+        report_affine_accelerations(c, w)
+        project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
         report_efforts(c, w)
         if ti.static(c.given.n > 0):
             report_efforts_of_holds(c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
-    find_slopes(c.potential, w, c.tables.arena.zero() + 1.0)
-    for r in range(c.n_rows):
-        c.multipliers.store(w, r, -c.potential.first.load(w, r))
+    if steps > 0:  # those of frame 0 are of a trial
+        find_multipliers(c, w)
     if ti.static(c.reports["reactions"]):
         report_wrenches(c, w)
         if ti.static(c.given.n > 0):
@@ -53,6 +56,27 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         report_touches(c, w)
     if ti.static(c.reports["energy"]):
         report_energy(c, w, steps)
+
+
+@ti.func
+def report_affine_accelerations(c: ti.template(), w: ti.i32):
+    """Accelerations of the bodies as rigid ones: of the centres of mass, and of the spin of `place_affine`.
+
+        w' = sum (r_k x a_k'' + (w x r_k) x a_k') / 2,   r_k the columns of R
+
+    Reads:  c.step.acceleration, c.potential.rows.v, c.state.{R, v} after `place_affine`
+    Writes: c.rows.body_qdd
+    """
+    for b in range(c.tables.n_bodies):
+        first = 12 * b
+        R = c.state.R.load(w, b)
+        spin = c.state.v.load(w, b).angular
+        change = spin * 0.0
+        for k in ti.static(range(3)):
+            at = first + 3 + 3 * k
+            change = change + R.column(k).cross(vector_at(c.step.acceleration, w, at))
+            change = change + spin.cross(R.column(k)).cross(vector_at(c.potential.rows.v, w, at))
+        put(c.rows.body_qdd, w, 6 * b, vector_at(c.step.acceleration, w, first), change * 0.5)
 
 
 @ti.func

@@ -16,19 +16,21 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
-from simcli.kernels.potentials.energy import work_of_step
+from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
-from simcli.kernels.potentials.springs import aim_springs, open_springs
+from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
 from simcli.kernels.tree import vector_at
 from simcli.solvers.affine_breaks import find_breaks, keep_regimes
-from simcli.solvers.affine_given import follow_given, lead
+from simcli.solvers.affine_given import follow_given, give_rates, lead, stay
 from simcli.solvers.affine_holds import find_aims, work_of_holds
 from simcli.solvers.affine_newton import minimise
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
 from simcli.solvers.integrators import H
+
+TRIALS = 3  # searches of a call of `step_affine`, at most; see there
 
 
 @ti.func
@@ -37,8 +39,16 @@ def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template(),
 
     A step of bdf2 in which contacts or limits begin or end is taken again by bdf1, in the worlds where it is.
 
+    The joints of the initial state are closed, so that their energies give no force. The accelerations and reactions of
+    frame 0 are those of a step that is tried from there,
+
+        x = x_0 + h v_0 + h^2 a / 2,   M a = - V'(x):    alpha = sqrt(2)/h,  x_h = x_0 + (h - 1/alpha) v_0
+
+    because the acceleration of bdf1 lacks half of what turns a velocity. First the springs' lengths are measured, then the
+    step is tried, then the state is evaluated where it was.
+
     Reads:  c
-    Writes: c.state.{q, qd}, c.step, c.potential, c.forces.work
+    Writes: c.state.{q, qd}, c.step, c.potential, c.multipliers, c.forces.work
     """
     c.step.asks.store(w, 0, c.tables.arena.zero() + 1.0)
     c.step.iterations.store(w, 0, c.tables.arena.zero())
@@ -49,20 +59,33 @@ def step_affine(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template(),
     else:
         begin(c, w)
     again = 1
-    for k in range(1 + c.restarts):
+    for k in range(TRIALS):
         if again != 0:
-            if steps > 0:
+            moves = ti.cast((steps > 0) | (k == 1), ti.i32)
+            if moves != 0:
+                choose_formula(c, w, h, steps)
                 predict(c, w, h, t)
-            minimise(c, w, steps, (k + 1) * c.max_iterations)
+            minimise(c, w, moves, (k + 1) * c.max_iterations)
             again = 0
-            if ti.static(c.restarts):
-                if steps > 0:
+            if steps == 0:
+                if k == 0:
+                    open_step(c, w)
+                    follow_rows(c.potential, w, c.potential.rows.next_x)
+                    measure_rates(c.potential, w)
+                elif k == 1:
+                    find_motion(c, w)
+                    find_multipliers(c, w)
+                    stand_still(c, w)
+                again = ti.cast(k < 2, ti.i32)
+            elif ti.static(c.restarts):
+                if k == 0:
                     again = find_breaks(c, w)
     if steps > 0:
         commit(c, w)
     else:
-        for k in range(c.potential.n_lengths):
-            c.potential.length.store(w, k, c.potential.length_now.load(w, k))
+        c.step.size.store(w, 0, c.tables.arena.zero())
+        c.step.iterations.store(w, 0, c.tables.arena.zero())
+        c.step.failed.store(w, 0, c.tables.arena.zero())
         if ti.static(c.restarts):
             keep_regimes(c, w)
 
@@ -74,15 +97,36 @@ def begin(c: ti.template(), w: ti.i32):
     Reads:  c.state
     Writes: c.potential, c.step
     """
+    take_state(c.potential.rows, c.state, w)
+    for i in range(c.potential.n):
+        c.step.start.store(w, i, c.potential.rows.x.load(w, i))
+    stand_still(c, w)
+
+
+@ti.func
+def stand_still(c: ti.template(), w: ti.i32):
+    """Aim at where the bodies are at t = 0, with the rates that they have.
+
+    Reads:  c.step.start, c.potential
+    Writes: c.potential.{rows.x, laws, length_past}, c.step, c.given.goal
+    """
     p = c.potential
-    take_state(p.rows, c.state, w)
+    z = c.step
+    zero = c.tables.arena.zero()
     if ti.static(c.signals.n > 0):
         drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
-    c.step.alpha.store(w, 0, c.tables.arena.zero() + 1.0 / c.constants.load(w, H))
+    z.alpha.store(w, 0, zero + 1.0 / c.constants.load(w, H))
+    z.weight.store(w, 0, zero)
+    z.lead.store(w, 0, -1.0 / z.alpha.load(w, 0))
+    z.asks.store(w, 0, zero + 1.0)
     for i in range(p.n):
-        c.step.x_before.store(w, i, p.rows.x.load(w, i))
-        c.step.v_before.store(w, i, p.rows.v.load(w, i))
-    aim_laws(p.laws, w, c.tables.arena.zero(), c.step.alpha.load(w, 0))
+        p.rows.x.store(w, i, z.start.load(w, i))
+        z.x_before.store(w, i, z.start.load(w, i))
+        z.v_before.store(w, i, p.rows.v.load(w, i))
+    aim_laws(p.laws, w, zero, z.alpha.load(w, 0), z.lead.load(w, 0))
+    aim_springs(p, w, zero, z.lead.load(w, 0))
+    if ti.static(c.given.n > 0):
+        stay(c, w)
 
 
 @ti.func
@@ -104,22 +148,38 @@ def open_step(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
-    """The constants of the step, and the targets y.
+def choose_formula(c: ti.template(), w: ti.i32, h: ti.template(), steps: ti.i32):
+    """The constants of the step, by whether it is one of bdf1, of bdf2, or tried at the start.
 
-    Reads:  c.potential.rows.v, c.step.{start, weight, x_before, v_before}
-    Writes: c.step.{alpha, past, target, force}, c.potential, c.given
+    Reads:  c.step.weight
+    Writes: c.step.{alpha, lead}
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    z.alpha.store(w, 0, select(z.weight.load(w, 0) > 0.0, zero + 1.5 / h, zero + 1.0 / h))
+    z.lead.store(w, 0, zero)
+    if steps == 0:
+        z.alpha.store(w, 0, zero + ti.sqrt(2.0) / h)
+        z.lead.store(w, 0, h - 1.0 / z.alpha.load(w, 0))
+
+
+@ti.func
+def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
+    """The targets y.
+
+    Reads:  c.potential.rows.v, c.step.{start, alpha, weight, lead, x_before, v_before}
+    Writes: c.step.{past, target, force}, c.potential, c.given
     """
     z = c.step
     f = c.potential.rows
     zero = c.tables.arena.zero()
     weight = z.weight.load(w, 0)
-    z.alpha.store(w, 0, select(weight > 0.0, zero + 1.5 / h, zero + 1.0 / h))
     alpha = z.alpha.load(w, 0)
+    ahead = z.lead.load(w, 0)
     for i in range(f.n):
         x = z.start.load(w, i)
         v = f.v.load(w, i)
-        past = x + (x - z.x_before.load(w, i)) * weight
+        past = x + (x - z.x_before.load(w, i)) * weight + v * ahead
         z.past.store(w, i, past)
         z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / alpha)
     if ti.static(c.signals.n > 0):
@@ -134,8 +194,8 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
         for k in ti.static(range(3)):
             at = 12 * b + k
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
-    aim_laws(c.potential.laws, w, weight, alpha)
-    aim_springs(c.potential, w, weight)
+    aim_laws(c.potential.laws, w, weight, alpha, ahead)
+    aim_springs(c.potential, w, weight, ahead)
     if ti.static(c.holds.n > 0):
         find_aims(c, w, h)
     if ti.static(c.given.n > 0):
@@ -171,6 +231,39 @@ def find_forces(c: ti.template(), w: ti.i32):
 
 
 @ti.func
+def find_motion(c: ti.template(), w: ti.i32):
+    """Velocities at the end of the step and accelerations alpha (v - v_h), those that the inertia of the step is of.
+
+    Reads:  c.step, c.potential.rows
+    Writes: c.step.{next_v, acceleration}
+    """
+    z = c.step
+    f = c.potential.rows
+    alpha = z.alpha.load(w, 0)
+    weight = z.weight.load(w, 0)
+    for i in range(f.n):
+        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * alpha)
+    if ti.static(c.given.n > 0):
+        give_rates(c, w)
+    for i in range(f.n):
+        v = f.v.load(w, i)
+        past = v + (v - z.v_before.load(w, i)) * weight
+        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * alpha)
+
+
+@ti.func
+def find_multipliers(c: ti.template(), w: ti.i32):
+    """Forces of the rows, - dV/dphi, where everything was evaluated last.
+
+    Reads:  c.potential
+    Writes: c.multipliers, c.potential.{first, second, cross}
+    """
+    find_slopes(c.potential, w, c.tables.arena.zero() + 1.0)
+    for r in range(c.n_rows):
+        c.multipliers.store(w, r, -c.potential.first.load(w, r))
+
+
+@ti.func
 def commit(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and the work: forces there times displacements, which is what the formula balances.
 
@@ -181,14 +274,13 @@ def commit(c: ti.template(), w: ti.i32):
     f = c.potential.rows
     alpha = z.alpha.load(w, 0)
     supplied = c.tables.arena.zero()
+    find_motion(c, w)
     for i in range(f.n):
         start = z.start.load(w, i)
-        x = f.x.load(w, i)
-        v = (x - z.past.load(w, i)) * alpha
-        supplied = supplied + z.force.load(w, i) * (x - start)
+        supplied = supplied + z.force.load(w, i) * (f.x.load(w, i) - start)
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
-        f.v.store(w, i, v)
+        f.v.store(w, i, z.next_v.load(w, i))
     if ti.static(c.holds.n > 0):
         supplied = supplied + work_of_holds(c, w)
     if ti.static(c.given.n > 0):

@@ -28,8 +28,8 @@ def open_laws(y: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template()):
-    """X_h = x_n + weight (x_n - x_(n-1)), and what follows from it: bounds, motions, flights.
+def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template(), lead: ti.template()):
+    """X_h = x_n + weight (x_n - x_(n-1)) + lead x_n', and what follows from it: bounds, motions, flights.
 
     Reads:  y.{start, before, rate, rate_before}, y.motions
     Writes: y.{past, lower_now, upper_now, goal, flight}
@@ -37,7 +37,8 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
     for k in range(y.n):
         d = y.dof.at(k)
         x = y.start.load(w, k)
-        past = x + (x - y.before.load(w, k)) * weight
+        rate = y.rate.load(w, k)
+        past = x + (x - y.before.load(w, k)) * weight + rate * lead
         way = y.velocity_limit.load(w, d) / alpha
         y.past.store(w, k, past)
         y.lower_now.store(w, k, ti.max(past - way, past * 0.0 + y.hard_lower.load(w, d)))
@@ -46,7 +47,6 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
             y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
         else:
             y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / alpha)
-        rate = y.rate.load(w, k)
         y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * weight) / alpha)
 
 

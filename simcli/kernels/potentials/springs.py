@@ -5,6 +5,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.potentials.shares import Share, damper
 from simcli.kernels.potentials.tables import Potential
+from simcli.kernels.quadratic import find_rates
 
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction
 
@@ -55,14 +56,28 @@ def open_springs(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
-    """L_h = l_n + weight (l_n - l_(n-1)).
+def measure_rates(p: ti.template(), w: ti.i32):
+    """Rates of the springs' lengths, after `follow_rows`: of the initial state, whose formula knows no length before.
 
+    Reads:  p.{length, rows}
+    Writes: p.length_rate, p.rows.rate
+    """
+    find_rates(p.rows, w)
+    for k in range(p.n_lengths):
+        p.length_rate.store(w, k, p.rows.rate.load(w, p.length_row.at(k)) * 0.5 / p.length.load(w, k))
+
+
+@ti.func
+def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template(), lead: ti.template()):
+    """L_h = l_n + weight (l_n - l_(n-1)) + lead l_0'; lead is 0 but at t = 0.
+
+    Reads:  p.{length, length_before, length_rate}
     Writes: p.length_past
     """
     for k in range(p.n_lengths):
         length = p.length.load(w, k)
-        p.length_past.store(w, k, length + (length - p.length_before.load(w, k)) * weight)
+        past = length + (length - p.length_before.load(w, k)) * weight
+        p.length_past.store(w, k, past + p.length_rate.load(w, k) * lead)
 
 
 @ti.func

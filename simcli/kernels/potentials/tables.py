@@ -31,7 +31,7 @@ class Potential:
         outer: entries of the factor for the products of each row's gradient with itself, from outer_start on.
         curve_place: likewise for the second derivatives of the rows.
         length, length_past: (S) of springs at the start of the step, and l_h.  length_before: one step earlier.
-            length_now: at the last evaluation.
+            length_now: at the last evaluation.  length_rate: [m/s], at t = 0.
         slope, bend: (S) derivatives of springs' energies by their lengths.  damping: (S) part of the slope by dampers.
         elastic: [J] in squares, springs, torsion springs and soft limits, at the last evaluation.
         gradient: (n).
@@ -60,7 +60,7 @@ class Potential:
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
         self.n_lengths, self.length_row = len(energies.length_row), arena.ints(energies.length_row)
-        for name in ("length", "length_past", "length_before", "length_now", "slope", "bend", "damping"):
+        for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping"):
             setattr(self, name, arena.slot(self.n_lengths))
         self.elastic = arena.slot(1)
         self.first, self.second = arena.slot(self.n_rows), arena.slot(self.n_rows)
