@@ -14,6 +14,7 @@ import taichi as ti
 from simcli.kernels.blocks import SIZE
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena
+from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
 from simcli.kernels.values import Vec3
@@ -34,7 +35,8 @@ class Given:
         dof_start, dof, by_position, linear, angular, anchor, is_anchored: see model/led.py.
         start, other, entry: of each coordinate, all others that share an entry of the matrix, and that entry.
         diagonal: entries on the diagonal.
-        goal: (n) at the end of the step.  pull: (n) gradient of everything at the last iterate.
+        goal: (n) at the end of the step.  pull: (n) gradient of everything at the last iterate; pull_before: one step
+            earlier.
         reached, moved: (N) [m, rad], coordinates of the joints where the step starts, and what they moved in the last one.
         moving: (N) in this one.  rate, spin: (3 K) [m/s, rad/s], of the joint's motion at its end.
     """
@@ -54,14 +56,15 @@ class Given:
         self.start = arena.ints(np.concatenate(([0], np.cumsum([len(p) for p in partners]))))
         self.other, self.entry = (arena.ints([pair[k] for p in partners for pair in p]) for k in range(2))
         self.diagonal = arena.ints([matrix.entry(i, i) for i in unknowns])
-        self.goal, self.pull, self.coordinates = arena.slot(self.n), arena.slot(self.n), led.start
+        self.goal, self.coordinates = arena.slot(self.n), led.start
+        self.pull, self.pull_before = arena.slot(self.n), arena.slot(self.n)
         for name in ("reached", "moved", "moving"):
             setattr(self, name, arena.slot(self.n_dofs))
         self.rate, self.spin = arena.slot(3 * self.n_bodies), arena.slot(3 * self.n_bodies)
 
     def clear(self):
         """Nothing has moved."""
-        for name in ("moved", "moving", "rate", "spin", "pull"):
+        for name in ("moved", "moving", "rate", "spin", "pull", "pull_before"):
             slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))
         self.reached.write(self.coordinates[..., None])
@@ -83,6 +86,7 @@ def lead(c: ti.template(), w: ti.i32):
     z = c.step
     zero = c.tables.arena.zero()
     for k in range(g.n_bodies):
+        b = g.body.at(k)
         rate = Vec3(zero, zero, zero)
         spin = Vec3(zero, zero, zero)
         shift = Vec3(zero, zero, zero)
@@ -90,7 +94,7 @@ def lead(c: ti.template(), w: ti.i32):
         for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
             d = g.dof.at(i)
             speed = zero + c.motions.motion_qd.load(w, d)
-            way = g.moved.load(w, i) * z.weight.load(w, 0) + speed * (1.0 / z.alpha.load(w, 0) + z.lead.load(w, 0))
+            way = g.moved.load(w, i) * z.weight.load(w, b) + speed * (1.0 / z.alpha.load(w, b) + z.lead.load(w, 0))
             if g.by_position.at(i) != 0:
                 way = c.motions.motion_q.load(w, d) - g.reached.load(w, i)
             g.moving.store(w, i, way)
@@ -99,7 +103,7 @@ def lead(c: ti.template(), w: ti.i32):
             shift = shift + g.linear.load(w, i) * way
             phi = phi + g.angular.load(w, i) * way
         turn = exp_rotation(phi).matrix()
-        first = SIZE * g.body.at(k)
+        first = SIZE * b
         place = vector_at(z.start, w, first)
         lever = lever_of(g, w, k, place)
         store_vector(g.rate, w, 3 * k, rate)
@@ -133,7 +137,7 @@ def expect(c: ti.template(), w: ti.i32, k: ti.i32):
     for m in range(4):
         at = SIZE * g.body.at(k) + 3 * m
         goal = vector_at(g.goal, w, SIZE * k + 3 * m)
-        ahead = rate_of(g, w, k, m, goal) * (1.0 / z.alpha.load(w, 0))
+        ahead = rate_of(g, w, k, m, goal) * (1.0 / z.alpha.load(w, g.body.at(k)))
         store_vector(z.target, w, at, vector_at(z.target, w, at) + (goal - vector_at(z.past, w, at) - ahead))
 
 
@@ -240,10 +244,10 @@ def give_rates(c: ti.template(), w: ti.i32):
 
 @ti.func
 def follow_given(c: ti.template(), w: ti.i32):
-    """The work of what it took to lead the given bodies: forces at the last iterate times ways.
+    """The work of what it took to lead the given bodies: forces at the last iterate times ways, see `work_of_step`.
 
-    Reads:  c.given, c.step.start
-    Writes: c.given.{moved, reached}
+    Reads:  c.given, c.step.{start, weight}
+    Writes: c.given.{moved, reached, pull_before}
 
     Returns:
         [J], given.
@@ -253,7 +257,9 @@ def follow_given(c: ti.template(), w: ti.i32):
     supplied = c.tables.arena.zero()
     for n in range(g.n):
         i = unknown_of(g, n)
-        supplied = supplied + g.pull.load(w, n) * (x.load(w, i) - c.step.start.load(w, i))
+        pull = mean_force(g.pull, g.pull_before, w, n, c.step.weight.load(w, g.body.at(n // SIZE)))
+        supplied = supplied + pull * (x.load(w, i) - c.step.start.load(w, i))
+        g.pull_before.store(w, n, g.pull.load(w, n))
     for i in range(g.n_dofs):
         g.moved.store(w, i, g.moving.load(w, i))
         g.reached.store(w, i, g.reached.load(w, i) + g.moving.load(w, i))

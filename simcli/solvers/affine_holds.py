@@ -11,6 +11,7 @@ import taichi as ti
 from simcli.kernels.blocks import SIZE, add_entry
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena
+from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
@@ -31,7 +32,7 @@ class Holds:
         n: their coordinates.  n_bodies, body: bodies that have one.
         stiffness: [N/m, N m], (n).  fixed: [m, 1], (n), aim of those with a pose.  origin: [m], (3 K), of that pose.
         hold_rate, hold_shift: (6 B), see `Affine`.  motor, passive: (K).
-        aim: (n), of the step.
+        aim: (n), of the step.  force, force_before: (n), at the ends of the last two steps.
     """
 
     _data_oriented = True
@@ -48,7 +49,7 @@ class Holds:
             values = getattr(table, name)
             setattr(self, name, tables.column(values.reshape(len(values), -1), driven=name in driven))
         self.motor, self.passive = arena.ints(table.is_motor[bodies]), tables.column(table.hold_passive[:, bodies])
-        self.aim = arena.slot(self.n)
+        self.aim, self.force, self.force_before = (arena.slot(self.n) for _ in range(3))
 
 
 def _of(values: Array, bodies: Array) -> Array:
@@ -145,15 +146,20 @@ def add_holds(c: ti.template(), w: ti.i32):
 
 @ti.func
 def work_of_holds(c: ti.template(), w: ti.i32):
-    """[J], given in the step: forces of its end times displacements.
+    """[J], given in the step, see `work_of_step`.
 
-    Reads: c.potential.rows.x, c.step.start, c.holds
+    Reads:  c.potential.rows.x, c.step.{start, weight}, c.holds
+    Writes: c.holds.{force, force_before}
     """
+    s = c.holds
     given = c.tables.arena.zero()
     for n in range(c.holds.n):
         i = held(c.holds, n)
         x = c.potential.rows.x.load(w, i)
-        given = given - (x - c.holds.aim.load(w, n)) * c.holds.stiffness.load(w, n) * (x - c.step.start.load(w, i))
+        s.force.store(w, n, (s.aim.load(w, n) - x) * s.stiffness.load(w, n))
+        force = mean_force(s.force, s.force_before, w, n, c.step.weight.load(w, s.body.at(n // SIZE)))
+        given = given + force * (x - c.step.start.load(w, i))
+        s.force_before.store(w, n, s.force.load(w, n))
     return given
 
 

@@ -11,7 +11,7 @@ import taichi as ti
 
 from simcli.kernels.barrier.contact import add, measure, reach
 from simcli.kernels.barrier.friction import grip
-from simcli.kernels.blocks import add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
+from simcli.kernels.blocks import SIZE, add_entry, clear_matrix, factorize_blocks, least_pivot, substitute_blocks
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.memory import Arena, any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
@@ -40,10 +40,13 @@ class StepMemory:
         tolerance: [m] of the last displacement.
 
     Attributes:
-        alpha: [1/s].  lead: [s], of the velocity in x_h, 0 but at t = 0.  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
-        breaks: 1 in lanes where something else acts at the end of the step than at its start; pattern: what touched there.
+        alpha, weight, age, breaks, pattern: (B), of the formula of each body.
+        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        breaks: 1 where something else acts at the end of the step than at its start; pattern: what touched there.
+        lead: [s], of the velocity in x_h, 0 but at t = 0.
         asks: 1 in lanes that the search at hand is for; the others keep what they have.
-        start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before: one step earlier.
+        start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before, force_before: one step
+            earlier.
         next_v, acceleration: at the end of the step.
         move: Newton's direction.  length: part of it that is taken.  way: to where that leads.  cap: part of the way that
             contact leaves free.  aims: 1 in lanes whose next point is not found yet.
@@ -57,10 +60,13 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
-        for name in ("alpha", "lead", "weight", "age", "breaks", "pattern", "asks", "length", "cap", "aims", "running", "curve",
+        for name in ("alpha", "weight", "age", "breaks", "pattern"):
+            setattr(self, name, arena.slot(model.n_bodies))
+        for name in ("lead", "asks", "length", "cap", "aims", "running", "curve",
                      "energy", "size", "iterations", "failed"):  # fmt: skip
             setattr(self, name, arena.slot(1))
-        for name in ("start", "past", "target", "force", "x_before", "v_before", "next_v", "acceleration", "move", "way"):
+        for name in ("start", "past", "target", "force", "force_before", "x_before", "v_before", "next_v", "acceleration",
+                     "move", "way"):  # fmt: skip
             setattr(self, name, arena.slot(n))
         self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)
@@ -70,10 +76,11 @@ class StepMemory:
 
     def clear(self):
         """Before the first step."""
-        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force"):
+        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
+                     "force_before"):  # fmt: skip
             slot = getattr(self, name)
             slot.write(np.zeros((1, slot.n_items, 1)))
-        self.alpha.write(np.ones((1, 1, 1)))
+        self.alpha.write(np.ones((1, self.alpha.n_items, 1)))
 
 
 def blocks_of(model: Model) -> np.ndarray:
@@ -214,15 +221,17 @@ def total_energy(c: ti.template(), w: ti.i32):
     Writes: c.potential
     """
     z = c.step
-    alpha = z.alpha.load(w, 0)
     total = c.tables.arena.zero()
-    for i in range(c.potential.n):
-        gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
-        total = total + gap * gap * z.mass.load(w, i)
-    total = total * (alpha * alpha * 0.5)
+    for b in range(c.tables.n_bodies):
+        alpha = z.alpha.load(w, b)
+        inertial = c.tables.arena.zero()
+        for i in range(SIZE * b, SIZE * (b + 1)):
+            gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
+            inertial = inertial + gap * gap * z.mass.load(w, i)
+        total = total + inertial * (alpha * alpha * 0.5)
     if ti.static(c.holds.n > 0):
         total = total + energy_of_holds(c, w)
-    total = total + find_energy(c.potential, w, c.potential.rows.next_x, alpha)
+    total = total + find_energy(c.potential, w, c.potential.rows.next_x, z.alpha)
     if ti.static(c.touches):
         measure(c.barrier, w, c.potential.rows.next_x, z.running)
         total = total + c.barrier.energy.load(w, 0)
@@ -316,12 +325,11 @@ def build(c: ti.template(), w: ti.i32):
     """
     z = c.step
     p = c.potential
-    alpha = z.alpha.load(w, 0)
     curve = z.curve.load(w, 0)
-    square = alpha * alpha
     clear_matrix(p.matrix, w)
     for i in range(p.n):
-        mass = square * z.mass.load(w, i)
+        alpha = z.alpha.load(w, i // SIZE)
+        mass = alpha * alpha * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
     if ti.static(c.holds.n > 0):

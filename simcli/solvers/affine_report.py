@@ -236,7 +236,7 @@ def close_affine(c: ti.template(), w: ti.i32):
     Reads:  c.potential, c.tables
     Writes: c.potential
     """
-    _energy = find_energy(c.potential, w, c.potential.rows.next_x, c.step.alpha.load(w, 0))
+    _energy = find_energy(c.potential, w, c.potential.rows.next_x, c.step.alpha)
     kinetic, potential, elastic = energies_of_state(c, w)
     return kinetic + potential + elastic
 
@@ -248,7 +248,8 @@ def open_affine(c: ti.template(), w: ti.i32):
     Reads:  c.potential, c.tables
     Writes: c.potential, c.step.age
     """
-    c.step.age.store(w, 0, c.tables.arena.zero())
+    for b in range(c.tables.n_bodies):
+        c.step.age.store(w, b, c.tables.arena.zero())
     return close_affine(c, w)
 
 

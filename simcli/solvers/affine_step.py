@@ -14,10 +14,12 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
+from simcli.kernels.blocks import SIZE
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
+from simcli.kernels.potentials.shares import mean_force
 from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
 from simcli.kernels.quadratic import take_state
 from simcli.kernels.signals import drive
@@ -30,6 +32,7 @@ from simcli.solvers.affine_places import place_affine
 from simcli.solvers.clock import LEAN
 from simcli.solvers.integrators import H
 
+SQRT_2 = 2.0**0.5
 TRIALS = 3  # searches of a call of `step_affine`, at most; see there
 
 
@@ -115,16 +118,17 @@ def stand_still(c: ti.template(), w: ti.i32):
     zero = c.tables.arena.zero()
     if ti.static(c.signals.n > 0):
         drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
-    z.alpha.store(w, 0, zero + 1.0 / c.constants.load(w, H))
-    z.weight.store(w, 0, zero)
-    z.lead.store(w, 0, -1.0 / z.alpha.load(w, 0))
+    for b in range(c.tables.n_bodies):
+        z.alpha.store(w, b, zero + 1.0 / c.constants.load(w, H))
+        z.weight.store(w, b, zero)
+    z.lead.store(w, 0, zero - c.constants.load(w, H))
     z.asks.store(w, 0, zero + 1.0)
     for i in range(p.n):
         p.rows.x.store(w, i, z.start.load(w, i))
         z.x_before.store(w, i, z.start.load(w, i))
         z.v_before.store(w, i, p.rows.v.load(w, i))
-    aim_laws(p.laws, w, zero, z.alpha.load(w, 0), z.lead.load(w, 0))
-    aim_springs(p, w, zero, z.lead.load(w, 0))
+    aim_laws(p.laws, w, z.weight, z.alpha, z.lead.load(w, 0))
+    aim_springs(p, w, z.weight, z.lead.load(w, 0))
     if ti.static(c.given.n > 0):
         stay(c, w)
 
@@ -138,9 +142,10 @@ def open_step(c: ti.template(), w: ti.i32):
     """
     z = c.step
     zero = c.tables.arena.zero()
-    z.weight.store(w, 0, zero)
-    if ti.static(c.integrator == "bdf2"):
-        z.weight.store(w, 0, select(z.age.load(w, 0) > 0.0, zero + 1.0 / 3.0, zero))
+    for b in range(c.tables.n_bodies):
+        z.weight.store(w, b, zero)
+        if ti.static(c.integrator == "bdf2"):
+            z.weight.store(w, b, select(z.age.load(w, b) > 0.0, zero + 1.0 / 3.0, zero))
     for i in range(c.potential.n):
         z.start.store(w, i, c.potential.rows.x.load(w, i))
     open_laws(c.potential.laws, w)
@@ -156,11 +161,13 @@ def choose_formula(c: ti.template(), w: ti.i32, h: ti.template(), steps: ti.i32)
     """
     z = c.step
     zero = c.tables.arena.zero()
-    z.alpha.store(w, 0, select(z.weight.load(w, 0) > 0.0, zero + 1.5 / h, zero + 1.0 / h))
+    for b in range(c.tables.n_bodies):
+        z.alpha.store(w, b, select(z.weight.load(w, b) > 0.0, zero + 1.5 / h, zero + 1.0 / h))
+        if steps == 0:
+            z.alpha.store(w, b, zero + SQRT_2 / h)
     z.lead.store(w, 0, zero)
     if steps == 0:
-        z.alpha.store(w, 0, zero + ti.sqrt(2.0) / h)
-        z.lead.store(w, 0, h - 1.0 / z.alpha.load(w, 0))
+        z.lead.store(w, 0, zero + h * (1.0 - 1.0 / SQRT_2))
 
 
 @ti.func
@@ -173,10 +180,10 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
     z = c.step
     f = c.potential.rows
     zero = c.tables.arena.zero()
-    weight = z.weight.load(w, 0)
-    alpha = z.alpha.load(w, 0)
     ahead = z.lead.load(w, 0)
     for i in range(f.n):
+        weight = z.weight.load(w, i // SIZE)
+        alpha = z.alpha.load(w, i // SIZE)
         x = z.start.load(w, i)
         v = f.v.load(w, i)
         past = x + (x - z.x_before.load(w, i)) * weight + v * ahead
@@ -185,17 +192,18 @@ def predict(c: ti.template(), w: ti.i32, h: ti.template(), t: ti.template()):
     if ti.static(c.signals.n > 0):
         drive(c.signals, w, t, -h * LEAN[c.precision])
     find_forces(c, w)
-    square = alpha * alpha
     for i in range(f.n):
+        square = z.alpha.load(w, i // SIZE) * z.alpha.load(w, i // SIZE)
         pull = z.force.load(w, i) / (z.mass.load(w, i) * square)
         pull = select(zero + z.mass.load(w, i) > 0.0, pull, zero)
         z.target.store(w, i, z.target.load(w, i) + pull)
     for b in range(c.tables.n_bodies):
+        square = z.alpha.load(w, b) * z.alpha.load(w, b)
         for k in ti.static(range(3)):
-            at = 12 * b + k
+            at = SIZE * b + k
             z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
-    aim_laws(c.potential.laws, w, weight, alpha, ahead)
-    aim_springs(c.potential, w, weight, ahead)
+    aim_laws(c.potential.laws, w, z.weight, z.alpha, ahead)
+    aim_springs(c.potential, w, z.weight, ahead)
     if ti.static(c.holds.n > 0):
         find_aims(c, w, h)
     if ti.static(c.given.n > 0):
@@ -239,16 +247,14 @@ def find_motion(c: ti.template(), w: ti.i32):
     """
     z = c.step
     f = c.potential.rows
-    alpha = z.alpha.load(w, 0)
-    weight = z.weight.load(w, 0)
     for i in range(f.n):
-        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * alpha)
+        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * z.alpha.load(w, i // SIZE))
     if ti.static(c.given.n > 0):
         give_rates(c, w)
     for i in range(f.n):
         v = f.v.load(w, i)
-        past = v + (v - z.v_before.load(w, i)) * weight
-        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * alpha)
+        past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // SIZE)
+        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * z.alpha.load(w, i // SIZE))
 
 
 @ti.func
@@ -265,19 +271,20 @@ def find_multipliers(c: ti.template(), w: ti.i32):
 
 @ti.func
 def commit(c: ti.template(), w: ti.i32):
-    """Velocities at the end of the step, and the work: forces there times displacements, which is what the formula balances.
+    """Velocities at the end of the step, and the work, see `work_of_step`.
 
     Reads:  c.step, c.potential
     Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.given, c.forces.work
     """
     z = c.step
     f = c.potential.rows
-    alpha = z.alpha.load(w, 0)
     supplied = c.tables.arena.zero()
     find_motion(c, w)
     for i in range(f.n):
         start = z.start.load(w, i)
-        supplied = supplied + z.force.load(w, i) * (f.x.load(w, i) - start)
+        force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // SIZE))
+        supplied = supplied + force * (f.x.load(w, i) - start)
+        z.force_before.store(w, i, z.force.load(w, i))
         z.x_before.store(w, i, start)
         z.v_before.store(w, i, f.v.load(w, i))
         f.v.store(w, i, z.next_v.load(w, i))
@@ -285,14 +292,16 @@ def commit(c: ti.template(), w: ti.i32):
         supplied = supplied + work_of_holds(c, w)
     if ti.static(c.given.n > 0):
         supplied = supplied + follow_given(c, w)
-    commit_laws(c.potential.laws, w, alpha)
-    dissipated, driven = work_of_step(c.potential, w)
+    commit_laws(c.potential.laws, w, z.alpha)
+    dissipated, driven = work_of_step(c.potential, w, z.weight)
     if ti.static(c.touches):
         if ti.static(c.barrier.has_friction):
             dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
-    z.age.store(w, 0, z.age.load(w, 0) + 1.0)
+    for b in range(c.tables.n_bodies):
+        z.age.store(w, b, z.age.load(w, b) + 1.0)
+        if ti.static(c.restarts):
+            z.age.store(w, b, select(z.breaks.load(w, b) > 0.0, c.tables.arena.zero(), z.age.load(w, b)))
     if ti.static(c.restarts):
-        z.age.store(w, 0, select(z.breaks.load(w, 0) > 0.0, c.tables.arena.zero(), z.age.load(w, 0)))
         keep_regimes(c, w)

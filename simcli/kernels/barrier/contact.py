@@ -53,13 +53,27 @@ def mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 
 @ti.func
+def add_mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """Mark the two bodies of a candidate.
+
+    Writes: c.pattern
+    """
+    number = mark(c, w, lane, k)
+    a, b = bodies_of(c, w, lane, k)
+    if a < c.n_bodies:
+        put(c.pattern, w, lane, a, one(c.pattern, w, lane, a) + number)
+    if b < c.n_bodies:
+        put(c.pattern, w, lane, b, one(c.pattern, w, lane, b) + number)
+
+
+@ti.func
 def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Energy at coordinates that the candidates were searched for.
 
     Args:
         who: as of `reach`; the others keep theirs.
 
-    Writes: c.{at, energy, barrier, least, closest, touching, pattern, taken}
+    Writes: c.{at, energy, barrier, least, closest, touching, pattern, taken}, c.candidates.acts
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
@@ -67,20 +81,21 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
             total = one(c.near, w, lane, 0) * 0.0
             least = total + FAR
             touching = total
-            pattern = total
+            for b in range(c.n_bodies):
+                put(c.pattern, w, lane, b, 0.0)
             for k in range(count_of(c.candidates, w, lane)):
                 energy, gap = stencil_energy(c, w, lane, k)
                 total += energy
+                put(c.candidates.acts, w, lane, k, ti.select(energy > 0.0, 1.0, 0.0))
                 if energy > 0.0:
                     touching += 1.0
-                    pattern += mark(c, w, lane, k)
+                    add_mark(c, w, lane, k)
                 if gap < least:
                     least = gap
                     put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
             put(c.barrier, w, lane, 0, total)
             put(c.least, w, lane, 0, least)
             put(c.touching, w, lane, 0, touching)
-            put(c.pattern, w, lane, 0, pattern)
             if ti.static(c.has_friction):
                 taken = 0.0 * total
                 for g in range(count_of(c.grips, w, lane)):

@@ -37,7 +37,7 @@ class Candidates:
 
     Attributes:
         count: (1).  needed: (1), how many there were; more than the capacity is an overflow.
-        kind, pair: (C).  corner: (4 C), vertices of the stencil.
+        kind, pair: (C).  corner: (4 C), vertices of the stencil.  acts: (C), 1 for those with a force.
     """
 
     _data_oriented = True
@@ -46,6 +46,7 @@ class Candidates:
         self.capacity = capacity
         self.count, self.needed = arena.slot(1), arena.slot(1)
         self.kind, self.pair, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
+        self.acts = arena.slot(capacity)
 
 
 class Grips:
@@ -89,7 +90,7 @@ class Barrier:
         energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates, and
         closest: (1), the pair that has it.
         taken: [J], (1), by friction since the step began.
-        touching: (1), candidates with a force.  pattern: (1), a number that says which these are.
+        touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
         all: (1) 1, for functions that ask which worlds want something.
     """
@@ -117,7 +118,8 @@ class Barrier:
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, max(capacity // GRIPPING, LEAST))
         self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
-        self.taken, self.crowded, self.closest, self.touching, self.pattern = (arena.slot(1) for _ in range(5))
+        self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
+        self.pattern = arena.slot(self.n_bodies)
         self.all = arena.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)

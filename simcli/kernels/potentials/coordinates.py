@@ -6,12 +6,15 @@ from simcli.kernels.elementary import atan2
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law
-from simcli.kernels.potentials.shares import Share, nearest_turn
+from simcli.kernels.potentials.shares import Share, mean_force, nearest_turn
 
 
 @ti.func
 def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
     """[J] of the laws on coordinates, after the residuals.
+
+    Args:
+        alpha: [1/s], (B).
 
     Reads:  p.rows.residual
     Writes: p.elastic, p.laws.{now, slope, bend, drive, damper, inert}
@@ -29,7 +32,7 @@ def find_laws(p: ti.template(), w: ti.i32, alpha: ti.template()):
     for m in range(y.n_points):
         k = y.point_of.at(m)
         x, weight = point_of(p, w, m)
-        stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha)
+        stores, drives, dampers, hard, inert = evaluate_law(y, w, k, x, alpha.load(w, y.body.at(k)))
         law = whole((stores, drives, dampers, hard, inert))
         total = total + law.energy * weight
         kept = stores.energy + y.forces.torsion_energy.load(w, y.dof.at(k))
@@ -161,10 +164,13 @@ def slope_along(p: ti.template(), w: ti.i32, row: ti.i32, move: ti.template()):
 
 
 @ti.func
-def work_of_laws(p: ti.template(), w: ti.i32):
-    """[J] over the step: taken by dampers of coordinates; given by efforts and drives. Forces of its end times ways.
+def work_of_laws(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """[J] over the step: taken by dampers of coordinates; given by efforts and drives. See `work_of_step`.
+
+    A damper takes: where its rate changes sign, the mean force times the way may have another sign by a term of third order.
 
     Reads:  p.laws, of the end of the step
+    Writes: p.laws.{drive_before, damper_before}
     """
     dissipated = p.gradient.arena.zero()
     driven = p.gradient.arena.zero()
@@ -172,6 +178,10 @@ def work_of_laws(p: ti.template(), w: ti.i32):
     for m in range(y.n_points):
         k = y.point_of.at(m)
         moved = y.now.load(w, k) - y.start.load(w, k)
-        dissipated = dissipated + y.damper.load(w, m) * moved
-        driven = driven - y.drive.load(w, m) * moved
+        past = weight.load(w, y.body.at(k))
+        dissipated = dissipated + ti.max(mean_force(y.damper, y.damper_before, w, m, past) * moved, 0.0)
+        driven = driven - mean_force(y.drive, y.drive_before, w, m, past) * moved
+    for m in range(y.n_points):
+        y.damper_before.store(w, m, y.damper.load(w, m))
+        y.drive_before.store(w, m, y.drive.load(w, m))
     return dissipated, driven

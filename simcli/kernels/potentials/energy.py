@@ -19,6 +19,9 @@ from simcli.kernels.quadratic import bend_gradients, extend, find_residuals
 def find_energy(p: ti.template(), w: ti.i32, x: ti.template(), alpha: ti.template()):
     """[J] of everything at coordinates x; x is extended.
 
+    Args:
+        alpha: [1/s], (B), of the formula of each body.
+
     Writes: p.{rows.residual, elastic, slope, bend, damping, length_now}, p.laws
     """
     extend(p.rows, x, w, 1.0)
@@ -122,10 +125,17 @@ def add_hessian(p: ti.template(), w: ti.i32, curve: ti.template()):
 
 
 @ti.func
-def work_of_step(p: ti.template(), w: ti.i32):
-    """[J] over the step: taken by dampers, and given by efforts and drives; forces of its end times displacements.
+def work_of_step(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """[J] over the step: taken by dampers, and given by efforts and drives.
 
-    Reads: p, of the end of the step
+    Forces times displacements: in bdf1 the forces of the end, which is what the formula balances; in bdf2 the means of both
+    ends, because the end alone is of first order.
+
+    Args:
+        weight: (B), of the step before, 0 in bdf1.
+
+    Reads:  p, of the end of the step
+    Writes: p, what the next step knows of this one
     """
-    dissipated, driven = work_of_laws(p, w)
-    return dissipated + work_of_springs(p, w), driven
+    dissipated, driven = work_of_laws(p, w, weight)
+    return dissipated + work_of_springs(p, w, weight), driven

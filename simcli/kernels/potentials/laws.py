@@ -36,9 +36,10 @@ class Laws:
     """Device columns of coordinates, per dof, and their memory, per coordinate.
 
     Attributes:
-        n: coordinates.  dof, row, is_turn: of each.
+        n: coordinates.  dof, row, is_turn: of each.  body: one whose formula the coordinate has, see `Potential`.
         n_points: where laws are evaluated: once per turn, along both axes of a line.  point_of, point_row: coordinate, row.
         slope, bend, drive, damper: by point, derivatives of the energy at the last evaluation, and parts of the first one.
+        drive_before, damper_before: at the end of the step before.
         aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
         strength, hard_lower, hard_upper, hard: cubic and hard limits.  lower_now, upper_now: (C) hard ones in this step.
         effort_limit, velocity_limit, friction, armature: per dof.  creep: slip per step at which friction is full.
@@ -62,6 +63,7 @@ class Laws:
         self.n_points = len(points)
         self.point_of, self.point_row = (arena.ints([point[i] for point in points]) for i in range(2))
         self.slope, self.bend, self.drive, self.damper = (arena.slot(self.n_points) for _ in range(4))
+        self.drive_before, self.damper_before = arena.slot(self.n_points), arena.slot(self.n_points)
         joint = dofs.joint[energies.coordinate_dof]
         self.shown = arena.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
         self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof

@@ -31,6 +31,9 @@ def open_laws(y: ti.template(), w: ti.i32):
 def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.template(), lead: ti.template()):
     """X_h = x_n + weight (x_n - x_(n-1)) + lead x_n', and what follows from it: bounds, motions, flights.
 
+    Args:
+        weight, alpha: (B), of the formula of each body.
+
     Reads:  y.{start, before, rate, rate_before}, y.motions
     Writes: y.{past, lower_now, upper_now, goal, flight}
     """
@@ -38,16 +41,18 @@ def aim_laws(y: ti.template(), w: ti.i32, weight: ti.template(), alpha: ti.templ
         d = y.dof.at(k)
         x = y.start.load(w, k)
         rate = y.rate.load(w, k)
-        past = x + (x - y.before.load(w, k)) * weight + rate * lead
-        way = y.velocity_limit.load(w, d) / alpha
+        part = weight.load(w, y.body.at(k))
+        pace = alpha.load(w, y.body.at(k))
+        past = x + (x - y.before.load(w, k)) * part + rate * lead
+        way = y.velocity_limit.load(w, d) / pace
         y.past.store(w, k, past)
         y.lower_now.store(w, k, ti.max(past - way, past * 0.0 + y.hard_lower.load(w, d)))
         y.upper_now.store(w, k, ti.min(past + way, past * 0.0 + y.hard_upper.load(w, d)))
         if y.motion.at(d) == MotionKind.POSITION:
             y.goal.store(w, k, past * 0.0 + y.motions.motion_q.load(w, d))
         else:
-            y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / alpha)
-        y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * weight) / alpha)
+            y.goal.store(w, k, past + y.motions.motion_qd.load(w, d) / pace)
+        y.flight.store(w, k, past + (rate + (rate - y.rate_before.load(w, k)) * part) / pace)
 
 
 @ti.func
@@ -59,7 +64,7 @@ def commit_laws(y: ti.template(), w: ti.i32, alpha: ti.template()):
     """
     for k in range(y.n):
         y.rate_before.store(w, k, y.rate.load(w, k))
-        y.rate.store(w, k, (y.now.load(w, k) - y.past.load(w, k)) * alpha)
+        y.rate.store(w, k, (y.now.load(w, k) - y.past.load(w, k)) * alpha.load(w, y.body.at(k)))
 
 
 @ti.func
@@ -79,14 +84,10 @@ def energy_of_armature(y: ti.template(), w: ti.i32):
 def find_regimes(y: ti.template(), w: ti.i32):
     """Which limits act on each coordinate, and which way friction slides.
 
-    Returns:
-        More than 0 where these are others than at the start of the step.
-
-    Reads:  y.{now, push, regime_before}
+    Reads:  y.{now, push}
     Writes: y.regime
     """
-    differs = y.push.arena.zero()
-    one = differs + 1.0
+    one = y.push.arena.zero() + 1.0
     for k in range(y.n):
         d = y.dof.at(k)
         x = y.now.load(w, k)
@@ -97,5 +98,3 @@ def find_regimes(y: ti.template(), w: ti.i32):
         slides = (ti.abs(slip) >= y.creep) & (one * y.friction.load(w, d) > 0.0)
         regime = regime + select(slides, select(slip > 0.0, one * 4.0, one * 8.0), one * 0.0)
         y.regime.store(w, k, regime)
-        differs = differs + ti.abs(regime - y.regime_before.load(w, k))
-    return differs

@@ -4,6 +4,7 @@ import math
 
 import taichi as ti
 
+from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
 
 FULL_TURN = 2.0 * math.pi
@@ -12,6 +13,12 @@ FULL_TURN = 2.0 * math.pi
 def nearest_turn(x, near):
     """The angle x plus full turns, nearest to another one."""
     return local(x + FULL_TURN * ti.round((near - x) * (1.0 / FULL_TURN)))
+
+
+def mean_force(now, before, w, row, weight):
+    """Force that gives the work of a step: of its end in bdf1 (weight 0), the mean of both ends in bdf2."""
+    end = local(now.load(w, row))
+    return local(select(weight > 0.0, (end + before.load(w, row)) * 0.5, end))
 
 
 class Share:

@@ -3,7 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.potentials.shares import Share, damper
+from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.quadratic import find_rates
 
@@ -28,13 +28,16 @@ def spring_law(p: Potential, w, k, length, alpha):
 def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
     """[J] of springs and their dampers, after the residuals.
 
+    Args:
+        alpha: [1/s], (B).
+
     Reads:  p.rows.residual
     Writes: p.{elastic, length_now, slope, bend, damping}
     """
     total = p.gradient.arena.zero()
     for k in range(p.n_lengths):
         length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        stores, dampers = spring_law(p, w, k, length, alpha)
+        stores, dampers = spring_law(p, w, k, length, alpha.load(w, p.length_body.at(k)))
         total = total + stores.energy + dampers.energy
         p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy)
         p.length_now.store(w, k, length)
@@ -71,12 +74,15 @@ def measure_rates(p: ti.template(), w: ti.i32):
 def aim_springs(p: ti.template(), w: ti.i32, weight: ti.template(), lead: ti.template()):
     """L_h = l_n + weight (l_n - l_(n-1)) + lead l_0'; lead is 0 but at t = 0.
 
+    Args:
+        weight: (B).
+
     Reads:  p.{length, length_before, length_rate}
     Writes: p.length_past
     """
     for k in range(p.n_lengths):
         length = p.length.load(w, k)
-        past = length + (length - p.length_before.load(w, k)) * weight
+        past = length + (length - p.length_before.load(w, k)) * weight.load(w, p.length_body.at(k))
         p.length_past.store(w, k, past + p.length_rate.load(w, k) * lead)
 
 
@@ -96,12 +102,15 @@ def spring_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
 
 
 @ti.func
-def work_of_springs(p: ti.template(), w: ti.i32):
-    """[J] over the step: taken by their dampers.
+def work_of_springs(p: ti.template(), w: ti.i32, weight: ti.template()):
+    """[J] over the step: taken by their dampers, as `work_of_laws` has it.
 
-    Reads: p.{damping, length, length_now}, of the end of the step
+    Reads:  p.{damping, length, length_now}, of the end of the step
+    Writes: p.damping_before
     """
     dissipated = p.gradient.arena.zero()
     for k in range(p.n_lengths):
-        dissipated = dissipated + p.damping.load(w, k) * (p.length_now.load(w, k) - p.length.load(w, k))
+        pull = mean_force(p.damping, p.damping_before, w, k, weight.load(w, p.length_body.at(k)))
+        dissipated = dissipated + ti.max(pull * (p.length_now.load(w, k) - p.length.load(w, k)), 0.0)
+        p.damping_before.store(w, k, p.damping.load(w, k))
     return dissipated

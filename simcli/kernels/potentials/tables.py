@@ -1,5 +1,7 @@
 """What the energies of affine bodies read and keep."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from simcli.kernels.blocks import SIZE, BlockMatrix
@@ -33,6 +35,9 @@ class Potential:
         length, length_past: (S) of springs at the start of the step, and l_h.  length_before: one step earlier.
             length_now: at the last evaluation.  length_rate: [m/s], at t = 0.
         slope, bend: (S) derivatives of springs' energies by their lengths.  damping: (S) part of the slope by dampers.
+            damping_before: at the end of the step before.
+        tie: (2 T) pairs of free bodies that an energy joins.  is_free: (B), not kinematic.
+        length_body: (S) a body whose formula a spring has.
         elastic: [J] in squares, springs, torsion springs and soft limits, at the last evaluation.
         gradient: (n).
     """
@@ -45,6 +50,10 @@ class Potential:
         bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
         self.gears = Gears(energies, model, tables, arena)
         bodies += [{i // SIZE for i in at} for at in self.gears.coordinates]
+        free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]
+        ties = sorted({tie for some in free for tie in pairwise(some)})
+        self.n_ties, self.tie = len(ties), arena.ints([b for tie in ties for b in tie])
+        self.is_free = arena.ints(~model.bodies.kinematic)
         pairs = {(a, b) for some in bodies for a in some for b in some}
         touches = any(phase.contacts is not None for phase in tables.phases)
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
@@ -60,7 +69,10 @@ class Potential:
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
         self.n_lengths, self.length_row = len(energies.length_row), arena.ints(energies.length_row)
-        for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping"):
+        self.length_body = arena.ints([next(iter(free[r]), 0) for r in energies.length_row])
+        self.laws.body = arena.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
+        for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping",
+                     "damping_before"):  # fmt: skip
             setattr(self, name, arena.slot(self.n_lengths))
         self.elastic = arena.slot(1)
         self.first, self.second = arena.slot(self.n_rows), arena.slot(self.n_rows)
