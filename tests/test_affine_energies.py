@@ -81,9 +81,8 @@ def evaluate(c: ti.template()):
     for w in range(c.state.n_blocks):
         p = c.potential
         start_gradients(p.rows, w)
-        alpha = c.tables.arena.zero() + ALPHA
-        aim_laws(p.laws, w, alpha * 0.0, alpha)
-        c.step.energy.store(w, 0, find_energy(p, w, p.rows.next_x, alpha))
+        aim_laws(p.laws, w, c.step.weight, c.step.alpha, c.tables.arena.zero())
+        c.step.energy.store(w, 0, find_energy(p, w, p.rows.next_x, c.step.alpha))
         follow_rows(p, w, p.rows.next_x)
         find_slopes(p, w, c.step.curve.load(w, 0))
         clear_matrix(p.matrix, w)
@@ -105,6 +104,7 @@ class Evaluation:
         self.core.tables.upload()
         self.core.clear()
         self.n = self.core.potential.n
+        self.core.step.alpha.write(np.full((1, model.n_bodies, 1), ALPHA))
         self.core.potential.length_now.write(np.full((1, self.core.potential.n_lengths, 1), 0.4))
         self.core.potential.laws.push.write(np.full((1, 2 * self.core.potential.laws.n, 1), 0.3))
         self.core.potential.laws.pull.write(np.full((1, self.core.potential.laws.n, 1), 0.4))

@@ -142,6 +142,65 @@ def test_a_way_along_a_surface_is_free(bench):
     assert bench.free_part(x, dx) == pytest.approx(np.full(N, 0.9 * (0.7 - 0.5)), rel=1e-12)  # of the capsule
 
 
+SIZE, RADIUS = np.array([0.5, 0.7, 0.9]), 0.3  # [m], of the box and of the ball
+SLIDE = 1e-9  # [m] to either side of an inner edge
+SAME = 1e-11  # relative, rounding of places
+UP = np.array([0.0, 0.0, 5.0])  # [m], far from the ground
+
+
+def law(gap):
+    """The barrier of a gap and its slope, at stiffness 1."""
+    square = np.minimum(gap**2 - NEAR**2, 0.0)
+    log = np.log(np.minimum(gap / NEAR, 1.0) ** 2)
+    return -(square**2) * log, -(4.0 * gap * square * log + 2.0 * square**2 / gap)
+
+
+def faces_of_a_box(p):
+    """Energy of a ball at p about a box at the origin, and its slope: the sum over the six faces, each one feature."""
+    energy, slope = np.zeros(len(p)), np.zeros_like(p)
+    for axis in range(3):
+        for side in (-0.5, 0.5):
+            q = np.clip(p, -0.5 * SIZE, 0.5 * SIZE)
+            q[:, axis] = side * SIZE[axis]
+            far = np.linalg.norm(p - q, axis=1)
+            own, pull = law(far - RADIUS)
+            energy += own
+            slope += (pull / far)[:, None] * (p - q)
+    return energy, slope
+
+
+def ball_at(bench, p):
+    """Energies, and slopes by the place, of a ball that is p from a box, in every world."""
+    places = np.tile(100.0 * np.arange(1.0, len(BODIES) + 1)[:, None] * np.ones(3), (N, 1, 1))
+    places[:, BODIES.index("b_box")] = UP
+    places[:, BODIES.index("a_ball")] = UP + p
+    x = affine(np.tile(np.eye(3), (N, len(BODIES), 1, 1)), places).reshape(N, -1)
+    bench.begin(x)
+    first = 12 * BODIES.index("a_ball")
+    return bench.energy(x)[1], bench.curve(x)[0][:, first : first + 3]
+
+
+def test_a_flat_face_is_one_feature_whatever_its_triangles_are(bench):
+    """Above the faces and beside them; the slope is as smooth where a point slides over an inner edge or past an end."""
+    rng = np.random.default_rng(6)
+    for axis in range(3):
+        u, v = (k for k in range(3) if k != axis)
+        p = np.zeros((N, 3))
+        p[:, axis] = 0.5 * SIZE[axis] + RADIUS + rng.uniform(0.02, 0.1, N)
+        p[:, [u, v]] = rng.uniform(-0.6, 0.6, (N, 2)) * SIZE[[u, v]]
+        across = np.zeros(3)
+        across[[u, v]] = SIZE[v], -SIZE[u]
+        p[: N // 2, [u, v]] = rng.uniform(-0.55, 0.55, (N // 2, 1)) * SIZE[[u, v]]  # on a diagonal, and past its ends
+        p[: N // 4, v] *= -1.0  # on the other one
+        found = [ball_at(bench, p + sign * SLIDE * across) for sign in (-1.0, 0.0, 1.0)]
+        energy, slope = faces_of_a_box(p)
+        assert found[1][0] == pytest.approx(energy, rel=SAME)
+        assert found[1][1] == pytest.approx(slope, abs=SAME * np.abs(slope).max())
+        for k in range(2):
+            steps = np.ptp([one[k] for one in found], axis=0)
+            assert steps.max() < 1e2 * SLIDE * np.abs(slope).max()
+
+
 def test_worlds_do_not_depend_on_their_neighbours(bench):
     rng = np.random.default_rng(5)
     x, _ = meeting(bench, rng, 0.8 * NEAR)

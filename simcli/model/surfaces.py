@@ -31,7 +31,8 @@ class Surfaces(Table):
         vertex_start, edge_start, face_start: (S + 1,) offsets.
         vertex: [m], (W|1, V, 3), in the link. Of a half space: a point of its plane.
         edge: (E, 2), vertices. Of the edges within a flat face there are none: whatever touches one touches others, too.
-        face: (F, 3), vertices.
+        face: (F, 3), vertices, those of a flat face one after another.
+        flat: (F,), number of the flat face of each triangle.
         normal: [1], (W|1, S, 3), of half spaces, in the link; 0 for others.
         deviation: [m], (S,), most that the surface lies inside the shape, in the first world.
     """
@@ -45,6 +46,7 @@ class Surfaces(Table):
     edge: Array
     face_start: Array
     face: Array
+    flat: Array
     normal: Array
     deviation: Array
 
@@ -77,7 +79,10 @@ def surfaces(model: Model, segments: int) -> Surfaces:
     touching = np.isin(np.arange(len(shapes.name)), [model.contacts.shape_a, model.contacts.shape_b])
     nothing = Skin(np.zeros((1, 0, 3)))
     skins = [skin_of(model, s, segments) if touching[s] else nothing for s in range(len(shapes.name))]
+    flats = [flat_faces(skin.vertex[0], skin.face) for skin in skins]
+    orders = [np.argsort(flat, kind="stable") for flat in flats]
     vertex_start = _offsets([skin.vertex.shape[1] for skin in skins])
+    face_start = _offsets([len(skin.face) for skin in skins])
     size = np.diff(vertex_start)
     pose = np.repeat(shapes.pose, size, axis=1)
     worlds = max(len(skin.vertex) for skin in skins)
@@ -91,8 +96,11 @@ def surfaces(model: Model, segments: int) -> Surfaces:
         vertex_start=vertex_start, vertex=link_points(model, np.repeat(shapes.body, size), at),
         edge_start=_offsets([len(skin.edge) for skin in skins]),
         edge=np.concatenate([skin.edge + first for skin, first in zip(skins, vertex_start[:-1], strict=True)]),
-        face_start=_offsets([len(skin.face) for skin in skins]),
-        face=np.concatenate([skin.face + first for skin, first in zip(skins, vertex_start[:-1], strict=True)]),
+        face_start=face_start,
+        face=np.concatenate([skin.face[order] + first for skin, order, first in zip(
+            skins, orders, vertex_start[:-1], strict=True)]),
+        flat=np.concatenate([flat[order] + first for flat, order, first in zip(
+            flats, orders, face_start[:-1], strict=True)]),
         normal=np.where(half_space, rot.quat_to_matrix(shapes.pose[..., 3:])[..., 2], 0.0),
         deviation=np.array([skin.deviation for skin in skins]),
     )  # fmt: skip
@@ -154,6 +162,26 @@ def _normals(vertex: Array, face: Array) -> Array:
 
 def _edges(vertex: Array, face: Array) -> Array:
     """Edges of triangles, (e, 2), without those between two triangles of one flat face."""
+    edge, is_flat, _ = _joints_of_faces(vertex, face)
+    return edge[~is_flat]
+
+
+def flat_faces(vertex: Array, face: Array) -> Array:
+    """(f,), number of the flat face of each triangle: triangles that edges within a flat face join have one number."""
+    if not len(face):
+        return np.zeros(0, int)
+    _, is_flat, sides = _joints_of_faces(vertex, face)
+    one, other = sides[is_flat].T
+    label = np.arange(len(face))
+    while (label[one] != label[other]).any():  # least label of neighbours, then of what these have found
+        np.minimum.at(label, one, label[other])
+        np.minimum.at(label, other, label[one])
+        label = label[label]
+    return np.unique(label, return_inverse=True)[1].ravel()
+
+
+def _joints_of_faces(vertex: Array, face: Array) -> tuple[Array, Array, Array]:
+    """Edges of triangles, (e, 2); whether each is within a flat face, (e,); two of its triangles, (e, 2)."""
     normal = _normals(vertex, face)
     all_edges = np.sort(np.concatenate((face[:, [0, 1]], face[:, [1, 2]], face[:, [2, 0]])), axis=1)
     edge, owner, count = np.unique(all_edges, axis=0, return_inverse=True, return_counts=True)
@@ -162,7 +190,7 @@ def _edges(vertex: Array, face: Array) -> Array:
     one, other = order[first] % len(face), order[first + count - 1] % len(face)
     is_flat = (count == 2) & (np.linalg.norm(np.cross(normal[one], normal[other]), axis=1) < FLAT)
     is_flat &= np.einsum("ek,ek->e", normal[one], normal[other]) > 0.0
-    return edge[~is_flat]
+    return edge, is_flat, np.stack((one, other), axis=1)
 
 
 def _prism(n: int) -> Array:

@@ -2,7 +2,7 @@
 
 import taichi as ti
 
-from simcli.kernels.barrier.contact import FAR
+from simcli.kernels.barrier.tables import FAR
 from simcli.kernels.barrier.touch import touch_of
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select

@@ -55,7 +55,7 @@ class Bench:
 
     def curve(self, x, exact=False):
         """Gradient, (W, 12 B), and curvature, (W, 12 B, 12 B)."""
-        self.x.write(x[..., None])
+        self.energy(x)
         for slot in (self.gradient, self.matrix.value):
             slot.write(np.zeros((1, slot.n_items, 1)))
         (_add_exact if exact else _add)(self.barrier, self.x, self.gradient, self.matrix, self.arena.n_blocks)

@@ -6,6 +6,7 @@
     sweep       pairs of features whose swept boxes come near: the candidates of a world
     advance     how far a step may go before anything touches
     pieces      energy, gradient and curvature of one contact, as sums of squares on two bodies
+    nearest     which of the triangles of a flat face counts
     friction    what is kept of the contacts at the start of a step, and its pieces
     touch       a contact as it is told
     contact     the solver's doors: reach, measure, add

@@ -7,15 +7,14 @@ import taichi as ti
 
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
+from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, whole_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
-from simcli.kernels.barrier.tables import PIECE
+from simcli.kernels.barrier.tables import FAR, PIECE
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
-
-FAR = 1e30  # [m], gap where nothing is near
 
 
 def count_of(items, w, lane):
@@ -43,11 +42,17 @@ def reach(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most
 def mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """A whole number below 2^31 that tells a candidate from others: sums of them are exact, whatever their order.
 
+    A point and a flat face have one, whichever triangle is nearest.
+
     Source: the last mixing of MurmurHash3 (Appleby, public domain). Deviation: in 31 bits of 64, over five numbers.
     """
     x = ti.cast(whole_of(c.candidates.kind, w, lane, k), ti.i64) + 1
+    flat = whole_of(c.candidates.flat, w, lane, k)
     for m in ti.static(range(4)):
-        x = (x ^ ti.cast(whole_of(c.candidates.corner, w, lane, 4 * k + m), ti.i64)) * 0x5BD1E995 & 0x7FFFFFFF
+        number = whole_of(c.candidates.corner, w, lane, 4 * k + m)
+        if m > 0 and flat >= 0:
+            number = flat
+        x = (x ^ ti.cast(number, ti.i64)) * 0x5BD1E995 & 0x7FFFFFFF
         x = x ^ (x >> 15)
     return ti.cast(x, ti.f64)
 
@@ -81,18 +86,21 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
             total = one(c.near, w, lane, 0) * 0.0
             least = total + FAR
             touching = total
+            count_nearest(c, w, lane)
             for b in range(c.n_bodies):
                 put(c.pattern, w, lane, b, 0.0)
             for k in range(count_of(c.candidates, w, lane)):
-                energy, gap = stencil_energy(c, w, lane, k)
-                total += energy
-                put(c.candidates.acts, w, lane, k, ti.select(energy > 0.0, 1.0, 0.0))
-                if energy > 0.0:
-                    touching += 1.0
-                    add_mark(c, w, lane, k)
-                if gap < least:
-                    least = gap
-                    put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
+                put(c.candidates.acts, w, lane, k, 0.0)
+                if counts(c, w, lane, k):
+                    energy, gap = stencil_energy(c, w, lane, k)
+                    total += energy
+                    if energy > 0.0:
+                        put(c.candidates.acts, w, lane, k, 1.0)
+                        touching += 1.0
+                        add_mark(c, w, lane, k)
+                    if gap < least:
+                        least = gap
+                        put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
             put(c.barrier, w, lane, 0, total)
             put(c.least, w, lane, 0, least)
             put(c.touching, w, lane, 0, touching)
@@ -117,7 +125,7 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
         who: as of `reach`.
         exact: True for the curvature as it is.
 
-    Reads:  c.{candidates, grips}
+    Reads:  c.{candidates, grips}; which candidates count is known from `measure` at x
     Writes: c.at, gradient, matrix.value
     """
     place_vertices(c, w, x)
@@ -129,7 +137,9 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
                 is_near = 1
                 a, b = 0, 0
                 if k < n_candidates:
-                    is_near = stencil_pieces(c, w, lane, k, exact)
+                    is_near = 0
+                    if counts(c, w, lane, k):
+                        is_near = stencil_pieces(c, w, lane, k, exact)
                     a, b = bodies_of(c, w, lane, k)
                 elif ti.static(c.has_friction):
                     g = k - n_candidates

@@ -12,6 +12,7 @@ import taichi as ti
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
+from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness, whole_of
 from simcli.kernels.collision.lanes import one, put, vector
@@ -48,13 +49,14 @@ def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Keep the contacts with friction for the step that begins, in worlds that ask.
 
     Reads:  c.{at, candidates}
-    Writes: c.grips
+    Writes: c.grips, c.candidates.counts
     """
     for lane in range(c.lanes):
         if one(who, w, lane, 0) != 0.0:
             put(c.grips.count, w, lane, 0, 0.0)
+            count_nearest(c, w, lane)
             for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
-                if one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
+                if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
                     grip_one(c, w, lane, k, x)
 
 
@@ -99,6 +101,7 @@ def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i3
     r_a = one(c.radius, w, lane, shape_of(c, w, lane, k, 0))
     r_b = one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
     put(c.grips.kind, w, lane, at, 1.0 * kind)
+    put(c.grips.flat, w, lane, at, one(c.candidates.flat, w, lane, k))
     for m in range(4):
         put(c.grips.corner, w, lane, 4 * at + m, one(c.candidates.corner, w, lane, 4 * k + m))
     put(c.grips.first, w, lane, at, 1.0 * one_body)

@@ -49,24 +49,24 @@ def edge_scale(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 @ti.func
 def stencil_energy(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
-    """Barrier of a candidate.
+    """Barrier of a candidate that counts.
 
     Returns:
         [J]; [m], gap, or what is known to be less than it beyond the barrier's reach.
+
+    Reads: c.candidates.size
     """
-    kind, pair, a, b, d, e = corners(c, w, lane, k)
-    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
-    energy = 0.0 * xi
-    gap = near + 0.0 * xi
-    if near_gap(kind, xi + near, a, b, d, e):
-        size, _n = direction(blend(weigh(kind, a, b, d, e), (a, b, d, e)))
-        gap = size - xi
-        if gap < near:
-            energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
-            if kind == EDGE_EDGE:
-                area = (b - a).cross(e - d)
-                weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
-                energy = energy * weight
+    pair = whole_of(c.candidates.pair, w, lane, k)
+    near = one(c.near, w, lane, pair)
+    energy = 0.0 * near
+    gap = ti.min(one(c.candidates.size, w, lane, k) - thickness(c, w, lane, pair), near)
+    if gap < near:
+        energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
+        kind, _pair, a, b, d, e = corners(c, w, lane, k)
+        if kind == EDGE_EDGE:
+            area = (b - a).cross(e - d)
+            weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
+            energy = energy * weight
     return energy, gap
 
 

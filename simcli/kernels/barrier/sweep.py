@@ -145,7 +145,8 @@ def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
     else:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
         if gap <= reach:
-            search_pair(c, w, lane, pair, a, b, reach)
+            for turn in range(2):
+                search_pair(c, w, lane, pair, ti.select(turn == 0, a, b), ti.select(turn == 0, b, a), turn, reach)
 
 
 @ti.func
@@ -160,12 +161,18 @@ def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.
     for v in range(c.vertex_start.at(b), c.vertex_start.at(b + 1)):
         height = n.dot(one(c.at, w, lane, v) - origin)
         if height + ti.min(n.dot(one(c.move, w, lane, v)), 0.0) <= reach:
-            append(c, w, lane, POINT_PLANE, pair, v, plane, plane, plane)
+            append(c, w, lane, POINT_PLANE, pair, -1, v, plane, plane, plane)
 
 
 @ti.func
-def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
+def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
+                reach: ti.template()):
     """Features of two shapes that come near each other: those of b near a are listed, those of a meet the list.
+
+    Those of a have as many corners, or fewer, so that a point meets the triangles of a flat face one after another.
+
+    Args:
+        turn: 0, then 1 with the shapes exchanged, when features of as many corners have met.
 
     Writes: c.candidates, c.notes
     """
@@ -187,7 +194,7 @@ def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i
                 place = c.near_list + k * (1 + BOX)
                 g = ti.cast(c.notes.load(w, place), ti.i32)
                 kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
-                if kind != NOTHING:
+                if kind != NOTHING and c.feature_sort.at(f) + turn <= c.feature_sort.at(g):
                     if apart(low_f, high_f, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
                         join(c, w, lane, kind, pair, f, g)
 
@@ -198,22 +205,19 @@ def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, 
 
     Writes: c.candidates
     """
-    first, second = f, g
-    if c.feature_sort.at(f) > c.feature_sort.at(g):
-        first, second = g, f
-    i = c.feature_corner.at(3 * first)
-    j = c.feature_corner.at(3 * second)
-    k = c.feature_corner.at(3 * second + 1)
-    l = c.feature_corner.at(3 * second + 2)  # noqa: E741
+    i = c.feature_corner.at(3 * f)
+    j = c.feature_corner.at(3 * g)
+    k = c.feature_corner.at(3 * g + 1)
+    l = c.feature_corner.at(3 * g + 2)  # noqa: E741
     if kind == EDGE_EDGE:
-        append(c, w, lane, kind, pair, i, c.feature_corner.at(3 * first + 1), j, k)
+        append(c, w, lane, kind, pair, -1, i, c.feature_corner.at(3 * f + 1), j, k)
     else:
-        append(c, w, lane, kind, pair, i, j, k, l)
+        append(c, w, lane, kind, pair, c.feature_flat.at(g), i, j, k, l)
 
 
 @ti.func
-def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, i: ti.i32, j: ti.i32, k: ti.i32,
-           l: ti.i32):  # noqa: E741
+def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
+           k: ti.i32, l: ti.i32):  # noqa: E741
     """Append a stencil, or count it if there is no room.
 
     Writes: c.candidates
@@ -225,6 +229,7 @@ def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32
         put(c.candidates.count, w, lane, 0, needed + 1.0)
         put(c.candidates.kind, w, lane, at, 1.0 * kind)
         put(c.candidates.pair, w, lane, at, 1.0 * pair)
+        put(c.candidates.flat, w, lane, at, 1.0 * flat)
         put(c.candidates.corner, w, lane, 4 * at, 1.0 * i)
         put(c.candidates.corner, w, lane, 4 * at + 1, 1.0 * j)
         put(c.candidates.corner, w, lane, 4 * at + 2, 1.0 * k)

@@ -16,6 +16,7 @@ BOX = 6  # scalars of a box
 ARROW = 24  # numbers of two bodies
 PIECE = ARROW + 1  # scalars of a piece: its factor, then its vector
 MOST_PIECES = 16
+FAR = 1e30  # [m], gap where nothing is near
 GRIPPING, LEAST = 4, 64  # one in so many candidates has friction at a time, at most, but room for some
 
 
@@ -37,7 +38,10 @@ class Candidates:
 
     Attributes:
         count: (1).  needed: (1), how many there were; more than the capacity is an overflow.
-        kind, pair: (C).  corner: (4 C), vertices of the stencil.  acts: (C), 1 for those with a force.
+        kind, pair: (C).  corner: (4 C), vertices of the stencil.
+        flat: (C), flat face of the triangle of a POINT_TRIANGLE, -1 for others.  size: [m], (C), distance of the features,
+            FAR beyond reach.  counts: (C), 1 but for triangles whose flat face has one that is nearer to the point.
+        acts: (C), 1 for those with a force.
     """
 
     _data_oriented = True
@@ -46,14 +50,15 @@ class Candidates:
         self.capacity = capacity
         self.count, self.needed = arena.slot(1), arena.slot(1)
         self.kind, self.pair, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
-        self.acts = arena.slot(capacity)
+        self.flat, self.size = arena.slot(capacity), arena.slot(capacity)
+        self.counts, self.acts = arena.slot(capacity), arena.slot(capacity)
 
 
 class Grips:
     """Friction of each world, lagged: contacts as they were at the start of the step.
 
     Attributes:
-        count: (1).  kind: (G).  corner: (4 G), of the candidate.  first, second: (G), bodies; n_bodies is the world.
+        count: (1).  kind, flat: (G).  corner: (4 G), of the candidate.  first, second: (G), bodies; n_bodies is the world.
         load: [N], (G), coefficient times normal force.
         place_a, place_b: [m], (G), points in the links; of the second one the negative, as weights are.
         along, across: [1], (G), tangents, world.
@@ -65,7 +70,7 @@ class Grips:
     def __init__(self, arena: Arena, capacity: int):
         self.capacity = capacity
         self.count, self.load = arena.slot(1), arena.slot(capacity)
-        self.kind, self.corner = arena.slot(capacity), arena.slot(4 * capacity)
+        self.kind, self.corner, self.flat = arena.slot(capacity), arena.slot(4 * capacity), arena.slot(capacity)
         self.first, self.second = arena.slot(capacity), arena.slot(capacity)
         self.place_a, self.place_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
@@ -128,17 +133,18 @@ class Barrier:
 
     def _features(self, host: Surfaces, arena: Arena):
         """Features of each shape: its vertices, edges and faces, by up to three vertices each."""
-        corners, sorts, start = [], [], [0]
+        corners, sorts, flats, start = [], [], [], [0]
         for s in range(self.n_shapes):
             v, e, f = (slice(*column[s : s + 2]) for column in (host.vertex_start, host.edge_start, host.face_start))
             points = np.arange(v.start, v.stop)[:, None]
             parts = (points[:, [0, 0, 0]], host.edge[e][:, [0, 1, 1]], host.face[f])
             corners += parts
             sorts += [np.full(len(part), sort) for sort, part in enumerate(parts)]
+            flats += [np.full(len(points) + len(parts[EDGE]), -1), host.flat[f]]
             start.append(start[-1] + sum(map(len, parts)))
         self.feature_start = arena.ints(start)
         self.feature_corner = arena.ints(np.concatenate(corners))
-        self.feature_sort = arena.ints(np.concatenate(sorts))
+        self.feature_sort, self.feature_flat = arena.ints(np.concatenate(sorts)), arena.ints(np.concatenate(flats))
         self.most_features = int(np.diff(start).max(initial=0))
         cores = range(HALF_SPACE + 1)
         self.kind_table = arena.ints([kind_of(i, k, a, b) for i in cores for k in cores for a in range(3) for b in range(3)])

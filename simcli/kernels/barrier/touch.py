@@ -5,7 +5,7 @@ import taichi as ti
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.friction import slip_of
 from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
-from simcli.kernels.barrier.pieces import edge_scale, near_gap
+from simcli.kernels.barrier.pieces import edge_scale
 from simcli.kernels.barrier.stencils import corners, shape_of, thickness
 from simcli.kernels.collision.lanes import one, vector
 
@@ -23,7 +23,7 @@ def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
     point, normal, force = vector(), vector(), vector()
     gap = near + 0.0 * xi
     has_force = 0
-    if near_gap(kind, xi + near, a, b, d, e):
+    if one(c.candidates.acts, w, lane, k) != 0.0:
         weights = weigh(kind, a, b, d, e)
         size, n = direction(blend(weights, (a, b, d, e)))
         gap = size - xi
@@ -50,9 +50,11 @@ def friction_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.temp
     force = vector()
     if ti.static(c.has_friction):
         for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
-            differs = 0.0
+            differs = ti.abs(one(c.grips.flat, w, lane, g) - one(c.candidates.flat, w, lane, k))
             for m in range(4):
-                differs += ti.abs(one(c.grips.corner, w, lane, 4 * g + m) - one(c.candidates.corner, w, lane, 4 * k + m))
+                if m == 0 or one(c.candidates.flat, w, lane, k) < 0.0:
+                    other = one(c.candidates.corner, w, lane, 4 * k + m)
+                    differs += ti.abs(one(c.grips.corner, w, lane, 4 * g + m) - other)
             if differs == 0.0 and one(c.grips.kind, w, lane, g) == one(c.candidates.kind, w, lane, k):
                 along, across = slip_of(c, w, lane, g, x)
                 _potential, over, _slope = smooth_step(ti.sqrt(along * along + across * across), c.creep)
