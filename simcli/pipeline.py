@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcli.errors import Fault, OutputError, SceneError, UsageError
+from simcli.errors import OutputError, SceneError, UsageError
 from simcli.job import Failure, Job, Outcome, Request, Schedule, Tick, Watch, keep_going
 from simcli.model.snapshot import Event, FrameBlock, Status
 
@@ -145,9 +145,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
 def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
     """Frame 0; or, of a run that goes on, its state and what is known of it."""
     if continues is None:
-        first = solver.initial()
-        refuse_unassembled(job, first)
-        return first
+        return solver.initial()
     solver.restore(continues.checkpoint.arrays, continues.checkpoint.n_steps)
     outcome.n_frames = outcome.first_frame = continues.n_frames
     outcome.n_steps = outcome.first_step = continues.checkpoint.n_steps
@@ -172,22 +170,6 @@ def _finished(job: Job) -> Outcome:
         outcome.verdicts = _judge(job)
     outcome.wall = time.perf_counter() - job.started
     return outcome
-
-
-def refuse_unassembled(job: Job, first: FrameBlock) -> None:
-    """Call a scene invalid that no world can assemble, before a file is made.
-
-    Raises:
-        SceneError: at the joint that stays open.
-    """
-    open_loops = [event for event in first.events if event.code == "SC605"]
-    if open_loops and len(open_loops) == job.model.n_worlds:
-        event = open_loops[0]
-        path = f"joints.{job.model.joints.name[event.joint]}"
-        hint = "give fewer initial values, or check the lengths of the loop"
-        error = SceneError([Fault(event.code, event.text, job.document.where(path), hint)])
-        error.document = job.document
-        raise error
 
 
 def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome) -> None:

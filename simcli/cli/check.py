@@ -112,11 +112,20 @@ def _check_scene(path: Path) -> Finding:
 
     try:
         document, spec = read_scene(path)
-        build_model(document, spec)
+        model = build_model(document, spec)
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
     note = f"{plural(len(spec.bodies), 'body')}, {plural(len(spec.joints), 'joint')}, {spec.solver.type}"
-    return Finding(path, warnings(document), note, document)
+    return Finding(path, warnings(document) + _moved(model, document), note, document)
+
+
+def _moved(model, document) -> list[Fault]:
+    """Warnings of written coordinates at which the loops do not close."""
+    from simcli.model.closure.begin import move_text
+
+    hint, names = "write the coordinates of fewer joints of the loop", model.joints.name
+    return [Fault("SC616", move_text(model, one), document.where(f"joints.{names[one.joint]}.q"), hint, "warning")
+            for one in model.start.moves if one.is_written]  # fmt: skip
 
 
 def _check_output(path: Path) -> Finding:

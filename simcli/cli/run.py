@@ -204,6 +204,8 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
             job = pipeline.prepare(request)
             if verbose:
                 console.say(summary.job_text(job))
+            if not quiet and (text := summary.start_text(job.model, verbose)):
+                console.say(text)
             outcome = pipeline.execute(job, watch)
         code = exit_code(outcome, interrupt.code)
         if not quiet:
@@ -211,7 +213,8 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
         elif code != Exit.OK:
             console.say(summary.problem_line(outcome, code))
         if as_json:
-            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome)})
+            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome),
+                                 "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code
 
 

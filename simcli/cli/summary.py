@@ -7,6 +7,7 @@ from simcli.cli import console
 from simcli.cli.console import plural
 from simcli.errors import Exit
 
+MAX_MOVES = 6  # joints that the line on the start names
 MAX_ROWS = 20  # rows of a table on a terminal; the JSON and the file hold all of them
 
 
@@ -17,6 +18,26 @@ def job_text(job) -> str:
         f"{job.spec.name}: {plural(model.n_bodies, 'body')}, {plural(model.n_joints, 'joint')}, dof {model.n_qd}, "
         f"{plural(model.n_worlds, 'world')}, {schedule.n_steps} steps of {schedule.dt:g} s, {job.spec.solver.type}"
     )
+
+
+def start_text(model, verbose: int = 0) -> str:
+    """What the closing of loops has moved, one line; "" if nothing."""
+    from simcli.model.closure.begin import change_text
+
+    moves = sorted(model.start.moves, key=lambda move: not move.is_written)
+    if not moves:
+        return ""
+    shown = moves if verbose else moves[:MAX_MOVES]
+    words = [f"`{model.joints.name[one.joint]}` {change_text(model, one)}" + " (written)" * one.is_written for one in shown]
+    more = f", and {len(moves) - len(shown)} more (-v shows all)" if len(moves) > len(shown) else ""
+    farthest = ", each in the world where it moved farthest" if model.n_worlds > 1 else ""
+    return f"loops closed at the start: {', '.join(words)}{more}{farthest}"
+
+
+def start_json(model) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [{"joint": model.joints.name[one.joint], "world": one.world, "worlds": one.n_worlds, "from": one.before,
+             "to": one.after, "written": one.is_written} for one in model.start.moves]  # fmt: skip
 
 
 def estimate_text(estimate: dict[str, Any]) -> str:

@@ -21,8 +21,8 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
 from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.constraint_tables import Rows as RowTable
-from simcli.model.tables import LinkKind, Model
+from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.tables import LinkKind
 
 MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)
 FULL_TURN = 2.0 * math.pi
@@ -79,31 +79,6 @@ class Rows:
     def clear(self):
         """Begin with the turns that the initial coordinates count."""
         self.angle.write(self.angle_start[..., None])
-
-
-def couple_of_row(constraints: Constraints) -> np.ndarray:
-    """Couple of each row, (R,); -1 for gears and rows of rigidity."""
-    starts = constraints.couples.row_start
-    found = np.full(constraints.rows.n, -1)
-    found[: starts[-1]] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return found
-
-
-def coordinate_rows(rows: RowTable, n_qd: int) -> np.ndarray:
-    """Row that is the coordinate of each dof, for laws and gears, (NV,); -1 for others."""
-    row_of_dof, chosen = np.full(n_qd, -1), np.flatnonzero((rows.dof >= 0) & ~rows.is_hard)
-    row_of_dof[rows.dof[chosen]] = chosen
-    return row_of_dof
-
-
-def start_angles(constraints: Constraints, model: Model) -> np.ndarray:
-    """[rad], (W|1, R), what each turn begins with: the initial coordinate of its joint; 0 for other rows."""
-    rows, joints = constraints.rows, model.joints
-    turns = np.isin(rows.form, (TURN, PITCH, CARDAN, EULER))
-    dof = np.where(rows.dof >= 0, rows.dof, joints.qd_start[rows.joint])
-    at = joints.q_start[rows.joint] + dof - joints.qd_start[rows.joint]
-    found = np.nan_to_num(model.joint_q[:, np.where(turns, at, 0)]) if rows.n else np.zeros((1, 0))
-    return np.where(turns, found, 0.0)
 
 
 def first_numbers(tables: Tables) -> np.ndarray:

@@ -43,7 +43,6 @@ class System:
     Args:
         constraints, model, tables, arena: what constrains what, and where its memory is.
         steps_lock: whether steps lock dofs or let rows idle.
-        assembly_locks: whether assembly does.
 
     Attributes:
         entry: (n_entries) values of M (lower triangle) and J.
@@ -62,13 +61,12 @@ class System:
 
     _data_oriented = True
 
-    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, steps_lock: bool,
-                 assembly_locks: bool):
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, steps_lock: bool):
         self.n_dofs = tables.n_tree_dofs
         self.rows = Rows(constraints, tables, arena)
         self.laws = Laws(constraints, model, tables, arena)
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
-        self.steps_lock, self.has_locks = steps_lock, steps_lock or assembly_locks
+        self.steps_lock = steps_lock
         m_start, m_with, pairs = mass_entries(model, tables)
         j_start, j_dof, j_side, j_other, row_pairs = row_entries(constraints, model, tables)
         self.n_mass, self.n_entries = len(m_with), len(m_with) + len(j_dof)
@@ -171,11 +169,8 @@ def fill_rows(y: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
 
 
 @ti.func
-def assemble(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
+def assemble(y: ti.template(), w: ti.i32):
     """Put the masked matrix into the factor, and factorise it.
-
-    Args:
-        is_assembly: 1 if assembly may have locked something.
 
     Reads:  y.{entry, free, soft}
     Writes: y.factor
@@ -187,14 +182,13 @@ def assemble(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
         i = y.end_i.at(m)
         j = y.end_j.at(m)
         value = y.entry.load(w, m)
-        if ti.static(y.has_locks):
-            if may_lock(y, is_assembly):
-                free = y.free.load(w, i)
-                both = free * y.free.load(w, j)
-                if i == j:
-                    value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
-                else:
-                    value = select(both == 0.0, zero, value)
+        if ti.static(y.steps_lock):
+            free = y.free.load(w, i)
+            both = free * y.free.load(w, j)
+            if i == j:
+                value = select(free == 0.0, zero + 1.0, value + y.gain.load(w, i))
+            else:
+                value = select(both == 0.0, zero, value)
         if ti.static(y.rows.has_shared):  # a dof that both coordinates of a gear move has two entries
             value = value + y.factor.value.load(w, y.place.at(m))
         y.factor.value.store(w, y.place.at(m), value)
@@ -203,13 +197,8 @@ def assemble(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
     factorize(y.factor, w)
 
 
-def may_lock(y: System, is_assembly):
-    """Whether masks can differ from 1."""
-    return True if y.steps_lock else is_assembly != 0
-
-
 @ti.func
-def enter(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
+def enter(y: ti.template(), w: ti.i32):
     """Right-hand side of the masked system, by pivot, from y.load.
 
         free: load - sum over locked j of K_ij goal_j;   else: goal
@@ -219,9 +208,8 @@ def enter(y: ti.template(), w: ti.i32, is_assembly: ti.i32):
     """
     for i in range(y.n):
         y.factor.x.store(w, y.factor.position.at(i), y.load.load(w, i))
-    if ti.static(y.has_locks):
-        if may_lock(y, is_assembly):
-            enter_known(y, w)
+    if ti.static(y.steps_lock):
+        enter_known(y, w)
 
 
 @ti.func

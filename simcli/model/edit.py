@@ -44,8 +44,8 @@ def with_column(model: Model, path: str, values: Array) -> Model:
         new = rot.unit(new)
     if not table:
         new.setflags(write=False)
-        return replace(model, **{name: new})
-    changed = replace(model, **{table: replace(owner, **{name: new})})
+        return replace(model, **{name: new}, start=None)
+    changed = replace(model, **{table: replace(owner, **{name: new})}, start=None)
     return relinked(changed, model) if name in FOLLOWS.get(table, ()) else changed
 
 

@@ -11,6 +11,7 @@ from simcli.model.affine import read_affine
 from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
+from simcli.model.closure.begin import begun, refuse
 from simcli.model.contact_pairs import read_contacts
 from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
@@ -52,7 +53,9 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
     Raises:
         SceneError: the scene makes no mechanism; all faults of a stage at once.
     """
-    return _build([spec], document, Mechanism([], []))
+    model = begun(_build([spec], document, Mechanism([], [])), spec.initial.assemble is not False)
+    refuse(model, _where(document))
+    return model
 
 
 def build_worlds(
@@ -64,14 +67,24 @@ def build_worlds(
         document: the scene as written.
         spec: it resolved, without the values of any world.
         world: build this world of the batch alone; None builds all.
-        changes: dotted path to value, laid over the scene and over what the batch varies.
+        changes: dotted path to value, laid over the scene and over what the batch varies. Such a model does not begin a
+            run, and its initial state is as the scene wrote it.
 
     Returns:
         The tables. Arrays that are equal in all worlds have a leading axis of length 1.
 
     Raises:
-        SceneError: some world makes no mechanism.
+        SceneError: some world makes no mechanism, or none can begin.
     """
+    model = _worlds(document, spec, world, changes)
+    if changes is None:
+        model = begun(model, spec.initial.assemble is not False)
+        refuse(model, _where(document))
+    return model
+
+
+def _worlds(document: Document, spec: SceneSpec, world: int | None, changes: Mapping[str, object] | None) -> Model:
+    """The model of `build_worlds` before it begins."""
     values = world_values(document, spec)
     seeds = np.asarray(world_seeds(spec), np.uint64)
     if world is not None:
@@ -134,9 +147,13 @@ def _components(value: object) -> list[int | None]:
     return list(range(len(value))) if isinstance(value, list | tuple) else [None]
 
 
+def _where(document: Document | None) -> Callable[[str], Where | None]:
+    """Place of a dotted path."""
+    return document.where if document else lambda path: Where("", 0, 0, path=path)
+
+
 def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) -> Model:
-    where: Callable[[str], Where | None] = document.where if document else lambda path: Where("", 0, 0, path=path)
-    worlds = Worlds(specs, where)
+    worlds = Worlds(specs, _where(document))
     folder = document.folder if document else Path()
     shapes = ShapeReader(worlds, folder)
     bodies = read_bodies(worlds, shapes)

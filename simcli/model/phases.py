@@ -34,7 +34,7 @@ CHANGEABLE = {
     "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
-START = ("joint_q", "joint_qd")  # of the first phase alone
+START = ("joint_q", "joint_qd", "start")  # of the first phase alone
 
 
 @dataclass(frozen=True)

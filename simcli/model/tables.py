@@ -10,6 +10,7 @@ from enum import IntEnum
 
 from simcli.model.actuation import Inputs, Motions, Signals
 from simcli.model.affine_table import Affine
+from simcli.model.beginning import Beginning
 from simcli.model.contact_tables import Contacts
 from simcli.model.table_base import Array, Table
 
@@ -440,8 +441,8 @@ class Model:
         param_name: (P,) varied parameters; param_unit: (P,); param_value: (W, P); world_seed: (W,) uint64.
         columns: of the natural form of a model (natural.py), else None.
         naturals: of a scene for the natural solver, else None.
-        contacts: pairs of shapes that can touch, None if none can.
-        affine: of a scene for the affine solver, else None.
+        contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
+        start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
     """
 
     n_worlds: int
@@ -471,6 +472,7 @@ class Model:
     naturals: Naturals | None = None
     contacts: Contacts | None = None
     affine: Affine | None = None
+    start: Beginning | None = None
 
     @property
     def n_bodies(self) -> int:

@@ -78,4 +78,4 @@ def end_overlapping(solver, block: FrameBlock) -> None:
         a, b = (model.shapes.name[side[pair]] for side in (model.contacts.shape_a, model.contacts.shape_b))
         text = f"shapes `{a}` and `{b}` cut or touch each other at the start"
         block.events.append(Event(0, 0.0, world, "SC631", 2, -1, -1, 0.0, text))
-    solver.end_at_start(block, list(pairs), Status.OVERLAPPING)
+    solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))

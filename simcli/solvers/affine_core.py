@@ -77,7 +77,7 @@ class AffineCore:
         self.stop_index = stop.index if stop else 0
         bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
-        self.constrained, self.assembles, self.diagnostics = True, False, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
+        self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip

@@ -78,7 +78,7 @@ def time_of(c: ti.template(), w: ti.i32, first: ti.i64, e: ti.i32, steps: ti.i32
 
 @ti.func
 def constrained_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, p: ti.i32, steps: ti.i32):
-    """As `time_of`, for phase p of round i: round 0 assembles, the last one shows the frame, corrections end a step.
+    """As `time_of`, for phase p of round i, counted from 1: the last one shows the frame, corrections end a step.
 
     Reads: c.{constants, nodes}
     """

@@ -10,7 +10,6 @@ zero residuals, never by a force that would feed them back slowly.
                     the mass matrix, with the factor of the last evaluation. A world in which a law stops a coordinate takes
                     the step again, as one of first order (repeat.py)
 
-Assembly is the same correction from the authored positions, with written coordinates locked, and then with all free.
 """
 
 from typing import NamedTuple
@@ -59,7 +58,6 @@ DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
 # Choices of pieces in one step: two or three suffice where nothing chatters; a walk (choices.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
-ASSEMBLY_HELD, ASSEMBLY_FREE = 30, 30  # iterations with the written coordinates locked, then without
 # Residuals [m or 1] that cannot be told from none.
 TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
@@ -95,7 +93,6 @@ class Constrained:
         constraints, model, tables, arena: see `System`.
         motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
         integrator: its name.
-        assembles: whether it closes loops of the initial state.
         limits: where corrections end.
         impulses: makes `Impulses` of the system and the number of prescribed dofs, where shapes can touch.
 
@@ -115,13 +112,12 @@ class Constrained:
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.
         move: (NV) displacement of a correction.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
-        q_held, v_held: (n dofs) 1 where the scene wrote the initial coordinate or velocity.
     """
 
     _data_oriented = True
 
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
-                 integrator: str, assembles: bool, limits: Limits, impulses=None):
+                 integrator: str, limits: Limits, impulses=None):
         stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
@@ -139,7 +135,7 @@ class Constrained:
         self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
         special = constraints.laws.n or stiff or len(prescribed) or len(leads)
         self.is_plain = not special  # one matrix serves velocities and positions
-        self.system = System(constraints, model, tables, arena, idles or not self.is_plain, assembles)
+        self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
         self.jump = JUMP[arena.device.precision]
         self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
         self.rounding = ROUNDING[arena.device.precision]
@@ -162,11 +158,6 @@ class Constrained:
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
-        order = np.flatnonzero(tables.unknown_of_dof >= 0)
-        order = order[np.argsort(tables.unknown_of_dof[order])]
-        held = motions[order] != 0
-        self.q_held = arena.ints(model.dofs.q_given[order] | held)
-        self.v_held = arena.ints(model.dofs.qd_given[order] | held)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -217,8 +208,8 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
 
 @ti.func
 def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), i: ti.i32, p: ti.i32,
-                      steps: ti.i32, held: ti.i32):
-    """Phase p of round i: round 0 assembles, the last one shows the frame, the others are steps. 1 when the round is over.
+                      steps: ti.i32):
+    """Phase p of round i, counted from 1: the last one shows the frame, the others are steps. 1 when the round is over.
 
     Args:
         t: [s].  side: of jumps at t, see clock.py.
@@ -231,12 +222,8 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     kind = EVALUATE
     stage = p
     last = i == steps + 1
-    if i == 0:
-        kind = START
-    elif last:
-        if ti.static(c.stands):
-            kind = PLACE
-        elif ti.static(c.stages == 1 and not c.is_natural):
+    if last:
+        if ti.static(c.stages == 1 and not c.is_natural):
             if steps > 0:
                 kind = PLACE
     elif p >= c.bound.n_evaluations:
@@ -273,7 +260,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         if kind == EVALUATE and again == 0 and steps > 0:
             account = stage
         if ti.static(c.integrator == "zhong06"):
-            if kind != START or i == 0:  # the account of the last step ends with its forces
+            if kind != START:  # the account of the last step ends with its forces
                 follow_signals(c, w, t, side, account)
         else:
             follow_signals(c, w, t, side, account)
@@ -286,17 +273,17 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
-        solve_phase(c, w, t, kind, stage, held, instant, b, h)
+        solve_phase(c, w, t, kind, stage, instant, b, h)
     elif ti.static(c.integrator == "rk4" and not c.bound.repeats):
-        solve_phase(c, w, t, kind, stage, held, instant, 0.0, h)
+        solve_phase(c, w, t, kind, stage, instant, 0.0, h)
     elif ti.static(c.stages > 1):
         part = ti.cast(again, c.tables.arena.device.real)
         if ti.static(c.integrator == "implicit"):
             if not last and again == 0:
                 part = GAMMA
-        solve_phase(c, w, t, kind, stage, held, instant, h * part, h)
+        solve_phase(c, w, t, kind, stage, instant, h * part, h)
     else:
-        solve_phase(c, w, t, kind, stage, held, instant, h, h)
+        solve_phase(c, w, t, kind, stage, instant, h, h)
     if ti.static(c.reports["reactions"]):
         shows = last and kind == EVALUATE
         if ti.static(c.looks_back):
@@ -308,11 +295,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.looks_back):
         if last and p == 0 and steps > 0:
             look_ahead(c, w)
-    if ti.static(c.by_impulses and not (c.stands or c.is_natural)):
+    if ti.static(c.by_impulses and not c.is_natural):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
-        elif kind == START:
-            over = ti.cast(not any_lane(c.bound.worst.load(w, 0) > c.bound.tight), ti.i32)
     elif ti.static(not c.is_quadratic):
         over = end_phase(c, w, h, kind, stage, again, p, ti.cast(last, ti.i32))
     return over
@@ -328,9 +313,7 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
     """
     over = 0
     if kind == EVALUATE and last == 0:
-        if ti.static(c.stands):
-            over = 1
-        elif ti.static(c.is_natural):
+        if ti.static(c.is_natural):
             waits = 0
             if ti.static(c.bound.repeats):
                 waits = ti.cast(again == 0 and any_lane(c.bound.jumps.load(w, 0) > 0.0), ti.i32)

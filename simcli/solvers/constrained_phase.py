@@ -20,7 +20,6 @@ from simcli.solvers.corrections import (
     START,
     demand_correction,
     harden,
-    lock_written,
     use_correction,
 )
 from simcli.solvers.impulses import meet
@@ -39,14 +38,14 @@ from simcli.solvers.repeat import note_jumps
 
 
 @ti.func
-def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, stage: ti.i32, held: ti.i32,
-                instant: ti.i32, b: ti.template(), h: ti.template()):
+def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, stage: ti.i32, instant: ti.i32,
+                 b: ti.template(), h: ti.template()):
     """One phase after `place_all`: see EVALUATE, CORRECT, PROJECT, START and PLACE.
 
         EVALUATE  accelerations, multipliers and efforts of laws at the present state
         CORRECT   positions of a first-order step, by its velocity
         PROJECT   positions, then velocities
-        START     as PROJECT, with a new matrix each time and with written coordinates locked while `held`
+        START     velocities at the start of a step in natural coordinates
         PLACE     only the residuals, for the report
 
     Args:
@@ -62,7 +61,6 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
     y = c.bound.system
     evaluates = kind == EVALUATE
     builds = evaluates or kind == START
-    is_assembly = ti.cast(kind == START, ti.i32)
     g = span_of(c, w, h, stage)
     if builds:
         if ti.static(c.forces.has_external):
@@ -121,7 +119,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         if kind == START:
             n_tries = 0
             first_try = -c.bound.projections
-    if kind == PROJECT or held == 2:
+    if kind == PROJECT:
         n_tries = 2
     if ti.static(c.is_natural):
         if kind == CORRECT:
@@ -133,7 +131,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                 if ti.static(c.is_natural):
                     if k == -c.bound.projections:
                         demand_velocities(c, w)
-                        assemble(y, w, is_assembly)
+                        assemble(y, w)
                     else:
                         for r in range(y.n_rows):
                             harden(y, w, r)
@@ -142,29 +140,19 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                                 given = y.acceleration.load(w, n) * c.tables.excess.load(w, c.tables.tree_dof.at(n))
                                 y.load.store(w, n, given + c.bound.impulse.load(w, n))
             elif evaluates:
-                if ti.static(not (c.stands or c.by_impulses)):
+                if ti.static(not c.by_impulses):
                     running = ask_again(c, w, k, stage, b, h, g, instant)
             else:
                 if ti.static(not c.is_quadratic):
-                    leaves = 0
-                    if ti.static(c.assembles):
-                        if kind == START and k == 0:
-                            lock_written(c, w, held)
-                            assemble(y, w, is_assembly)
-                        leaves = ti.cast(held == 2 and k == 1, ti.i32)
-                        if leaves == 1:
-                            leave(y, w)
-                            for r in range(y.n_rows):
-                                harden(y, w, r)
                     if ti.static(c.is_natural):
                         if k == 0:
-                            demand_correction(c, w, kind, k, stage, held, h, g)
+                            demand_correction(c, w, kind, k, stage, h, g)
                         else:
                             filter_correction(c, w)
-                    elif leaves == 0:
-                        demand_correction(c, w, kind, k, stage, held, h, g)
+                    else:
+                        demand_correction(c, w, kind, k, stage, h, g)
             if running != 0:
-                enter(y, w, is_assembly)
+                enter(y, w)
                 substitute(y.factor, w)
                 if k < 0:
                     if ti.static(c.is_natural):
@@ -172,20 +160,19 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
                         if k == -1:
                             use_velocities(c, w)
                 elif evaluates:
-                    if ti.static(not (c.stands or c.by_impulses)):
+                    if ti.static(not c.by_impulses):
                         use_answer(c, w, k, stage)
                 elif ti.static(c.is_natural):
                     if ti.static(not c.is_quadratic):
                         if k == 1:
-                            use_correction(c, w, kind, 0, stage, held, h, g)
+                            use_correction(c, w, kind, 0, stage, h, g)
                 else:
-                    use_correction(c, w, kind, k, stage, held, h, g)
-    if ti.static(c.by_impulses and not c.stands):
+                    use_correction(c, w, kind, k, stage, h, g)
+    if ti.static(c.by_impulses):
         if evaluates or (kind == CORRECT and not c.is_natural):
             meet(c, w, kind, b, h, g, instant)
-    if ti.static(not c.stands):
-        if evaluates:
-            account_laws(c, w, stage, h, g)
+    if evaluates:
+        account_laws(c, w, stage, h, g)
 
 
 @ti.func
@@ -220,9 +207,9 @@ def ask_again(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.templ
         if running != 0:
             if ti.static(c.is_natural and c.bound.is_plain):
                 if stage > 0:
-                    assemble(y, w, 0)
+                    assemble(y, w)
             else:
-                assemble(y, w, 0)
+                assemble(y, w)
     else:
         for r in range(y.n_rows):
             harden(y, w, r)

@@ -15,7 +15,6 @@ from simcli.kernels.tree import TreeState
 from simcli.model.constraint_tables import Constraints
 from simcli.model.constraints import constraints_of
 from simcli.model.lawful import drives_by_law, is_smooth
-from simcli.model.loosen import SUFFIX
 from simcli.model.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
@@ -57,13 +56,11 @@ class Core:
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         accelerates: whether frames have accelerations of joints.
-        stands: whether there are no steps: the state is assembled, and its accelerations are not asked for.
     """
 
     _data_oriented = True
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
-        is_closed = any(name.endswith(SUFFIX) for name in model.joints.name)
         self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision, self.integrator = arena.device.precision, options.integrator
         self.stages = ALL_STAGES[self.integrator]
@@ -90,7 +87,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.stands, self.accelerates = plan.stands, not plan.stands
+        self.accelerates = True
         self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
@@ -101,12 +98,11 @@ class Core:
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
         n_q, n_qd = model.n_q, model.n_qd
         self.forces.springs_by_rows = by_rows
-        self.projects = self.assembles = self.has_compliance = False
+        self.projects = self.has_compliance = False
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.assembles = bool(constraints.rows.is_hard.any()) and not is_closed
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     self.assembles, Limits.of(options), self.impulses_of(model, options, by_rows, arena))
+                                     Limits.of(options), self.impulses_of(model, options, by_rows, arena))
             if self.touches:
                 self.contacts = ContactReport(arena, self.bound.impulses.contacts.capacity, self.reports["contacts"])
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag

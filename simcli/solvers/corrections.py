@@ -9,7 +9,6 @@ from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.tree import retract
 
-LARGEST_MOVE = 0.5  # [rad or m] of one assembly iteration
 EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
 
 
@@ -31,41 +30,12 @@ def harden(y: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
-def lock_written(c: ti.template(), w: ti.i32, held: ti.i32):
-    """Lock what the scene wrote, while `held`, and let everything else go.
-
-    Reads:  c.bound.{q_held, v_held}
-    Writes: c.bound.system.{free, gain, soft}
-    """
-    y = c.bound.system
-    zero = c.tables.arena.zero()
-    for n in range(y.n_dofs):
-        keeps = 0
-        if held == 1:
-            keeps = c.bound.q_held.at(n)
-        if held == 2:
-            keeps = c.bound.v_held.at(n)
-        y.gain.store(w, n, zero)
-        y.free.store(w, n, zero + 1.0 - ti.cast(keeps, c.tables.arena.device.real))
-    for r in range(y.n_rows):
-        acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
-        acts = acts & (zero + y.compliance.load(w, r) == 0.0)
-        y.free.store(w, y.n_dofs + r, select(acts, zero + 1.0, zero))
-        y.soft.store(w, r, select(acts, y.softness.load(w, 0) * y.scale.load(w, r), zero + 1.0))
-    for m in range(y.n_leads):  # a prescribed velocity says nothing about positions
-        if held == 0 and c.bound.leads_by_position.at(m) == 0:
-            y.free.store(w, y.n_dofs + y.lead_row.at(m), zero)
-            y.soft.store(w, y.lead_row.at(m), zero + 1.0)
-
-
-@ti.func
-def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template(),
+def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
                       g: ti.template()):
     """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
 
-    Positions of START and PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of
-    PROJECT (k = 1) are asked for -J qd, and the speed of a lock; those of START (held = 2) for J qd = 0, or what is
-    prescribed, with the least kinetic energy.
+    Positions of PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of PROJECT (k = 1)
+    are asked for -J qd, and the speed of a lock.
 
     Reads:  c.bound, rows
     Writes: c.bound.{worst, system.{load, goal, centre}}
@@ -82,18 +52,17 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
             lacks = select(zero + y.compliance.load(w, r) > 0.0, zero, lacks)
         y.load.store(w, y.n_dofs + r, lacks)
     if ti.static(y.laws.n > 0):
-        if kind != START:
-            for n in range(y.laws.n):
-                i = y.laws.unknown.at(n)
-                if i >= y.n_dofs:
-                    locked = y.laws.lock.load(w, n) != FREE
-                    lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
-                    if k == 1:
-                        lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
-                    if ti.static(y.laws.has_roll):
-                        if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
-                            lacks = zero
-                    y.load.store(w, i, select(locked, lacks, zero))
+        for n in range(y.laws.n):
+            i = y.laws.unknown.at(n)
+            if i >= y.n_dofs:
+                locked = y.laws.lock.load(w, n) != FREE
+                lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
+                if k == 1:
+                    lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+                if ti.static(y.laws.has_roll):
+                    if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
+                        lacks = zero
+                y.load.store(w, i, select(locked, lacks, zero))
     if k == 0:
         for r in range(y.n_rows):
             acts = y.free.load(w, y.n_dofs + r) != 0.0
@@ -107,8 +76,6 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
     factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
     if kind == CORRECT:
         factor = factor / (h * g)
-    if held == 2:
-        factor = zero
     for r in range(y.n_rows):
         y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
         y.goal.store(w, y.n_dofs + r, zero)
@@ -119,12 +86,6 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
         if ti.static(c.has_excess):
             if kind == CORRECT:
                 y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
-        if held == 2:
-            y.goal.store(w, n, c.state.qd.load(w, c.tables.tree_dof.at(n)))
-    if ti.static(y.n_leads > 0):
-        if held == 2:
-            for m in range(y.n_leads):
-                y.load.store(w, y.n_dofs + y.lead_row.at(m), zero + c.motions.motion_qd.load(w, y.lead_dof.at(m)))
 
 
 @ti.func
@@ -143,7 +104,7 @@ def needs_correction(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
 
 
 @ti.func
-def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, held: ti.i32, h: ti.template(),
+def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
                    g: ti.template()):
     """Move along a correction.
 
@@ -157,14 +118,8 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
         for i in range(y.n):
             at = y.factor.position.at(i)
             y.factor.x.store(w, at, c.bound.first.load(w, i) * 2.0 - y.factor.x.load(w, at))
-    most = t.arena.zero()
     for n in range(y.n_dofs):
-        x = y.factor.x.load(w, y.factor.position.at(n))
-        most = ti.max(most, ti.abs(x))
-        c.bound.move.store(w, t.tree_dof.at(n), x)
-    scale = t.arena.zero() + 1.0
-    if kind == START:
-        scale = LARGEST_MOVE / ti.max(most, LARGEST_MOVE)
+        c.bound.move.store(w, t.tree_dof.at(n), y.factor.x.load(w, y.factor.position.at(n)))
     if kind == CORRECT:
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)
@@ -183,11 +138,7 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
                 x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
                 x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
                 y.force.store(w, r, y.force.load(w, r) - x)
-    if held == 2:
-        for n in range(y.n_dofs):
-            d = t.tree_dof.at(n)
-            s.qd.store(w, d, c.bound.move.load(w, d))
-    elif k == 1:
+    if k == 1:
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)
             s.qd.store(w, d, s.qd.load(w, d) + c.bound.move.load(w, d))
@@ -196,7 +147,7 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
             c.bound.q_kept.store(w, i, s.q.load(w, i))
             if kind != CORRECT:
                 c.bound.q_start.store(w, i, s.q.load(w, i))
-        retract(t, c.bound.q_start, s.q, c.bound.move, w, scale)
+        retract(t, c.bound.q_start, s.q, c.bound.move, w, 1.0)
         lacks = needs_correction(c, w, kind, stage)
         for i in range(t.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
             s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))

@@ -22,8 +22,6 @@ from simcli.kernels.report import (
 from simcli.kernels.tree import place_all
 from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
-    ASSEMBLY_FREE,
-    ASSEMBLY_HELD,
     place_constrained,
 )
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
@@ -124,8 +122,8 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
     """
-    for i in range(steps + 2):
-        is_step = i > 0 and i <= steps
+    for i in range(1, steps + 2):
+        is_step = i <= steps
         if ti.static(c.is_quadratic):
             if is_step:
                 if i == 1:
@@ -158,17 +156,12 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
 
 @ti.func
 def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """Round i of `advance_constrained`: assembly, a step, or the frame.
+    """Round i of `advance_constrained`: a step, or the frame.
 
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
     """
     n_phases = c.bound.n_evaluations + c.bound.max_corrections
-    if i == 0:
-        n_phases = 0
-        if ti.static(c.assembles):
-            if steps == 0:
-                n_phases = ASSEMBLY_HELD + ASSEMBLY_FREE + 1
     if i == steps + 1:
         n_phases = 1
         if ti.static(c.is_natural):
@@ -177,20 +170,9 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
             n_phases = 2  # reactions where the step began, then the frame
     over = 0
     for p in range(n_phases):
-        if over < 2:
-            held = 0
-            if i == 0:
-                held = ti.cast(p < ASSEMBLY_HELD, ti.i32)
-                if over == 1 or p == n_phases - 1:
-                    held = 2
+        if over == 0:
             t, side = constrained_time(c, w, first, i, p, steps)
-            met = place_constrained(c, w, t, side, i, p, steps, held)
-            if i > 0:
-                over = 2 * met
-            elif held == 2:
-                over = 2
-            else:
-                over = met
+            over = place_constrained(c, w, t, side, i, p, steps)
 
 
 def report_reactions(c: ti.template(), w: ti.i32):

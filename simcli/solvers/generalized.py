@@ -14,6 +14,7 @@ import taichi as ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
+from simcli.model.closure.begin import begun
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
@@ -26,10 +27,9 @@ from simcli.solvers.loop_bounds import TURNS, LoopsCutError, Turns, call_in_part
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.rollout import enter_phase, leave_phase, rollout
+from simcli.solvers.start import lacking, start_events
 
 CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
-# Residuals [m, or 1 of directions] that count as closed: far above what assembly reaches, far below what is seen.
-ASSEMBLED = {"float64": 1e-9, "float32": 1e-4}
 BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
@@ -62,6 +62,7 @@ class GeneralizedSolver:
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
                  engine: Engine = TREE):
         self.engine = engine
+        model = begun(model)
         self.model, self.plan, self.options = model, plan, options
         self.phases = list(phases)
         self.models = (model, *(phase.model for phase in phases))
@@ -106,43 +107,26 @@ class GeneralizedSolver:
     def initial(self) -> FrameBlock:
         """Frame 0: the assembled state with its accelerations, efforts and reactions; worlds that fail in it end here."""
         block = self.run(1, 0)
-        if self.core.assembles:
-            self.end_unassembled(block)
+        self.end_at_start(block, lacking(self.model.start))
+        block.events += start_events(self.model)
         if self.engine.end:
             self.engine.end(self, block)
         block.events += self.engine.notes(self.model, self.options, self.plan)
         return block
 
-    def end_unassembled(self, block: FrameBlock) -> None:
-        """End the worlds whose rows are not met after assembly: NaN in the block, an event each, frozen on the device."""
-        rows, names = self.core.bound.system.rows, self.model.joints.name
-        lacks = (np.abs(np.nan_to_num(slot.read()[..., 0])) for slot in (rows.residual, rows.rate))
-        position, velocity = (lack * self.core.acting for lack in lacks)
-        speed = 1.0 + np.abs(np.nan_to_num(self.core.state.qd.read()[..., 0])).max(axis=1, initial=0.0)
-        bound = ASSEMBLED[self.device.precision]
-        ends = np.flatnonzero((position.max(axis=1) > bound) | (velocity.max(axis=1) > bound * speed))
-        if not len(ends):
+    def end_at_start(self, block: FrameBlock, ended: dict[int, Status]) -> None:
+        """End worlds in frame 0, status by world: NaN in the block, frozen on the device."""
+        if not ended:
             return
-        for world in ends.tolist():
-            moves = position[world].max() <= bound
-            lack = velocity[world] if moves else position[world]
-            joint = int(self.core.row_joint[lack.argmax()])
-            how = "its rows move at" if moves else "it stays open by"
-            text = f"joint `{names[joint]}` cannot be closed: {how} {lack.max():.3g}"
-            body = int(self.model.joints.child[joint])
-            block.events.append(Event(0, 0.0, world, "SC605", 2, body, joint, float(lack.max()), text))
-        self.end_at_start(block, ends.tolist(), Status.UNASSEMBLED)
-
-    def end_at_start(self, block: FrameBlock, ends: list[int], status: Status) -> None:
-        """End worlds in frame 0: NaN in the block, frozen on the device."""
-        self.end(dict.fromkeys(ends, status))
+        self.end(ended)
+        ends = list(ended)
         if block.contacts:
             block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))
         for name, column in block.columns.items():
             if name == "diag/contacts":
                 column[:, ends] = -1
             elif name == "diag/status":
-                column[:, ends] = status
+                column[:, ends] = list(ended.values())
             elif np.issubdtype(column.dtype, np.floating):
                 column[:, ends] = np.nan
 

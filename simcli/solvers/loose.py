@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.kernels.runtime import Device
+from simcli.model.closure.begin import begun
 from simcli.model.loosen import Start, loosen
 from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
@@ -45,11 +46,10 @@ class LooseSolver:
 
     def __init__(self, form: Callable[[Model, Start], Model], model: Model, options, plan: RunPlan, device: Device,
                  phases: "Sequence[Phase]" = (), engine: Engine = TREE):
-        self.model, assembly = model, start_of(model, device, phases)
-        self.events = assembly.events
-        later = [replace(phase, model=form(phase.model, assembly.start)) for phase in phases]
-        self.stepper = GeneralizedSolver(form(model, assembly.start), options, plan, device, later, engine)
-        self.stepper.end(assembly.ended)
+        self.model = begun(model)
+        start = start_of(self.model)
+        later = [replace(phase, model=form(phase.model, start)) for phase in phases]
+        self.stepper = GeneralizedSolver(form(self.model, start), options, plan, device, later, engine)
         self.row_label = self.stepper.row_label
 
     @property
@@ -68,9 +68,7 @@ class LooseSolver:
 
     def initial(self) -> FrameBlock:
         """Frame 0."""
-        block = self.shown(self.stepper.initial())
-        block.events[:0] = self.events
-        return block
+        return self.shown(self.stepper.initial())
 
     def advance(self, n_frames: int) -> FrameBlock:
         """The next frames: n_frames of them, or fewer if an event comes before."""

@@ -30,7 +30,6 @@ class RunPlan:
         n_frames: frames after frame 0.
         channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
         stop_when: end condition of a world, or None.
-        stands: True to assemble the initial state, and no more.
     """
 
     dt: float
@@ -38,4 +37,3 @@ class RunPlan:
     n_frames: int
     channels: frozenset[str]
     stop_when: StopWhen | None = None
-    stands: bool = False

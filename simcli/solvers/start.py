@@ -1,53 +1,38 @@
 """The state in which a run begins, for solvers that take the bodies one by one: that of the tree, loops closed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from simcli.kernels.runtime import Device
-from simcli.model.constraints import constraints_of
+from simcli.model.beginning import Beginning
 from simcli.model.loosen import Start
-from simcli.model.snapshot import Event
+from simcli.model.snapshot import Event, Status
 from simcli.model.state import State
 from simcli.model.tables import Model
-from simcli.solvers.generalized import GeneralizedSolver
-from simcli.solvers.plan import RunPlan
 
-if TYPE_CHECKING:
-    from simcli.model.phases import Phase
-
-AS_BEFORE = 1.0  # [s], a step that no coordinate sees
+ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
+INFO, WARNING, ERROR = range(3)  # severities
 
 
-@dataclass
-class Assembly:
-    """The state in which a run begins.
+def start_of(model: Model) -> Start:
+    """Where everything is at t = 0.
 
-    Attributes:
-        start: of all worlds.
-        events: of worlds whose loops cannot be closed.
-        ended: status by world, of these.
+    Args:
+        model: that has begun, in tree form.
     """
-
-    start: Start
-    events: list[Event] = field(default_factory=list)
-    ended: dict[int, int] = field(default_factory=dict)
+    state = State.of(model)
+    return Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd)
 
 
-def start_of(model: Model, device: Device, phases: "Sequence[Phase]" = ()) -> Assembly:
-    """The assembled state of a model, by the generalized solver where loops are to be closed."""
-    hard = constraints_of(model, tuple(phase.model for phase in phases)).rows.is_hard
-    if not hard.any():
-        state = State.of(model)
-        return Assembly(Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
-    options = SimpleNamespace(integrator="semi_implicit", max_velocity=1e150)
-    alone = replace(model, contacts=None)  # what touches has no say in how loops close
-    solver = GeneralizedSolver(alone, options, RunPlan(AS_BEFORE, 1, 1, frozenset(("state",)), stands=True), device)
-    block = solver.initial()
-    arrays = (block.columns[f"frames/{name}"][0] for name in ("joint_q", "joint_qd", "body_q", "body_qd"))
-    ended = {world: int(status) for world, status in enumerate(solver.status) if status}
-    solver.arena.destroy()
-    return Assembly(Start(*(np.nan_to_num(array).astype(float) for array in arrays)), block.events, ended)
+def lacking(start: Beginning) -> dict[int, Status]:
+    """Status by world, of worlds that cannot begin."""
+    return {lack.world: ENDS.get(lack.code, Status.UNASSEMBLED) for lack in start.lacks}
+
+
+def start_events(model: Model) -> list[Event]:
+    """What closing the loops has moved, and the worst of what each world lacks that cannot begin."""
+    from simcli.model.closure.begin import move_text
+
+    child = model.joints.child
+    events = [Event(0, 0.0, one.world, "SC616", WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
+                    one.size, move_text(model, one)) for one in model.start.moves]  # fmt: skip
+    worst = {lack.world: lack for lack in sorted(model.start.lacks, key=lambda lack: lack.size)}
+    return events + [Event(0, 0.0, world, lack.code, ERROR, int(child[lack.joint]), lack.joint, lack.size, lack.text)
+                     for world, lack in sorted(worst.items())]  # fmt: skip

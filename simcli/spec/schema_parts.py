@@ -232,7 +232,7 @@ class InitialSpec(Part):
 
     joint_q: dict[str, StartValue] = say(dict, "Coordinates; center: the middle of the limits", "rad or m", "{pin: 0.2}")
     joint_qd: dict[str, Values] = say(dict, "Velocities", "rad/s or m/s", "{pin: 1.0}")
-    assemble: Truth | None = say(None, "Close the loops before t = 0; default: where there are loops", "", True)
+    assemble: Truth | None = say(None, "Close loops before t = 0 (default); false: gaps are refused", "", True)
 
 
 class StopSpec(Part):

@@ -1,0 +1,12 @@
+"""The state in which a run begins: loops closed, velocities of least kinetic energy, limits kept. Plain numpy.
+
+Comes in: a model as the scene wrote it. Goes out: the model with the joint coordinates and velocities of t = 0, and what
+was done (`tables.Beginning`). All solvers begin there. A world comes out the same alone and in any batch.
+
+    chart     motion axes of the dofs, moves along them, and the mass matrix, in the world
+    gaps      residuals of the constraint rows, and their gradients
+    least     the least motion that satisfies rows
+    close     positions that close the loops, velocities that keep them closed
+    limits    coordinates outside their hard limits
+    begin     all of it, for a model; what moved and what is wrong, in words
+"""

@@ -1,0 +1,216 @@
+"""The beginning of a run: loops closed, velocities that keep them closed, limits kept; and what is wrong, in words."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from simcli.errors import Fault, SceneError, Where
+from simcli.model.beginning import Beginning, Lack, Move
+from simcli.model.closure.close import OPEN, Mechanism
+from simcli.model.closure.limits import has_bounds, outside
+from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.constraints import constraints_of
+from simcli.model.row_places import turn_places
+from simcli.model.tables import Array, JointKind, Model
+
+MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
+DIRECTIONS = (Form.DOT, Form.TURN, Form.CARDAN, Form.EULER)  # rows whose residual is an angle
+CUT = "leave `assemble: false` out, or write coordinates that close the loop"
+
+
+def begun(model: Model, closes: bool = True) -> Model:
+    """The model with the coordinates and velocities with which a run begins; a model that has begun is left alone.
+
+    Args:
+        model: the tables, in tree form.
+        closes: whether loops are to be closed; if not, open ones are a lack.
+    """
+    if model.start is not None:
+        return model
+    if not (has_rows(model) or has_bounds(model)):
+        return replace(model, start=Beginning())
+    mechanism = Mechanism.of(model, constraints_of(model))
+    before = mechanism.q.copy()
+    acts, lacks = mechanism.acts.any(), []
+    if acts and closes:
+        lacks += _open(mechanism, mechanism.close(), False)
+        lacks += _slipping(mechanism, mechanism.drive(), lacks, False)
+    elif acts:
+        chart, gaps, found = mechanism.measure()
+        lacks += _open(mechanism, found, True)
+        speed = np.where(mechanism.acts, mechanism.rates(chart, gaps) - mechanism.speed, 0.0)
+        lacks += _slipping(mechanism, speed, lacks, True)
+    lacks += _outside(mechanism, lacks)
+    changed = _with_start(model, mechanism, before)
+    lacks = sorted(lacks, key=lambda lack: lack.world)
+    return replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+
+
+def has_rows(model: Model) -> bool:
+    """True if something closes a loop, gears joints, or keeps a length."""
+    joints = model.joints
+    return bool((~joints.is_tree & (joints.kind != JointKind.CABLE)).any() or len(model.mimics.follower)
+                or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
+
+
+def refuse(model: Model, where: Callable[[str], Where | None]) -> None:
+    """Call a scene invalid of which no world can begin.
+
+    Args:
+        model: that has begun.
+        where: place of a dotted path.
+
+    Raises:
+        SceneError: with what the first world lacks.
+    """
+    lacks = model.start.lacks
+    if len({lack.world for lack in lacks}) == model.n_worlds:
+        raise SceneError([Fault(one.code, one.text, where(one.path), one.hint) for one in lacks
+                          if one.world == lacks[0].world])  # fmt: skip
+
+
+def _with_start(model: Model, mechanism: Mechanism, before: Array) -> Model:
+    """The model at the coordinates and velocities of a mechanism; without a world axis where all worlds agree."""
+    q = mechanism.q.copy()
+    moved = (q != before).any(axis=1)
+    places = turn_places(mechanism.constraints, model) if mechanism.constraints.rows.n else np.zeros(0, int)
+    for r in np.flatnonzero(places >= 0):  # which turn a loop joint is in, for those who count on from here
+        if not model.joints.is_tree[mechanism.constraints.rows.joint[r]]:
+            q[moved, places[r]] = mechanism.angle[moved, r]
+    found = {}
+    for name, value in (("joint_q", q), ("joint_qd", mechanism.qd)):
+        old = getattr(model, name)
+        value = np.where(np.isnan(old), old, value)
+        if np.array_equal(*np.broadcast_arrays(value, old), equal_nan=True):
+            continue
+        same = len(value) > 1 and np.array_equal(*np.broadcast_arrays(value, value[:1]), equal_nan=True)
+        value = value[:1].copy() if same else value
+        value.setflags(write=False)
+        found[name] = value
+    return replace(model, **found)
+
+
+def _moves(mechanism: Mechanism, before: Array) -> list[Move]:
+    """What closing has moved, joint by joint of the tree."""
+    model, found = mechanism.model, []
+    for j in np.flatnonzero(model.joints.is_tree):
+        own, rates = (slice(start[j], start[j + 1]) for start in (model.joints.q_start, model.joints.qd_start))
+        change = np.abs(mechanism.q[:, own] - before[:, own]).max(axis=1, initial=0.0)
+        if change.max(initial=0.0) <= MOVED:
+            continue
+        world = int(change.argmax())
+        n_worlds = int((change > MOVED).sum()) * (model.n_worlds // mechanism.lead)
+        ends = (tuple(q[world, own].tolist()) for q in (before, mechanism.q))
+        found.append(Move(int(j), world, float(change[world]), *ends, bool(model.dofs.q_given[rates].any()), n_worlds))
+    return found
+
+
+def _worlds_of(mechanism: Mechanism, world: int) -> range:
+    """Worlds that one entry of the arrays stands for."""
+    return range(mechanism.model.n_worlds) if mechanism.lead == 1 else range(world, world + 1)
+
+
+def _worst_rows(mechanism: Mechanism, lacks: Array, bound: Array) -> list[tuple[int, int, float]]:
+    """World, row and size of the worst row of each joint that lacks more than a bound, (lead,)."""
+    found = []
+    for world in np.flatnonzero(np.abs(lacks).max(axis=1, initial=0.0) > bound):
+        size = np.abs(lacks[world])
+        joint = mechanism.constraints.rows.joint
+        for j in np.unique(joint[size > bound[world]]):
+            row = int(np.where(joint == j, size, -1.0).argmax())
+            found += [(one, row, float(size[row])) for one in _worlds_of(mechanism, int(world))]
+    return found
+
+
+def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
+    """Loops that are open.
+
+    Args:
+        mechanism: at its coordinates.
+        lacks: [m, rad, 1], (lead, R), residuals.
+        is_kept: whether nothing may move.
+    """
+    found = []
+    for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN)):
+        name, path, j = _joint_of(mechanism, row)
+        unit = _unit(mechanism.constraints, row)
+        text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}"
+        code, hint = "SC605", "give fewer initial values, or check the lengths of the loop"
+        if is_kept:
+            text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` lets nothing move"
+            code, hint = "SC476", CUT
+        found.append(Lack(code, world, j, size, path, text + _in_world(mechanism, world), hint))
+    return found
+
+
+def _slipping(mechanism: Mechanism, lacks: Array, before: list[Lack], is_kept: bool) -> list[Lack]:
+    """Loops that the velocities would open; else as `_open`."""
+    speed = 1.0 + np.abs(mechanism.qd).max(axis=1, initial=0.0)
+    known, found = {lack.world for lack in before}, []
+    for world, row, size in _worst_rows(mechanism, lacks, OPEN * speed):
+        if world in known:
+            continue
+        name, path, j = _joint_of(mechanism, row)
+        rate = f"{size:.3g} {_unit(mechanism.constraints, row)}/s"
+        text = f"joint `{name}` cannot be closed: its rows move at {rate} with the written velocities"
+        code, hint = "SC605", "write fewer velocities, or those that go with each other"
+        if is_kept:
+            text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` changes none"
+            code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"
+        found.append(Lack(code, world, j, size, path, text + _in_world(mechanism, world), hint))
+    return found
+
+
+def _outside(mechanism: Mechanism, before: list[Lack]) -> list[Lack]:
+    """Coordinates outside their hard limits, of worlds whose loops are closed."""
+    model, known, found = mechanism.model, {lack.world for lack in before}, []
+    for one in outside(mechanism):
+        for world in _worlds_of(mechanism, one.world):
+            if world in known:
+                continue
+            name = model.joints.name[one.joint]
+            unit = "m" if one.is_length else "rad"
+            text = (f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit "
+                    f"[{one.lower:.6g}, {one.upper:.6g}] {unit}")  # fmt: skip
+            hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
+            text += _in_world(mechanism, world)
+            found.append(Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint))
+    return found
+
+
+def _joint_of(mechanism: Mechanism, row: int) -> tuple[str, str, int]:
+    """Name, path in the scene and index of the joint of a row."""
+    j = int(mechanism.constraints.rows.joint[row])
+    name = mechanism.model.joints.name[j]
+    return name, f"joints.{name}", j
+
+
+def _unit(constraints: Constraints, row: int) -> str:
+    return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"
+
+
+def _in_world(mechanism: Mechanism, world: int) -> str:
+    return f" (world {world})" if mechanism.model.n_worlds > 1 else ""
+
+
+def move_text(model: Model, move: Move) -> str:
+    """A move in words: from what to what, and where in a batch."""
+    text = f"joint `{model.joints.name[move.joint]}` begins elsewhere than the scene says: {change_text(model, move)}"
+    text += ", because its loops do not close at the written coordinates" if move.is_written else ", which closes its loops"
+    if model.n_worlds > 1:
+        text += f" (world {move.world}, the farthest of {move.n_worlds} that moved)"
+    return text
+
+
+def change_text(model: Model, move: Move) -> str:
+    """From what to what a joint moved, with the unit where its coordinates have one."""
+    dims = model.joints.dof_dim[move.joint].tolist()
+    mixed = all(dims) or len(move.before) != sum(dims)  # lengths and angles, or a quaternion
+    unit = "" if mixed else " m" if dims[0] else " rad"
+    return f"from {_numbers(move.before)} to {_numbers(move.after)}{unit}"
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    words = [f"{value:.6g}" for value in values]
+    return words[0] if len(words) == 1 else "[" + ", ".join(words) + "]"

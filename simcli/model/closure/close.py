@@ -1,0 +1,228 @@
+"""Positions that close the loops of a model, and velocities that keep them closed.
+
+Positions: in turns the gaps are measured and the least displacement (kinetic energy) that closes them is made, first by the
+dofs that the scene left open, then, where these cannot, by the written ones too. Velocities: one such problem, for the
+rates that the scene left open and that some row sees. Dofs that no row sees, and those that are prescribed, stay.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model.actuation import MotionKind
+from simcli.model.closure.chart import (
+    Chart,
+    chart_at,
+    composites,
+    dof_paths,
+    link_of_dof,
+    mass_block,
+    momenta,
+    moved,
+)
+from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
+from simcli.model.closure.least import least_motion
+from simcli.model.constraint_tables import Constraints
+from simcli.model.inputs import prescribed
+from simcli.model.tables import Array, Model
+
+CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
+OPEN = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
+CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
+LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
+
+
+@dataclass
+class Mechanism:
+    """A model, ready to be closed.
+
+    Attributes:
+        model: the tables, in tree form.
+        lead: worlds that differ: 1 or W.
+        q, qd: [m, rad, 1] and [m/s, rad/s], (lead, NQ) and (lead, NV).
+        acts: (lead, R) bool, rows that hold from the first instant on.
+        goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0.
+        tells_place: (R,) bool, False for rows that prescribe a velocity alone.
+        is_tree: (NV,) bool.  is_led: (NV,) bool, dofs with prescribed motions.
+        angle: [rad], (lead, R), of rows that count turns.
+        paths: (L + 1,) dofs that move each link.  link: (NV,) link of each dof.
+    """
+
+    model: Model
+    constraints: Constraints
+    meter: Meter
+    entries: Entries
+    lead: int
+    q: Array
+    qd: Array
+    acts: Array
+    goal: Array
+    speed: Array
+    tells_place: Array
+    is_tree: Array
+    is_led: Array
+    angle: Array
+    paths: list[list[int]]
+    link: Array
+
+    @staticmethod
+    def of(model: Model, constraints: Constraints) -> "Mechanism":
+        """The mechanism of a model and its rows."""
+        rows, paths = constraints.rows, dof_paths(model.links)
+        meter = Meter.of(model, constraints)
+        motion = np.pad(prescribed(model, 0.0), ((0, 0), (0, 1), (0, 0)))  # its last entry is for rows without a dof
+        lead = _lead(model, constraints, motion)
+        leads = (rows.dof >= 0) & rows.is_hard
+        by_position = leads & (np.append(model.motions.kind, MotionKind.NONE)[rows.dof] == MotionKind.POSITION)
+        motion = motion[:, rows.dof]
+        speed = np.where(by_position, motion[..., 1], motion[..., 0])
+        acts = rows.is_hard & (rows.enabled > 0.0) & (rows.compliance == 0.0)
+        q, qd = (_full(np.nan_to_num(a), lead) for a in (model.joint_q, model.joint_qd))
+        is_tree = link_of_dof(model) >= 0
+        return Mechanism(
+            model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
+            _full(np.where(by_position, motion[..., 0], 0.0), lead), _full(np.where(leads, speed, 0.0), lead),
+            by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
+            paths, link_of_dof(model),
+        )  # fmt: skip
+
+    def measure(self) -> tuple[Chart, Gaps, Array]:
+        """The posture, its gaps, and what the acting rows lack there, (lead, R)."""
+        chart = chart_at(self.model, self.q)
+        gaps = self.meter.gaps(chart, self.q, self.angle)
+        self.angle = gaps.angle
+        return chart, gaps, np.where(self.acts & self.tells_place, gaps.residual - self.goal, 0.0)
+
+    def close(self) -> Array:
+        """Close the loops, of unwritten coordinates first; gives what rows still lack, (lead, R)."""
+        written = self.model.dofs.q_given & ~self.is_led
+        lacks = self.correct(self.is_tree & ~written & ~self.is_led, CLOSED)
+        if np.abs(lacks).max(initial=0.0) > OPEN:
+            lacks = self.correct(self.is_tree & ~self.is_led, OPEN)
+        return lacks
+
+    def correct(self, may: Array, bound: float) -> Array:
+        """Displace dofs until nothing is gained; gives what rows still lack.
+
+        Args:
+            may: (NV,) bool, dofs that may move.
+            bound: [m, rad, 1], gaps up to which a world is left as it is.
+        """
+        groups = self.groups(may, with_mass=False)
+        q, angle, best = self.q.copy(), self.angle.copy(), np.full(self.lead, np.inf)
+        last = best.copy()
+        least = np.zeros((self.lead, self.constraints.rows.n))
+        for n in range(CORRECTIONS):
+            chart, gaps, lacks = self.measure()
+            now = np.abs(lacks).max(axis=1, initial=0.0)
+            better = now < best
+            for kept, found in ((best, now), (q, self.q), (angle, self.angle), (least, lacks)):
+                kept[better] = found[better]
+            goes_on = (now > (bound if n == 0 else 0.0)) & ~((now < OPEN) & (now > 0.5 * last))
+            last = np.where(goes_on, now, 0.0)
+            chosen = np.flatnonzero(goes_on)
+            if not len(chosen) or not groups:
+                break
+            self.q = moved(self.model.links, self.q, self.step(chosen, groups, chart, gaps, lacks))
+        self.q, self.angle = q, angle
+        return least
+
+    def step(self, chosen: Array, groups: list[tuple[Array, Array]], chart: Chart, gaps: Gaps, lacks: Array) -> Array:
+        """The least displacements that close the gaps of some worlds, (lead, NV)."""
+        step, bulk = np.zeros((self.lead, self.model.n_qd)), composites(self.model.links, chart)
+        for rows, dofs in groups:
+            J = gradients(self.entries, chart, gaps, rows, dofs)[chosen] * self.acts[chosen][:, rows, None]
+            M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)[chosen]
+            x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows])
+            largest = np.abs(x).max(axis=1, initial=0.0)
+            step[np.ix_(chosen, dofs)] = x * (LARGEST_MOVE / np.maximum(largest, LARGEST_MOVE))[:, None]
+        return step
+
+    def drive(self) -> Array:
+        """Give the unwritten rates that rows see their least values; gives what rows still lack, (lead, R)."""
+        free = self.is_tree & ~self.model.dofs.qd_given & ~self.is_led
+        seen = np.zeros(self.model.n_qd, bool)
+        for r in np.flatnonzero(self.acts.any(axis=0)):
+            seen[self.entries.seen[r]] = True
+        free &= seen
+        self.qd[:, free] = 0.0
+        chart, gaps, _ = self.measure()
+        lacks = np.where(self.acts, self.rates(chart, gaps) - self.speed, 0.0)
+        pushed, bulk = momenta(self.model, chart, self.q, self.qd), composites(self.model.links, chart)
+        if not (lacks.any() or pushed[:, free].any()):  # rest is the least motion, and its zeros are exact
+            return lacks
+        for rows, dofs in self.groups(free, with_mass=True):
+            J = gradients(self.entries, chart, gaps, rows, dofs) * self.acts[:, rows, None]
+            M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)
+            self.qd[:, dofs] = least_motion(J, M, pushed[:, dofs], -lacks[:, rows])
+        return np.where(self.acts, self.rates(chart, gaps) - self.speed, 0.0)
+
+    def rates(self, chart: Chart, gaps: Gaps) -> Array:
+        """J qd of all rows, (lead, R)."""
+        found = np.zeros((self.lead, self.constraints.rows.n))
+        for rows, dofs in self.groups(self.is_tree, with_mass=False):
+            J = gradients(self.entries, chart, gaps, rows, dofs)
+            for n, d in enumerate(dofs):
+                found[:, rows] += J[:, :, n] * self.qd[:, d, None]
+        return found
+
+    def groups(self, may: Array, with_mass: bool) -> list[tuple[Array, Array]]:
+        """Rows and dofs that belong together, as small as can be.
+
+        Args:
+            may: (NV,) bool, dofs that may move.
+            with_mass: whether the mass matrix joins dofs too.
+        """
+        owner = np.arange(self.model.n_qd)
+
+        def root(d: int) -> int:
+            while owner[d] != d:
+                owner[d] = owner[owner[d]]
+                d = owner[d]
+            return d
+
+        acting = np.flatnonzero(self.acts.any(axis=0))
+        seen = {int(r): [d for d in self.entries.seen[r] if may[d]] for r in acting}
+        chains = [dofs for dofs in seen.values() if dofs]
+        if with_mass:
+            chains += self.carried(may)
+        for dofs in chains:
+            for d in dofs[1:]:
+                owner[root(d)] = root(dofs[0])
+        found: dict[int, tuple[list[int], set[int]]] = {}
+        for r, dofs in seen.items():
+            if dofs:
+                rows, members = found.setdefault(root(dofs[0]), ([], set()))
+                rows.append(r)
+                members.update(dofs)
+        return [(np.array(rows), np.array(sorted(members))) for rows, members in found.values()]
+
+    def carried(self, may: Array) -> list[list[int]]:
+        """Dofs of each link that may move, with the nearest one of those that carry it."""
+        links, chains = self.model.links, []
+        nearest = [-1] * (self.model.n_links + 1)  # the last entry is the world
+        for k in range(self.model.n_links):
+            first, above = int(links.qd_start[k]), nearest[links.parent[k]]
+            own = [d for d in range(first, first + int(links.n_qd[k])) if may[d]]
+            nearest[k] = own[-1] if own else above
+            chains.append([above, *own] if own and above >= 0 else own)
+        return [chain for chain in chains if chain]
+
+    def relatives(self, dofs: Array) -> list[list[int]]:
+        """Places in `dofs` of the dofs that move the link of each of them, its own among them."""
+        place = {d: n for n, d in enumerate(dofs.tolist())}
+        return [[place[d] for d in self.paths[self.link[one]] if d in place] for one in dofs.tolist()]
+
+
+def _lead(model: Model, constraints: Constraints, motion: Array) -> int:
+    """Worlds whose starts can differ: 1 if nothing that matters has a world axis."""
+    links, rows, couples = model.links, constraints.rows, constraints.couples
+    matter = [links.rotation, links.offset, links.advance, links.mass, links.com, links.inertia, model.dofs.armature,
+              model.joint_q, model.joint_qd, motion, rows.on_a, rows.across_a, rows.on_b, rows.constant, rows.compliance,
+              rows.enabled, rows.ratio, couples.point_a, couples.point_b, couples.frame_a, couples.frame_b,
+              constraints.laws.lower, constraints.laws.upper]  # fmt: skip
+    return max(map(len, matter))
+
+
+def _full(array: Array, lead: int) -> Array:
+    return np.array(np.broadcast_to(array, (lead, *array.shape[1:])))

@@ -1,0 +1,328 @@
+"""Residuals of constraint rows at a posture of the tree, and their gradients. All worlds at once.
+
+A row acts between two links by a force F and a couple C per unit multiplier (constraint_tables.py lists the kinds), so that
+
+    d phi = F . (dx_B - dx_A) + C . (dr_B - dr_A)     dx at the anchors, of A at that of B where F turns with A
+
+Notation: a, b the sides of A and B; x anchors in the world; g = x_B - x_A.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model import rotations as rot
+from simcli.model.closure.chart import Chart, angle_between, each
+from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.tables import Array, Model
+
+FULL_TURN = 2.0 * math.pi
+TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
+TURNS = (Form.TURN, Form.PITCH)
+SUCCESSIVE = {Form.CARDAN: 2, Form.EULER: 3}
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Rows at a posture.
+
+    Attributes:
+        residual: [m, rad or 1], (W, R).
+        force: [1], (W, R, 3), F, world.
+        couple: [m or 1], (W, R, 3), C, world.
+        at_a, at_b: [m], (W, R, 3), where F acts on A and on B, world.
+        angle: [rad], (W, R), of rows that count full turns, else 0.
+    """
+
+    residual: Array
+    force: Array
+    couple: Array
+    at_a: Array
+    at_b: Array
+    angle: Array
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What measures the rows of a model.
+
+    Attributes:
+        constraints: of the model in tree form.
+        couple: (R,) couple of each row, -1 for gears.
+        row_of_dof: (NV,) row that is the coordinate of a dof outside the tree, else -1.
+        q_of_dof: (NV,) index into joint_q of a dof with one coordinate.
+        first_angle: [rad], (W|1, R), what each turn begins with.
+    """
+
+    constraints: Constraints
+    couple: Array
+    row_of_dof: Array
+    q_of_dof: Array
+    first_angle: Array
+
+    @staticmethod
+    def of(model: Model, constraints: Constraints) -> "Meter":
+        """The meter of a model and its rows."""
+        joints, joint = model.joints, model.dofs.joint
+        q_of_dof = joints.q_start[joint] + np.arange(model.n_qd) - joints.qd_start[joint]
+        return Meter(constraints, couple_of_row(constraints), coordinate_rows(constraints.rows, model.n_qd), q_of_dof,
+                     start_angles(constraints, model))  # fmt: skip
+
+    def gaps(self, chart: Chart, joint_q: Array, near: Array) -> Gaps:
+        """Rows at a posture.
+
+        Args:
+            chart: of the posture.
+            joint_q: [m, rad, 1], (W, NQ).
+            near: [rad], (W, R), the angles before, which tell full turns.
+        """
+        rows, found = self.constraints.rows, _blank(len(joint_q), self.constraints.rows.n)
+        ends = _Ends(self.constraints, self.couple, chart)
+        for form in np.unique(rows.form):
+            chosen = np.flatnonzero(rows.form == form)
+            if form == Form.GEAR:
+                continue
+            ends.pick(chosen)
+            found.at_a[:, chosen] = ends.x_a if form == Form.MEET else ends.x_b
+            found.at_b[:, chosen] = ends.x_b
+            found.angle[:, chosen] = near[:, chosen]
+            _MEASURES[Form(form)](ends, found, chosen)
+        for r in np.flatnonzero(rows.form == Form.GEAR):
+            led, leading = (self._coordinate(found, joint_q, int(d[r])) for d in (rows.follower, rows.leader))
+            found.residual[:, r] = led - rows.ratio[:, r] * leading - rows.constant[:, r]
+        return found
+
+    def _coordinate(self, found: Gaps, joint_q: Array, dof: int) -> Array:
+        row = int(self.row_of_dof[dof])
+        return found.residual[:, row] if row >= 0 else joint_q[:, self.q_of_dof[dof]]
+
+
+def _blank(lead: int, n: int) -> Gaps:
+    force, couple, at_a, at_b = np.zeros((4, lead, n, 3))
+    residual, angle = np.zeros((2, lead, n))
+    return Gaps(residual, force, couple, at_a, at_b, angle)
+
+
+class _Ends:
+    """Anchors and directions of the rows of one kind."""
+
+    def __init__(self, constraints: Constraints, couple: Array, chart: Chart):
+        self.couples, self.rows, self.of_row, self.chart = constraints.couples, constraints.rows, couple, chart
+
+    def pick(self, chosen: Array) -> None:
+        """Turn to some rows."""
+        c, chart, k = self.couples, self.chart, self.of_row[chosen]
+        self.k, self.chosen = k, chosen
+        a, b = c.link_a[k], c.link_b[k]
+        self.R_a, self.R_b = chart.R[:, a], chart.R[:, b]
+        self.x_a = chart.o[:, a] + rot.turn(self.R_a, c.point_a[:, k])
+        self.x_b = chart.o[:, b] + rot.turn(self.R_b, c.point_b[:, k])
+        self.gap = self.x_b - self.x_a
+        self.constant = self.rows.constant[:, chosen]
+
+    def column(self, name: str) -> Array:
+        """A vector of each row, as the table has it."""
+        return getattr(self.rows, name)[:, self.chosen]
+
+    @property
+    def frames(self) -> tuple[Array, Array]:
+        """Anchor axes of both sides in the world."""
+        frame_a, frame_b = (frame[:, self.k] for frame in (self.couples.frame_a, self.couples.frame_b))
+        return rot.multiply(self.R_a, frame_a), rot.multiply(self.R_b, frame_b)
+
+
+def _meet(e: _Ends, found: Gaps, chosen: Array) -> None:
+    found.force[:, chosen] = e.column("on_a")
+    found.residual[:, chosen] = rot.dot(e.column("on_a"), e.gap) - e.constant
+
+
+def _apart(e: _Ends, found: Gaps, chosen: Array) -> None:
+    found.force[:, chosen] = e.gap / e.constant[..., None]
+    found.residual[:, chosen] = 0.5 * (rot.dot(e.gap, e.gap) / e.constant - e.constant)
+
+
+def _length(e: _Ends, found: Gaps, chosen: Array) -> None:
+    length = np.sqrt(rot.dot(e.gap, e.gap))
+    found.force[:, chosen] = e.gap / np.maximum(length, TINY_LENGTH)[..., None]
+    found.residual[:, chosen] = length
+
+
+def _along(e: _Ends, found: Gaps, chosen: Array) -> None:
+    force = rot.turn(e.R_a, e.column("on_a"))
+    found.force[:, chosen] = force
+    found.residual[:, chosen] = rot.dot(force, e.gap) - e.constant
+
+
+def _dot(e: _Ends, found: Gaps, chosen: Array) -> None:
+    d_a, d_b = rot.turn(e.R_a, e.column("on_a")), rot.turn(e.R_b, e.column("on_b"))
+    found.couple[:, chosen] = rot.cross(d_b, d_a)
+    found.residual[:, chosen] = rot.dot(d_a, d_b) - e.constant
+
+
+def _turn(e: _Ends, found: Gaps, chosen: Array) -> None:
+    d, t_a, t_b = (rot.turn(R, e.column(name)) for R, name in
+                   ((e.R_a, "on_a"), (e.R_a, "across_a"), (e.R_b, "on_b")))  # fmt: skip
+    angle = angle_between(rot.dot(t_a, t_b), rot.dot(rot.cross(d, t_a), t_b))
+    found.angle[:, chosen] = found.residual[:, chosen] = _nearest(angle, found.angle[:, chosen])
+    found.couple[:, chosen] = d
+
+
+def _pitch(e: _Ends, found: Gaps, chosen: Array) -> None:
+    _turn(e, found, chosen)
+    advance = e.constant * found.angle[:, chosen]
+    found.couple[:, chosen] *= -e.constant[..., None]
+    force = rot.turn(e.R_a, e.column("on_a"))
+    found.force[:, chosen] = force
+    found.residual[:, chosen] = rot.dot(force, e.gap) - advance
+
+
+def _spin(e: _Ends, found: Gaps, chosen: Array) -> None:
+    F_a, F_b = e.frames
+    log, factor = rotation_log(rot.matrix_to_quat(rot.multiply(rot.transpose(F_a), F_b)))
+    component = np.broadcast_to(e.column("on_a"), log.shape)
+    turned = rot.cross(log, component)
+    found.residual[:, chosen] = rot.dot(log, component)
+    found.couple[:, chosen] = rot.turn(F_a, component + 0.5 * turned + factor[..., None] * rot.cross(log, turned))
+
+
+def rotation_log(quat: Array) -> tuple[Array, Array]:
+    """Rotation vectors, at most half a turn long, and the factor f in J_l^-T c = c + p x c / 2 + f p x (p x c).
+
+    Args:
+        quat: [1], (..., 4), x y z w, w >= 0.
+
+    Source: kernels/rotation_log.py has the same formulas for the device. No deviation.
+    """
+    sine = np.sqrt(rot.dot(quat[..., :3], quat[..., :3]))
+    small = sine < SMALL_SINE
+    angle, safe = 2.0 * each(math.atan2, sine, quat[..., 3]), np.where(small, 1.0, sine)
+    vector = quat[..., :3] * np.where(small, 2.0, angle / safe)[..., None]
+    theta = np.where(small, 1.0, angle)
+    factor = np.where(small, 1.0 / 12.0, (1.0 - theta * quat[..., 3] / (2.0 * safe)) / (theta * theta))
+    return vector, factor
+
+
+def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
+    """One of two or three turns, each carried by those before: see kernels/successive.py."""
+    F_a, F_b = e.frames
+    axes = [e.column(name) for name in ("on_a", "across_a", "on_b")]
+    n = SUCCESSIVE[Form(e.rows.form[chosen[0]])]
+    first = rot.turn(F_a, axes[0])
+    if n == 2:
+        last = rot.turn(F_b, axes[1])
+        e_k = [first, last, rot.cross(first, last)]
+        angles = [_about(first, rot.turn(F_a, axes[1]), last), _about(last, first, rot.turn(F_b, axes[0]))]
+    else:
+        third, last = rot.turn(F_b, rot.cross(axes[0], axes[1])), rot.turn(F_b, axes[2])
+        middle = rot.cross(third, first)
+        length = np.sqrt(rot.dot(middle, middle))
+        e_k = [first, middle / length[..., None], last]
+        angles = [_about(first, rot.cross(first, rot.turn(F_a, axes[1])), third),
+                  angle_between(length, rot.dot(first, third)), _about(last, first, rot.turn(F_b, axes[0]))]  # fmt: skip
+    dual = [rot.cross(e_k[1], e_k[2]), rot.cross(e_k[2], e_k[0]), rot.cross(e_k[0], e_k[1])]
+    volume = rot.dot(e_k[0], dual[0])[..., None]
+    which = np.broadcast_to(e.constant, angles[0].shape)
+    angle = np.select([which == k for k in range(n)], angles[:n])
+    found.couple[:, chosen] = np.select([(which == k)[..., None] for k in range(n)], [d / volume for d in dual[:n]])
+    found.angle[:, chosen] = found.residual[:, chosen] = _nearest(angle, found.angle[:, chosen])
+
+
+def _about(axis: Array, start: Array, end: Array) -> Array:
+    """[rad], the turn about a unit axis that brings `start` over `end`."""
+    cosine = rot.dot(start, end) - rot.dot(axis, start) * rot.dot(axis, end)
+    return angle_between(cosine, rot.dot(axis, rot.cross(start, end)))
+
+
+def _nearest(angle: Array, near: Array) -> Array:
+    return angle + FULL_TURN * np.round((near - angle) * (1.0 / FULL_TURN))
+
+
+def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:
+    """A rate without a coordinate."""
+
+
+_MEASURES = {
+    Form.MEET: _meet, Form.APART: _apart, Form.LENGTH: _length, Form.ALONG: _along, Form.DOT: _dot, Form.TURN: _turn,
+    Form.PITCH: _pitch, Form.SPIN: _spin, Form.CARDAN: _successive, Form.EULER: _successive, Form.ROLL: _roll,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Which dofs rows see: those that move one of the two links and not the other.
+
+    Attributes:
+        row, dof: (E,) of couples.
+        on_b: (E,) bool, whether the dof moves B.
+        geared: row of a gear to its terms (dof or row, whether it is a row, coefficient (W|1,)).
+        seen: (R,) lists of dofs.
+    """
+
+    row: Array
+    dof: Array
+    on_b: Array
+    geared: dict[int, list[tuple[int, bool, Array]]]
+    seen: list[list[int]]
+
+
+def entries_of(meter: Meter, paths: list[list[int]]) -> Entries:
+    """The entries of all rows.
+
+    Args:
+        meter: of the model.
+        paths: `dof_paths`.
+    """
+    rows, couples = meter.constraints.rows, meter.constraints.couples
+    found, geared, seen = [], {}, []
+    for r in range(rows.n):
+        if rows.form[r] == Form.GEAR:
+            ends = [(int(rows.follower[r]), np.ones(1)), (int(rows.leader[r]), -rows.ratio[:, r])]
+            places = [(int(meter.row_of_dof[d]), d, value) for d, value in ends]
+            geared[r] = [(row, True, value) if row >= 0 else (d, False, value) for row, d, value in places]
+            seen.append(sorted({d for at, is_row, _ in geared[r] for d in (seen[at] if is_row else [at])}))
+            continue
+        a, b = (paths[link[meter.couple[r]]] for link in (couples.link_a, couples.link_b))
+        both = set(a) & set(b)
+        own = [(r, d, False) for d in a if d not in both] + [(r, d, True) for d in b if d not in both]
+        found += own
+        seen.append([d for _, d, _ in own])
+    row, dof, on_b = np.array(found, int).reshape(-1, 3).T
+    return Entries(row, dof, on_b.astype(bool), geared, seen)
+
+
+def gradients(entries: Entries, chart: Chart, gaps: Gaps, rows: Array, dofs: Array) -> Array:
+    """Gradients of some rows along some dofs, (W, m, n).
+
+    Args:
+        entries: of all rows.
+        chart: of the posture.
+        gaps: at it.
+        rows: (m,).
+        dofs: (n,), of the tree.
+    """
+    lead = len(gaps.residual)
+    if not len(rows) or not len(dofs):
+        return np.zeros((lead, len(rows), len(dofs)))
+    place = np.full(len(chart.link), -1)
+    place[dofs] = np.arange(len(dofs))
+    at = {int(r): n for n, r in enumerate(rows)}
+    needed = sorted({*at, *(row for r in at for row, is_row, _ in entries.geared.get(r, ()) if is_row)})
+    number = np.full(len(entries.seen), -1)
+    number[needed] = np.arange(len(needed))
+    chosen = np.flatnonzero((number[entries.row] >= 0) & (place[entries.dof] >= 0))
+    r, d, on_b = entries.row[chosen], entries.dof[chosen], entries.on_b[chosen]
+    lever = np.where(on_b[:, None], gaps.at_b[:, r], gaps.at_a[:, r]) - chart.o[:, chart.link[d]]
+    velocity = chart.linear[:, d] + rot.cross(chart.angular[:, d], lever)
+    value = rot.dot(gaps.force[:, r], velocity) + rot.dot(gaps.couple[:, r], chart.angular[:, d])
+    every = np.zeros((lead, len(needed), len(dofs)))
+    every[:, number[r], place[d]] = np.where(on_b, value, -value)
+    for gear in sorted(set(at) & set(entries.geared)):
+        for where, is_row, factor in entries.geared[gear]:
+            if is_row:
+                every[:, number[gear]] += factor[:, None] * every[:, number[where]]
+            elif place[where] >= 0:
+                every[:, number[gear], place[where]] += factor
+    return every[:, number[rows]]

@@ -1,0 +1,409 @@
+"""The state in which a run begins: loops closed near what is written, least kinetic energy, limits kept, in every solver."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import yaml
+from support.process import simcli as command
+from support.scenes import faults_of, scene
+
+import simcli
+from simcli.model import build_worlds
+from simcli.model import rotations as rot
+from simcli.model.closure.least import least_motion
+from simcli.model.mobility import bilateral_rows, body_jacobian
+from simcli.model.reference import body_poses
+from simcli.model.rows import row_gradient, row_residual
+from simcli.model.tables import WORLD, JointKind
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.spec import resolve
+
+ROUNDING = 1e-12  # [m, rad, or per second], issue: what starts of solvers, and of the oracle, may differ by
+GAP = 1e-9  # [m, rad] a gap that is told, scene format
+INTEGRATORS = {"generalized": "rk4", "maximal": "semi_implicit", "natural": "zhong06", "affine": "bdf2"}
+
+
+def bodies(prefix, y, *places):
+    return {
+        f"{prefix}{k}": {"pose": {"xyz": [x, y, z]}, "mass": 1 + 0.5 * k, "com": [0.02, 0.01 * k, -0.03],
+                         "inertia": {"diag": [0.02, 0.03 + 0.01 * k, 0.04]}}
+        for k, (x, z) in enumerate(places)
+    }  # fmt: skip
+
+
+def hinge(parent, child, x, y, z, **more):
+    return {"type": "revolute", "parent": parent, "child": child, "at": [x, y, z], "axis": [0, 1, 0], **more}
+
+
+def four_bar(prefix, y, base="world", **first):
+    """Bodies and joints of a four-bar linkage in a vertical plane, closed as authored; `first` goes to its crank."""
+    a, b, c = (f"{prefix}{k}" for k in range(3))
+    joints = {f"{a}_pin": hinge(base, a, 0, y, 0, **first), f"{b}_pin": hinge(a, b, 0.1, y, 0.3),
+              f"{c}_pin": hinge(base, c, 1, y, 0), f"{prefix}_close": hinge(b, c, 0.9, y, 0.5, loop=True)}  # fmt: skip
+    return bodies(prefix, y, (0.05, 0.15), (0.5, 0.4), (0.95, 0.25)), joints
+
+
+def balls(prefix, y, **first):
+    """A spatial chain of three bodies on four ball joints, the last of which closes it."""
+    ends = [[0, y, 0], [0.6, y + 0.2, -0.3], [1.2, y - 0.1, 0.1], [1.7, y + 0.3, 0.4]]
+    names = [f"{prefix}{k}" for k in range(3)]
+    joints = {f"{n}_ball": {"type": "ball", "parent": p, "child": n, "at": at}
+              for p, n, at in zip(["world", *names], names, ends[:3], strict=False)}  # fmt: skip
+    joints[f"{names[0]}_ball"] |= first
+    joints[f"{prefix}_close"] = {"type": "ball", "parent": "world", "child": names[2], "at": ends[3], "loop": True}
+    return bodies(prefix, y, (0.3, -0.1), (0.9, -0.1), (1.5, 0.2)), joints
+
+
+def far_loop(prefix, y):
+    """A damped double pendulum with one written rate beside a hinge that is there twice."""
+    parts = bodies(prefix, y, (0.5, 0), (1.5, 0), (0.5, 3))
+    a, b, c = parts
+    joints = {"shoulder": hinge("world", a, 0, y, 0, qd=1), "elbow": hinge(a, b, 1, y, 0, damping=5),
+              "pin": hinge("world", c, 0, y, 3), "again": hinge("world", c, 0, y, 3, loop=True)}  # fmt: skip
+    return parts, {f"{prefix}_{name}": joint for name, joint in joints.items()}
+
+
+def carried(prefix, y):
+    """A four-bar on a free body that moves: its links lag by their inertia, and a hinge beside it stays at rest."""
+    parts, joints = four_bar(prefix, y, f"{prefix}_base")
+    base = bodies("base", y, (0.5, -0.2))["base0"] | {"velocity": {"linear": [1, 0, 0.3], "angular": [0.1, 2, 0.2]}}
+    arm = bodies("arm", y, (0.5, -0.9))["arm0"]
+    joints[f"{prefix}_arm_pin"] = hinge(f"{prefix}_base", f"{prefix}_arm", 0.5, y, -0.5)
+    return {f"{prefix}_base": base, **parts, f"{prefix}_arm": arm}, joints
+
+
+def rods(prefix, y):
+    """Two pendulums whose ends a rod joins, one of them pushed; the rod is as long as the ends are apart."""
+    parts = bodies(prefix, y, (0.5, 0), (2.5, 0))
+    a, b = parts
+    ends = {"parent_frame": {"xyz": [0.5, 0, 0]}, "child_frame": {"xyz": [-0.5, 0, 0.4]}}
+    return parts, {f"{prefix}_a": hinge("world", a, 0, y, 0, qd=-0.7), f"{prefix}_b": hinge("world", b, 3, y, 0),
+                   f"{prefix}_rod": {"type": "distance", "parent": a, "child": b, **ends, "length": float(np.hypot(1, 0.4))},
+                   }  # fmt: skip
+
+
+PARTS = {
+    "written": four_bar("w", 0, qd=1.5),
+    "at_rest": four_bar("r", 2),
+    "zero": balls("z", 5, qd=[0, 0.4, 0]),
+    "balls": balls("s", 8, qd=[0.7, -0.4, 0.5]),
+    "far": far_loop("f", 11),
+    "carried": carried("c", 14),
+    "rods": rods("d", 17),
+}
+PRESCRIBED = ({"p": {"pose": {"xyz": [0.5, 20, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.1, 0.1]}}},
+              {"p_rail": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [1, 0, 0]},
+               "p_lead": {"type": "prismatic", "parent": "world", "child": "p", "at": [0, 20, 0], "axis": [0.8, 0, 0.6],
+                          "loop": True}})  # fmt: skip
+
+
+def together(*parts, **more) -> str:
+    """A scene of several mechanisms without its first line."""
+    whole = {"bodies": {}, "joints": {}, "solver": {"type": "generalized", "dt": 1e-3}, "run": {"duration": 0.01}}
+    for some_bodies, some_joints in parts:
+        whole["bodies"] |= copy.deepcopy(some_bodies)
+        whole["joints"] |= copy.deepcopy(some_joints)
+    return yaml.safe_dump(whole | more, sort_keys=False)
+
+
+def built(text):
+    document = scene(text)
+    return build_worlds(document, resolve(document))
+
+
+def dense_rows(model):
+    """Gradients of all rows of loops and rods by the catalogue, and their residuals, of world 0."""
+    J_b = np.concatenate((body_jacobian(model), np.zeros((1, 6, model.n_qd))))  # the world is entry -1
+    R, x = body_poses(model, model.joint_q)
+    pose = np.concatenate((rot.make_pose(x, rot.matrix_to_quat(R))[:, 0], [rot.IDENTITY_POSE]))
+    com = np.concatenate((x[:, 0] + rot.turn(R[:, 0], model.bodies.com[0]), np.zeros((1, 3))))
+    rows, residuals = [], []
+    for j in range(model.n_joints):
+        a, b = int(model.joints.parent[j]), int(model.joints.child[j])
+        X_a, X_b = (rot.pose_compose(pose[body], X[0, j]) for body, X in ((a, model.joints.X_p), (b, model.joints.X_c)))
+        if model.joints.is_tree[j] and model.joints.kind[j] != JointKind.DISTANCE:
+            continue
+        for row in bilateral_rows(model, j):
+            gradient = row_gradient(row, X_a, X_b, com[a], com[b])
+            rows.append(gradient[:6] @ J_b[a] * (a != WORLD) + gradient[6:] @ J_b[b])
+            residuals.append(row_residual(row, X_a, X_b))
+    return np.array(rows), np.array(residuals)
+
+
+def dense_mass(model):
+    """Mass matrix from the Jacobians of the bodies, of world 0."""
+    M, (R, _) = np.diag(model.dofs.armature[0]), body_poses(model, model.joint_q)
+    for b, J in enumerate(body_jacobian(model)):
+        inertia = R[b, 0] @ model.bodies.inertia[0, b] @ R[b, 0].T
+        M = M + model.bodies.mass[0, b] * J[:3].T @ J[:3] + J[3:].T @ inertia @ J[3:]
+    return M
+
+
+def oracle(model):
+    """Rates of world 0 by one dense saddle point, as the scene format words it."""
+    J, M = dense_rows(model)[0], dense_mass(model)
+    free = ~model.dofs.qd_given & (np.abs(J) > GAP).any(axis=0)
+    qd = np.where(free, 0.0, model.joint_qd[0])
+    n = int(free.sum())
+    K = np.block([[M[np.ix_(free, free)], J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
+    qd[free] = np.linalg.lstsq(K, -np.concatenate((M[free] @ qd, J @ qd)), rcond=1e-11)[0][:n]
+    return qd
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_rates_are_the_least_that_keep_loops_closed(name):
+    """Kinetic energy alone, written rates exactly, what no row sees at rest: against a dense saddle point."""
+    model = built(together(PARTS[name]))
+    J, gap = dense_rows(model)
+    assert np.abs(gap).max() < ROUNDING
+    assert np.abs(J @ model.joint_qd[0]).max() < ROUNDING
+    np.testing.assert_allclose(model.joint_qd[0], oracle(model), atol=ROUNDING, rtol=0)
+    moves = name != "at_rest"
+    assert (np.abs(model.joint_qd).max() > 0.1) == moves
+
+
+def test_other_mechanisms_change_nothing():
+    """Each mechanism begins with the same rates alone and beside all others; those beside a loop that no row sees rest."""
+    every = built(together(*PARTS.values()))
+    rate = dict(zip(every.dofs.label, every.joint_qd[0].tolist(), strict=True))
+    for part in PARTS.values():
+        alone = built(together(part))
+        np.testing.assert_allclose([rate[label] for label in alone.dofs.label], alone.joint_qd[0], atol=ROUNDING, rtol=0)
+    assert rate["f_elbow"] == rate["f_pin"] == rate["c_arm_pin"] == 0.0
+    assert rate["f_shoulder"] == 1.0
+
+
+BATCH = {"worlds": 3, "vary": {"bodies.w1.mass": {"list": [1, 2, 5]}, "joints.f_elbow.damping": {"list": [0, 5, 50]}}}
+
+
+def of_solver(solver):
+    """Two mechanisms for a solver, three worlds of different masses and dampings: model and options."""
+    options = {"type": solver, "dt": 1e-3, "integrator": INTEGRATORS[solver]}
+    document = scene(together(PARTS["written"], PARTS["far"], batch=BATCH, solver=options))
+    spec = resolve(document)
+    return build_worlds(document, spec), spec.solver
+
+
+def test_models_of_all_solvers_have_one_start():
+    """To the last bit: nothing of a solver enters."""
+    first = of_solver("generalized")[0]
+    for solver in INTEGRATORS:
+        model = of_solver(solver)[0]
+        np.testing.assert_array_equal(model.joint_q, first.joint_q)
+        np.testing.assert_array_equal(model.joint_qd, first.joint_qd)
+
+
+@pytest.mark.parametrize("solver", ["generalized", "natural", *(pytest.param(name, marks=pytest.mark.slow) for name in (
+    "maximal", "affine"))])  # fmt: skip
+def test_frame_0_is_the_start(scalar_code, device, solver):
+    """Of every solver, though steps, damping and masses differ; loop joints by projection."""
+    model, options = of_solver(solver)
+    block = SOLVERS[solver](model, options, RunPlan(1e-3, 1, 1, frozenset(("state",))), device).initial()
+    for name, start in (("joint_q", model.joints.q_start), ("joint_qd", model.joints.qd_start)):
+        column, wanted = block.columns[f"frames/{name}"][0], np.broadcast_to(getattr(model, name), (3, start[-1]))
+        tree = np.repeat(model.joints.is_tree, np.diff(start))
+        np.testing.assert_allclose(column[:, tree], wanted[:, tree], atol=ROUNDING, rtol=0)
+    assert block.events == []
+
+
+def test_a_world_begins_alike_alone_and_in_any_batch():
+    """To the last bit, positions and rates, whatever the batch varies."""
+    parts = [*PARTS.values(), OPEN]
+    vary = {"worlds": 5, "seed": 3, "vary": {"bodies.w1.mass": {"uniform": [1, 3]}, "joints.o0_pin.q": {"uniform": [0, 0.4]},
+                                              "bodies.c1.com[0]": {"uniform": [0, 0.1]}}}  # fmt: skip
+    document = scene(together(*parts, batch=vary))
+    spec = resolve(document)
+    whole = build_worlds(document, spec)
+    for world in range(5):
+        alone = build_worlds(document, spec, world)
+        for name in ("joint_q", "joint_qd"):
+            np.testing.assert_array_equal(getattr(whole, name)[world], getattr(alone, name)[0])
+
+
+def test_shared_starts_are_found_once():
+    """What does not enter the start, as a damping, does not make the worlds differ: one start serves them all."""
+    text = together(PARTS["far"], batch={"worlds": 1000, "vary": {"joints.f_elbow.damping": {"uniform": [0, 5]}}})
+    model = built(text)
+    assert model.n_worlds == 1000
+    assert len(model.joint_qd) == 1
+
+
+# A four-bar whose crank is written; the others are to follow.
+OPEN = four_bar("o", 23, q=0.3, qd=2)
+
+
+def test_unwritten_coordinates_close_the_loop():
+    """The written coordinate and rate stand to the last bit, the others follow; what moved is told."""
+    model = built(together(OPEN))
+    assert model.joint_q[0, 0] == 0.3
+    assert model.joint_qd[0, 0] == 2.0
+    J, gap = dense_rows(model)
+    assert np.abs(gap).max() < ROUNDING
+    assert np.abs(J @ model.joint_qd[0]).max() < ROUNDING
+    told = [(model.joints.name[move.joint], move.is_written) for move in model.start.moves]
+    assert told == [("o1_pin", False), ("o2_pin", False)]
+
+
+def crowded(**more):
+    """A four-bar with all its coordinates written, to three digits."""
+    parts, joints = four_bar("k", 0)
+    for name, q in (("k0_pin", 0.1), ("k1_pin", -0.05), ("k2_pin", 0.12)):
+        joints[name]["q"] = q
+    return together((parts, joints), **more)
+
+
+def test_written_coordinates_move_only_if_they_must_and_it_is_said(tmp_path):
+    """`check` warns at the lines; a run says so on stderr, in its JSON, and in /events; the moves are as small as can be."""
+    model = built(crowded())
+    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
+    assert set(moves) == {"k0_pin", "k1_pin", "k2_pin"}
+    assert all(move.is_written for move in moves.values())
+    assert moves["k0_pin"].before == (0.1,)
+    assert moves["k0_pin"].after == tuple(model.joint_q[0, :1])
+    assert np.abs(dense_rows(model)[1]).max() < ROUNDING
+    step = np.array([move.after[0] - move.before[0] for move in moves.values()])
+    J, M = dense_rows(model)[0][:, :3], dense_mass(model)[:3, :3]
+    tangent = np.linalg.svd(J)[2][-1]  # the way that the loop leaves: along it nothing is gained, to second order
+    assert abs(tangent @ M @ step) < 0.1 * np.sqrt((tangent @ M @ tangent) * (step @ M @ step))
+    path = tmp_path / "k.yaml"
+    path.write_text("simcli: 1\n" + crowded())
+    checked = command("check", path)
+    assert checked.returncode == 0
+    assert checked.stderr.count("warning[SC616]") == 3
+    assert command("check", "--strict", path).returncode == 1
+    ran = command("run", path, "-o", tmp_path / "k.h5", "--json")
+    assert ran.returncode == 0
+    assert "loops closed at the start: `k0_pin` from 0.1 to " in ran.stderr
+    told = json.loads(ran.stdout)["moved_at_start"]
+    assert [one["joint"] for one in told] == ["k0_pin", "k1_pin", "k2_pin"]
+    with simcli.open(tmp_path / "k.h5") as run:
+        events = [event for event in run.events if event.code == "SC616"]
+        np.testing.assert_allclose(run.joint("k0_pin").q[0, 0], model.joint_q[0, :1], atol=ROUNDING, rtol=0)
+    assert [(event.severity, event.world, event.step) for event in events] == [(1, 0, 0)] * 3
+
+
+def test_a_batch_tells_the_farthest_move():
+    model = built(crowded(batch={"worlds": 4, "vary": {"joints.k0_pin.q": {"list": [0.1, 0.2, 0.15, 0.7]}}}))
+    moves = {model.joints.name[move.joint]: move for move in model.start.moves}
+    assert moves["k0_pin"].world == 3
+    assert moves["k0_pin"].n_worlds == 4
+    assert moves["k0_pin"].before == (0.7,)
+
+
+@pytest.mark.parametrize("solver", INTEGRATORS)
+def test_without_assembly_gaps_are_refused(solver):
+    """By joint, line and size, in every solver; rates too. What is closed stands to the last bit."""
+    options = {"type": solver, "dt": 1e-3}
+    faults = faults_of(crowded(solver=options, initial={"assemble": False}))
+    assert [code for code, _, _ in faults] == ["SC476"]
+    line = crowded(solver=options).split("\n").index("  k_close:")
+    assert faults[0][1] == line
+    assert faults[0][2].startswith("joint `k_close` is open by 0.0")
+    slips = faults_of(together(four_bar("k", 0, qd=1), solver=options, initial={"assemble": False}))
+    assert [(code, text.startswith("the velocities open joint `k_close`")) for code, _, text in slips] == [("SC476", True)]
+    model = built(together(four_bar("k", 0), solver=options, initial={"assemble": False}))
+    assert not model.joint_q.any()
+    assert model.start.moves == model.start.lacks == ()
+
+
+def test_a_gap_just_above_the_bound_is_refused_and_one_below_stands():
+    """1e-9 m divides them."""
+    for shift, codes in ((5e-10, []), (2e-9, ["SC476"])):
+        parts, joints = copy.deepcopy(PRESCRIBED)
+        joints["p_lead"] = {"type": "revolute", "parent": "world", "child": "p", "parent_frame": {"xyz": [0.5, 20, shift]},
+                            "child_frame": {}, "axis": [0, 1, 0], "loop": True}  # fmt: skip
+        faults = faults_of(together((parts, joints), initial={"assemble": False}))
+        assert [code for code, _, _ in faults] == codes
+        assert all(f"{shift:.3g} m" in text for _, _, text in faults)
+
+
+TURNED = {angle: [0.0, float(np.sin(angle / 2)), 0.0, float(np.cos(angle / 2))] for angle in (0.6, 0.7)}
+LIMITED = {
+    "hinge": ({"type": "revolute", "axis": [0, 1, 0], "q": 0.5, "limit": [-0.2, 0.2]}, "[-0.2, 0.2] rad", 0.2),
+    "slide": ({"type": "prismatic", "axis": [0, 1, 0], "limit": [0.1, 0.2]}, "[0.1, 0.2] m", 0.1),
+    "screw": ({"type": "screw", "axis": [0, 1, 0], "pitch": 0.1, "q": -9, "limit": [-7, 7]}, "[-7, 7] rad", -7),
+    "universal": ({"type": "universal", "axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "q": [0, 0.4],
+                   "limit": [[-1, 1], [-0.3, 0.3]]}, "[-0.3, 0.3] rad", [0, 0.3]),
+    "ball": ({"type": "ball", "q": TURNED[0.7], "limit": [[-1, 1], [-0.6, 0.6], [-1, 1]]}, "[-0.6, 0.6] rad", TURNED[0.6]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", INTEGRATORS)
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_start_outside_a_hard_limit_is_refused(solver, name):
+    """By joint, value and limit, in every solver; at the limit, or with a soft limit, a run may begin."""
+    joint, bounds, inside = LIMITED[name]
+    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
+
+    def faults(**more):
+        whole = {"j": {"parent": "world", "child": "a", "at": [0, 0, 0], **joint, **more}}
+        return faults_of(together((parts, whole), solver={"type": solver, "dt": 1e-3}))
+
+    found = faults()
+    if [code for code, _, _ in found] == ["SC501"]:
+        return  # this solver has no such limit
+    assert [code for code, _, _ in found] == ["SC477"]
+    assert found[0][2].startswith("joint `j")
+    assert found[0][2].endswith(f"outside its limit {bounds}")
+    assert faults(q=inside) == []
+    if name in ("hinge", "slide"):
+        lower, upper = joint["limit"]
+        assert faults(limit={"lower": lower, "upper": upper, "stiffness": 100}) == []
+
+
+def test_limits_hold_after_closing_and_on_joints_that_close():
+    """A follower that closing leads beyond its limit; a length; the coordinate of a loop joint."""
+    parts, joints = copy.deepcopy(OPEN)
+    joints["o2_pin"]["limit"] = [-0.05, 0.05]
+    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
+    joints["o2_pin"].pop("limit")
+    joints["o_close"]["limit"] = [-0.05, 0.05]
+    assert [code for code, _, _ in faults_of(together((parts, joints)))] == ["SC477"]
+    parts, joints = copy.deepcopy(PARTS["rods"])
+    joints["d_rod"] |= {"limit": [0.1, 0.5]}
+    joints["d_rod"].pop("length")
+    found = faults_of(together((parts, joints)))
+    assert [code for code, _, _ in found] == ["SC477"]
+    assert "begins at 1.07703 m" in found[0][2]
+
+
+def test_worlds_that_cannot_begin_end_at_once(tmp_path):
+    """In a batch they are named, with their reason, and the others go on; if none can begin, there is no file."""
+    parts = {"a": {"pose": {"xyz": [1, 0, 0]}, "mass": 1, "inertia": {"diag": [0.1, 0.2, 0.3]}}}
+    joint = {"j": hinge("world", "a", 0, 0, 0, q=0, limit=[-0.2, 0.2])}
+    path = tmp_path / "b.yaml"
+
+    def run(values, name):
+        batch = {"worlds": 3, "vary": {"joints.j.q": {"list": values}}}
+        path.write_text("simcli: 1\n" + together((parts, joint), batch=batch))
+        return command("run", path, "-o", tmp_path / name)
+
+    ran = run([0.1, 0.5, 0.2], "some.h5")
+    assert ran.returncode == 4
+    assert "outside its limit [-0.2, 0.2] rad (world 1)" in " ".join(ran.stderr.split())
+    with simcli.open(tmp_path / "some.h5") as found:
+        assert [(event.world, event.code, event.step) for event in found.events] == [(1, "SC477", 0)]
+        assert np.isnan(found.joint("j").q[:, 1]).all()
+        assert np.isfinite(found.joint("j").q[:, [0, 2]]).all()
+    ran = run([0.3, 0.5, -0.4], "none.h5")
+    assert ran.returncode == 3
+    assert "error[SC477]" in ran.stderr
+    assert not (tmp_path / "none.h5").exists()
+
+
+def test_least_motion_bears_redundant_rows_and_missing_inertia():
+    """Twice the same row, one that says nothing, and a direction without mass: against the shortest dense solution."""
+    rng = np.random.default_rng(5)
+    root = rng.normal(size=(4, 4))
+    M = root @ root.T
+    J = rng.normal(size=(2, 4))
+    J = np.stack((J[0], 2 * J[0], J[1], 0 * J[0]))
+    b, p = J @ rng.normal(size=4), rng.normal(size=4)
+    K = np.block([[M, J.T], [J, np.zeros((4, 4))]])
+    wanted = np.linalg.lstsq(K, np.concatenate((-p, b)), rcond=1e-12)[0][:4]
+    np.testing.assert_allclose(least_motion(J[None], M[None], p[None], b[None])[0], wanted, atol=ROUNDING * 10, rtol=0)
+    light = np.diag([1.0, 0.0, 1.0])
+    found = least_motion(np.array([[[1.0, 1.0, 0.0]]]), light[None], np.zeros((1, 3)), np.ones((1, 1)))[0]
+    np.testing.assert_allclose(found, [0, 1, 0], atol=ROUNDING)  # what has no mass moves first
