@@ -17,7 +17,7 @@ from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "plot", "export", "fk", "ik", "id",
+COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "plot", "export", "repair", "fk", "ik", "id",
             "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import basic_indices
 from support.tiny_model import frames, tiny_model
 
 import simcli
+from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.integrity import info, verify
@@ -19,7 +20,7 @@ from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
 from simcli.records.named import UnknownNameError
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
-from simcli.records.repair import repair
+from simcli.records.repair import repair, tidy_finished
 from simcli.records.superblock import lookup3
 from simcli.records.writer import Recorder
 
@@ -200,19 +201,27 @@ def test_lookup3_is_the_checksum_of_hdf5s_superblock(path):
     assert lookup3(block[:44]) == int.from_bytes(block[44:], "little")
 
 
-def killed_file(path):
-    """A file whose writer left without closing it, with frames beyond the counter."""
+COUNTING = "file._count = lambda n: count(n) if n <= 20 else os._exit(0)"  # dies with rows on disk that are not counted
+CLOSING = "h5py.File.close = lambda file: os._exit(0)"  # dies once the file says `done`
+
+
+def killed_file(path, moment=COUNTING):
+    """A file whose writer left without closing it."""
     code = f"""
 import os
+import h5py
+from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 from simcli.records import writer
 from simcli.records.layout import CHANNELS, PARTS, axes_of, datasets
 from simcli.records.provenance import collect
 writer.PATIENCE_S = 0.0
-model = tiny_model(); rows = datasets(model, CHANNELS)
-out = writer.Recorder({str(path)!r}, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N})
-count = out._count
-out._count = lambda n: count(n) if n <= 20 else os._exit(0)  # dies with rows on disk that are not counted
+model, here = tiny_model(), RecorderHere()
+rows = datasets(model, CHANNELS)
+out = writer.Recorder({str(path)!r}, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N}, process=here)
+file = here.recording._file
+count = file._count
+{moment}
 for k in range({N}):
     out.put(frames(rows, axes_of(model), k, 1))
 out.close("done")
@@ -238,9 +247,11 @@ def test_repair_makes_a_killed_file_plain(tmp_path):
     with open_trajectory(path) as run:
         n, digest = run.n_frames, run.digest
         assert 0 < n <= 20
-        assert run.status == "running"
+        assert run.status == "unfinished"
         before = run.read("frames/body_q").tobytes()
-    assert f"{n} frames" in repair(path)
+    said = repair(path)
+    assert f"{n} frames" in said
+    assert "not committed are cut" in said
     with h5py.File(path, "r") as file:
         assert len(file["frames/time"]) == n
         assert len(file["frames/point/link0/tip/position"]) == n
@@ -250,6 +261,45 @@ def test_repair_makes_a_killed_file_plain(tmp_path):
         assert run.status == "stopped"
         assert run.digest == digest
     assert "nothing to repair" in repair(path)
+
+
+@pytest.mark.usefixtures("child_path")
+@pytest.mark.parametrize("clean", [repair, tidy_finished])
+def test_a_run_killed_between_done_and_closing_is_cleaned_up(tmp_path, clean):
+    path = tmp_path / "a.h5"
+    killed_file(path, CLOSING)
+    leftovers = [".a.h5.checkpoint1.part", ".a.h5.77.part", "a.h5.checkpoint0"]
+    others = [".b.h5.77.part", "b.h5.checkpoint0", ".a.h5.part"]
+    for name in (*leftovers, *others):
+        (tmp_path / name).write_text("")
+    assert (tmp_path / "a.h5.lock").exists()
+    with pytest.raises(OSError, match="open"):
+        h5py.File(path, "r")
+    with open_trajectory(path) as run:
+        assert run.status == "done"
+        digest = run.digest
+    clean(path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["a.h5", *others])
+    h5py.File(path, "r").close()
+    assert verify(path) == []
+    with open_trajectory(path) as run:
+        assert (run.status, run.n_frames, run.digest) == ("done", N, digest)
+
+
+@pytest.mark.usefixtures("child_path")
+def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, capsys):
+    path, copy = tmp_path / "a.h5", tmp_path / "b.h5"
+    killed_file(path)
+    copy.write_bytes(path.read_bytes())
+    before = path.read_bytes()
+    for words in (["info", path], ["check", path], ["info", copy]):
+        assert run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+        assert "unfinished; its writer is gone; --resume goes on" in capsys.readouterr().out
+    assert run_command(["repair", str(copy)], debug=True, as_json=False) == Exit.OK
+    assert "the run is marked stopped, and --resume goes on" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    assert not (tmp_path / "b.h5.lock").exists()
+    assert verify(copy) == []
 
 
 def test_repair_refuses_a_file_that_is_being_written(tmp_path):

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import environment
+from support.process import environment, recorder_of
 from support.runs import MIXED, SWING, committed, differing, digest
 
 import simcli as package
@@ -22,6 +22,7 @@ from simcli import pipeline
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, OutputError
 from simcli.records import checkpoint
+from simcli.records.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
 from simcli.spec import honours
 from simcli.spec.overrides import Override
 
@@ -181,7 +182,14 @@ def test_a_finished_run_is_left_alone(folder, tmp_path):
     asked = request(folder, tmp_path / "a.h5", sets=("expect=[{max: energy.drift, below: 1}]",), resume=True)
     first = run(asked)  # nothing to go on from: it begins
     before = (tmp_path / "a.h5").read_bytes()
+    marked = bytearray(before)  # as of a run that was killed after it had said `done`
+    marked[FLAGS_AT] = 5
+    marked[CHECKSUM_AT:SUPERBLOCK_BYTES] = lookup3(bytes(marked[:CHECKSUM_AT])).to_bytes(4, "little")
+    (tmp_path / "a.h5").write_bytes(marked)
+    for leftover in ("a.h5.lock", "a.h5.checkpoint1", ".a.h5.checkpoint0.part", ".a.h5.4711.part"):
+        (tmp_path / leftover).write_text("")
     again = run(asked)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.h5"]
     assert (tmp_path / "a.h5").read_bytes() == before
     assert (again.status, again.n_frames, again.n_steps) == (first.status, first.n_frames, first.n_steps)
     assert again.verdicts == first.verdicts
@@ -331,12 +339,15 @@ def wait_for(path, process, part):
 @pytest.mark.skipif(os.name == "nt", reason="kill -9")
 def test_killed_again_and_again_it_ends_with_the_same_bytes(folder, tmp_path, uninterrupted):
     path = tmp_path / "cut.h5"
-    for k, part in enumerate((0.1, 0.3, 0.6)):
+    for k, (part, victims) in enumerate(((0.1, ["run"]), (0.3, ["recorder"]), (0.5, ["run", "recorder"]), (0.7, ["run"]))):
         process = begin(folder, path, *(["--resume"] if k else []))
         wait_for(path, process, part)
-        process.kill()
+        numbers = {"run": process.pid, "recorder": recorder_of(process)}
+        for victim in victims:
+            os.kill(numbers[victim], signal.SIGKILL)
         process.communicate()
-        assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
+        code = Exit.OUTPUT if victims == ["recorder"] else -signal.SIGKILL
+        assert process.returncode == code, "the run ended before it could be killed"
     process = begin(folder, path, "--resume")
     _, err = process.communicate(timeout=GRACE)
     assert process.returncode == Exit.OK, err

@@ -140,7 +140,7 @@ def _check_output(path: Path) -> Finding:
             return Finding(path, [], f"{plural(result.n_states, 'state')}, result of {result.kind}")
     found = info(path)
     counts = f"{plural(found['frames'], 'frame')}, {plural(found['worlds'], 'world')}"
-    return Finding(path, [], f"{counts}, {found['status']}")
+    return Finding(path, [], f"{counts}, {console.status_text(found['status'])}")
 
 
 def _write_text(findings: list[Finding], bad: int) -> None:

@@ -105,6 +105,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
+def status_text(status: str) -> str:
+    """The status of a run, and what it means if that is not plain."""
+    return "unfinished; its writer is gone; --resume goes on" if status == "unfinished" else status
+
+
 def duration_text(seconds: float) -> str:
     """A duration for people: 0.42 s, 3:05, 2:10:00."""
     if not math.isfinite(seconds):

@@ -49,7 +49,7 @@ def _text(found: dict) -> str:
     first, last = found["time"] or (0.0, 0.0)
     rows = [
         ("file", f"{found['path']}  ({console.size_text(found['bytes'])})"),
-        ("status", found["status"]),
+        ("status", console.status_text(found["status"])),
         ("frames", f"{found['frames']}, t = {first:g} to {last:g} s, {found['steps']} steps"),
         ("worlds", found["worlds"]),
         ("varied", _names(found["params"])),

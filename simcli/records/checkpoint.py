@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from simcli.records.tidy import remove_drafts
+
 FORMAT = 1
 KEPT = 2
 COUNTS = ("n_frames", "n_steps", "n_events")
@@ -61,9 +63,9 @@ def _age(path: Path) -> float:
 
 def clear(output: Path) -> None:
     """Remove the checkpoints of an output, and drafts that a killed writer left."""
-    drafts = output.parent.glob(f".{output.name}.checkpoint*.part") if output.parent.is_dir() else ()
-    for path in [*paths(output), *drafts]:
+    for path in paths(output):
         path.unlink(missing_ok=True)
+    remove_drafts(output)
 
 
 def code_digest() -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.records.digest import Digest, static_digest
 from simcli.records.guard import reading
-from simcli.records.layout import CATALOGUE, STATUSES, Dataset, point_datasets
+from simcli.records.layout import CATALOGUE, ORPHANED, STATUSES, Dataset, point_datasets
 from simcli.records.provenance import provenance_problems
 from simcli.records.reader import Trajectory, open_trajectory
 
@@ -53,7 +53,7 @@ def _text_problems(run: Trajectory) -> Iterator[str]:
 
 
 def _counter_problems(run: Trajectory) -> Iterator[str]:
-    if run.status not in STATUSES:
+    if run.status not in (*STATUSES, ORPHANED):
         yield f"/run/status is {run.status!r}"
     if run.digest is None and run.n_frames:
         yield f"/run: no digest belongs to the {run.n_frames} committed frames"

@@ -26,6 +26,7 @@ PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
 TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
 CODE_BYTES = 8
 STATUSES = ("running", "done", "stopped", "failed")
+ORPHANED = "unfinished"  # what a reader calls a file that says `running` and has no writer
 STATUS_BYTES = 8  # one aligned machine word: a killed writer leaves the old word or the new one, never half of it
 
 COMPONENTS = {

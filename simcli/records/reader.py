@@ -8,6 +8,7 @@ run.energy.drift.max()
 
 import os
 from functools import cached_property
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.guard import open_checked, reading
-from simcli.records.layout import CATALOGUE
+from simcli.records.layout import CATALOGUE, ORPHANED, STATUSES
+from simcli.records.lock import is_being_written
 from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.provenance import Provenance, read_provenance
 from simcli.records.series import Column, closed
@@ -37,6 +39,8 @@ class Trajectory:
 
     def __init__(self, path: str | os.PathLike):
         self.path = os.fspath(path)
+        # Asked before the file is read: a writer that ends in between has changed the status by then.
+        self._has_writer = is_being_written(Path(path))
         self._handle, self._axes = open_checked(path)
         self.n_worlds = self._axes.n_worlds
         self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
@@ -69,9 +73,10 @@ class Trajectory:
 
     @property
     def status(self) -> str:
-        """Running (or its writer was killed), done, stopped or failed."""
+        """Running, done, stopped or failed; unfinished if its writer is gone: it was killed, and `--resume` goes on."""
         with reading(self.path):
-            return self._file["run/status"][()].decode()
+            word = self._file["run/status"][()].decode()
+        return ORPHANED if word == STATUSES[0] and not self._has_writer else word
 
     @property
     def is_complete(self) -> bool:
