@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simcli.analysis.expectations import Verdict
     from simcli.model.phases import Phase
     from simcli.model.tables import Model
+    from simcli.records.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
     from simcli.spec.overrides import Override
 
@@ -94,18 +95,28 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         FileError: the output that should go on is damaged.
         DeviceError: the device is missing.
     """
-    from simcli.kernels.runtime import start_device
-    from simcli.records import checkpoint, continuation
-    from simcli.records.select import selection
-    from simcli.records.writer import Recorder
-    from simcli.solvers import SOLVERS, RunPlan
+    from simcli.records import continuation, lock
+    from simcli.records.spawn import RecorderProcess
 
+    lock.wait_for_orphan(job.output)
     goes_on = job.request.resume and job.output.exists()
     if goes_on and continuation.is_finished(job.output, job.resolved):
         return _finished(job)
     if not goes_on:
         continuation.claim_output(job.output, job.request.force)
     claim_space(job)
+    with RecorderProcess() as process:  # it starts while Taichi is imported, and never after: that hangs
+        return _execute_into(job, watch, process, goes_on)
+
+
+def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+    """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
+    from simcli.kernels.runtime import start_device
+    from simcli.records import checkpoint, continuation
+    from simcli.records.select import selection
+    from simcli.records.writer import Recorder
+    from simcli.solvers import SOLVERS, RunPlan
+
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
@@ -119,7 +130,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     recorder = Recorder(
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),
-        row_label=solver.row_label, continues=continues,
+        row_label=solver.row_label, continues=continues, process=process,
     )  # fmt: skip
     if continues is None:
         checkpoint.clear(job.output)
@@ -157,7 +168,9 @@ def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
 def _finished(job: Job) -> Outcome:
     """The outcome of a run that had ended before; its expectations are judged again."""
     from simcli.records.reader import open_trajectory
+    from simcli.records.repair import tidy_finished
 
+    tidy_finished(job.output)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
         outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.recorder_here import RecorderHere
 from support.tiny_model import contacts, frames, tiny_model
 
 from simcli.cli import doorman
@@ -36,7 +37,7 @@ WHOLE = contacts(MODEL.n_worlds, 0, N)
 
 def record(path, cuts=(), until=N, channels=CHANNELS, first=0, **options):
     source = collect([("a.yaml", "x")], "x", "cpu", "float64", 1)
-    with Recorder(path, MODEL, source, channels, N, **options) as out:
+    with Recorder(path, MODEL, source, channels, N, process=RecorderHere(), **options) as out:
         for a, b in pairwise([first, *cuts, until]):
             out.put(frames(ROWS, AXES, a, b - a))
     return path

@@ -1,8 +1,12 @@
 """Whatever stops a writer or damages its file: committed frames are whole, damage is named, nothing crashes."""
 
+import contextlib
+import itertools
 import json
+import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.records_child import N_FRAMES, write
+from support.records_child import BLOCK, N_FRAMES, write
 
 from simcli.errors import Exit, FileError
 from simcli.records.heaps import ENTRY, HEAD
@@ -22,7 +26,9 @@ from simcli.records.repair import repair
 HERE = Path(__file__).parent
 TIMEOUT_S = 120
 PAUSE_S = 0.004  # between blocks, so that a kill can be aimed
+POLL_S = 0.01
 N_KILLS = 20
+VICTIMS = (("run",), ("recorder",), ("run", "recorder"), ("recorder", "run"))
 SHARES = np.linspace(0.12, 0.85, N_KILLS)  # of the frames committed when the kill is sent
 FILE_LIMITS = (4_096, 60_000, 600_000, 1_500_000, 4_000_000)  # [B]: in the creation, and at growing numbers of frames
 SEED = 20240229
@@ -58,20 +64,38 @@ def child(*arguments):
     return [sys.executable, "-m", "support.records_child", *map(str, arguments)]
 
 
-def kill_at(path, share):
-    """Kill -9 the writer once this share of the frames is committed."""
+def kill_at(path, share, *victims):
+    """Kill -9 the run, its recorder or both, once this share of the frames is committed; returns what the run said."""
     process = subprocess.Popen(child(path, "--pause", PAUSE_S, "--waits"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True)  # fmt: skip
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    recorder = int(process.stdout.readline())
     for line in process.stdout:
-        process.stdin.write("\n")
-        process.stdin.flush()
         if int(line) >= share * N_FRAMES:
             break
-    time.sleep(random.Random(share).uniform(0, PAUSE_S))
-    process.kill()
-    process.stdout.close()
-    process.stdin.close()
-    assert process.wait(TIMEOUT_S) == -9
+        process.stdin.write("\n")
+        process.stdin.flush()
+    process.stdin.write("\n")  # a block is on its way
+    process.stdin.flush()
+    time.sleep(random.Random(share).uniform(0, 2 * PAUSE_S))
+    for victim in victims or ("run",):
+        os.kill({"run": process.pid, "recorder": recorder}[victim], signal.SIGKILL)
+    _, said = process.communicate(20 * "\n", TIMEOUT_S)
+    if victims == ("recorder",):
+        assert process.returncode == Exit.OUTPUT, said
+    else:
+        assert process.returncode == -signal.SIGKILL
+    wait_until_gone(recorder)
+    return said
+
+
+def wait_until_gone(number):
+    """No process of a run outlives it for long."""
+    deadline = time.monotonic() + TIMEOUT_S
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.kill(number, 0)
+            time.sleep(POLL_S)
+        pytest.fail(f"process {number} is still there")
 
 
 def assert_prefix(path, bits):
@@ -88,18 +112,28 @@ def assert_prefix(path, bits):
     return n
 
 
-@pytest.mark.parametrize("share", SHARES)
-def test_kill_9_leaves_every_committed_frame(tmp_path, bits, share):
+@pytest.mark.parametrize(("share", "victims"), list(zip(SHARES, itertools.cycle(VICTIMS), strict=False)))
+def test_kill_9_leaves_every_committed_frame(tmp_path, bits, share, victims):
     path = tmp_path / "a.h5"
-    kill_at(path, share)
+    said = kill_at(path, share, *victims)
     n = assert_prefix(path, bits)
     assert 0.1 * N_FRAMES <= n <= 0.9 * N_FRAMES, "the kill missed its window"
     assert verify(path) == []
+    with open_trajectory(path) as run:
+        assert run.status == ("stopped" if victims == ("run",) else "unfinished")
+    if victims == ("recorder",):
+        assert "ended from outside" in said
+        promised = int(re.search(r"(\d+) frames are safe", said).group(1))
+        assert promised <= n
+    if victims == ("run",):  # its recorder put the file in order
+        h5py.File(path, "r").close()
+        assert [one.name for one in tmp_path.iterdir()] == ["a.h5"]
+        assert n % BLOCK == 0, "what was handed over completely, and nothing else"
 
 
 def test_a_killed_run_can_be_run_again_and_repaired(tmp_path, bits):
     path = tmp_path / "a.h5"
-    kill_at(path, 0.5)
+    kill_at(path, 0.5, "run", "recorder")
     repair(path)
     n = assert_prefix(path, bits)
     assert n > 0
@@ -108,12 +142,13 @@ def test_a_killed_run_can_be_run_again_and_repaired(tmp_path, bits):
     assert assert_prefix(path, bits) == N_FRAMES
 
 
-@pytest.mark.parametrize("limit", FILE_LIMITS)
-@pytest.mark.parametrize("caught", [True, False])
-def test_a_full_disk_is_exit_6_and_a_readable_file(tmp_path, bits, limit, caught):
+LIMITS = [(limit, ()) for limit in FILE_LIMITS] + [(FILE_LIMITS[k], ("--limit-all",)) for k in (0, -1)]
+
+
+@pytest.mark.parametrize(("limit", "more"), LIMITS)
+def test_a_full_disk_is_exit_6_and_a_readable_file(tmp_path, bits, limit, more):
     path = tmp_path / "a.h5"
-    options = ["--limit", limit] + ([] if caught else ["--uncaught"])
-    done = subprocess.run(child(path, *options), capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = subprocess.run(child(path, "--limit", limit, *more), capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == Exit.OUTPUT, done.stderr
     assert "file too large" in done.stderr.lower()
     if not path.exists():
@@ -232,7 +267,7 @@ def test_a_finished_file_cut_anywhere_is_refused(small, tmp_path):
 
 def test_a_killed_file_cut_anywhere_gives_a_problem_or_whole_frames(tmp_path, bits):
     path, cut = tmp_path / "a.h5", tmp_path / "cut.h5"
-    kill_at(path, 0.5)
+    kill_at(path, 0.5, "run", "recorder")
     data = path.read_bytes()
     for share in (0.05, 0.3, 0.6, 0.9, 0.99):
         cut.write_bytes(data[: int(share * len(data))])

@@ -5,6 +5,7 @@ from itertools import product
 import h5py
 import numpy as np
 import pytest
+from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
@@ -39,7 +40,8 @@ def provenance():
 @pytest.fixture
 def recorded(tmp_path):
     model = tiny_model()
-    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, row_label=ROWS, title="tiny") as recorder:
+    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, row_label=ROWS, title="tiny",
+                  process=RecorderHere()) as recorder:
         rows = datasets(model, CHANNELS, ROWS)
         recorder.put(frames(rows, axes_of(model, ROWS), 0, 40))
     with h5py.File(tmp_path / "a.h5") as file:
@@ -124,22 +126,21 @@ def test_model_tables_are_the_model(recorded):
 
 def test_nothing_is_created_after_the_first_frame(tmp_path):
     model = tiny_model()
-    recorder = Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40)
+    recorder = Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, process=RecorderHere())
 
     def objects():
-        file = recorder._file
+        file = recorder._process.recording._file._file
         found = [(path, sorted(item.attrs)) for path, item in everything(file)]
         return sorted(found), sorted(file.attrs)
 
     before = objects()
-    assert recorder._file.swmr_mode
+    assert recorder._process.recording._file._file.swmr_mode
     rows = datasets(model, CHANNELS)
     recorder.put(frames(rows, axes_of(model), 0, 40))
-    recorder._finish = lambda: None  # keep the file open to look at it
+    assert recorder.n_committed > 0
+    assert objects() == before
     recorder.close("done")
     assert recorder.n_committed == 40
-    assert objects() == before
-    recorder._file.close()
 
 
 @pytest.mark.parametrize(("n_worlds", "n_links", "n_frames"),
@@ -183,7 +184,7 @@ def test_select_cuts_frames_and_model_alike(tmp_path):
     axes = selection(model, ["link1", "hinge1", "ball_free"])
     rows = datasets(model, CHANNELS)
     block = frames(rows, axes_of(model), 0, 20)
-    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 20, axes=axes) as recorder:
+    with Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 20, axes=axes, process=RecorderHere()) as recorder:
         recorder.put(block)
     with h5py.File(tmp_path / "a.h5") as file:
         assert np.array_equal(file["frames/body_q"], block.columns["frames/body_q"][:, :, [1]])

@@ -3,6 +3,7 @@
 import h5py
 import numpy as np
 import pytest
+from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 import simcli
@@ -185,7 +186,7 @@ def test_cut_files_are_refused(path, tmp_path, share):
 
 
 def test_a_run_is_no_result_and_opens_as_one(tmp_path):
-    with Recorder(tmp_path / "run.h5", MODEL, PROVENANCE, CHANNELS, 4) as recorder:
+    with Recorder(tmp_path / "run.h5", MODEL, PROVENANCE, CHANNELS, 4, process=RecorderHere()) as recorder:
         recorder.put(frames(datasets(MODEL, CHANNELS), axes_of(MODEL), 0, 4))
     with open_any(tmp_path / "run.h5") as run:
         assert isinstance(run, Trajectory)

@@ -1,5 +1,7 @@
 """What the recorder writes is what was put, however it was cut; and what it refuses."""
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,16 +13,21 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
 from simcli.records import writer
-from simcli.records.handover import HandOver
+from simcli.records.backlog import Backlog
 from simcli.records.integrity import verify
 from simcli.records.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
+from simcli.records.lock import WriterLock, is_being_written, wait_for_orphan
+from simcli.records.messages import Committed
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
+from simcli.records.ring import Ring, nameless_file
+from simcli.records.spawn import KEPT_FROM_IT, RecorderProcess
 from simcli.records.writer import Recorder
 
 N_FRAMES = 70
@@ -31,11 +38,12 @@ WHOLE = frames(ROWS, AXES, 0, N_FRAMES)
 
 
 def recorder(path, **options):
+    """In a process of its own, as a run has it."""
     return Recorder(path, MODEL, collect([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES, **options)
 
 
 def record(path, cuts=(), events=(), status="done", **options):
-    out = recorder(path, **options)
+    out = recorder(path, process=RecorderHere(), **options)
     edges = [0, *sorted(set(cuts)), N_FRAMES]
     for first, last in pairwise(edges):
         out.put(frames(ROWS, AXES, first, last - first, [e for e in events if first <= e.step // 10 < last]))
@@ -56,7 +64,8 @@ def event(frame, text="stopped", code="SC601"):
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     path = tmp_path_factory.mktemp("reference") / "a.h5"
-    record(path, events=[event(20)])
+    with recorder(path) as out:
+        out.put(frames(ROWS, AXES, 0, N_FRAMES, [event(20)]))
     with open_trajectory(path) as run:
         yield run.digest
 
@@ -95,7 +104,7 @@ def test_one_changed_bit_changes_the_digest(tmp_path, reference, path):
     block = frames(ROWS, AXES, 0, N_FRAMES, [event(20)])
     column = {**block.columns, **{f"contacts/{name}": rows for name, rows in block.contacts.columns.items()}}[path]
     column.view(np.uint64).reshape(-1)[-1] ^= 1
-    out = recorder(tmp_path / "a.h5")
+    out = recorder(tmp_path / "a.h5", process=RecorderHere())
     out.put(block)
     out.close("done")
     with open_trajectory(tmp_path / "a.h5") as run:
@@ -127,16 +136,22 @@ def test_commits_are_whole_grains_until_the_end(tmp_path, monkeypatch):
     out = recorder(tmp_path / "a.h5")
     grain = out.frames_per_commit
     counts = []
-    count = out._count
-    out._count = lambda n: (counts.append(n), count(n))
+    hear = out._hear
+
+    def heard(wait):
+        answer = hear(wait)
+        counts.extend([answer.n] if isinstance(answer, Committed) else [])
+        return answer
+
+    out._hear = heard
     for first in range(0, N_FRAMES, 3):
         n = min(3, N_FRAMES - first)
         out.put(frames(ROWS, AXES, first, n))
         wait_for(lambda whole=(first + n) // grain * grain: out.n_committed >= whole)
     out.close("stopped")
     assert len(counts) >= N_FRAMES // grain // 2
-    assert all(n % grain == 0 for n in counts[:-1])
-    assert counts[-1] == N_FRAMES
+    assert all(n % grain == 0 for n in counts)
+    assert out.n_committed == N_FRAMES
 
 
 def test_a_slow_run_commits_after_a_while_without_more_frames(tmp_path, monkeypatch):
@@ -149,30 +164,45 @@ def test_a_slow_run_commits_after_a_while_without_more_frames(tmp_path, monkeypa
     assert out.n_committed == out.frames_per_commit + 1
 
 
-def test_put_waits_while_the_writer_is_behind():
-    """The producer may not run away; a waiting producer makes the writer commit at once."""
-    handover = HandOver(grain=2, target_bytes=1000, limit_bytes=30, patience_s=100.0)
-    taken = threading.Event()
-
-    def produce():
-        for k in range(20):
-            handover.put(frames(ROWS[:2], AXES, k, 1), 10)
-        handover.close()
-        taken.set()
-
-    thread = threading.Thread(target=produce)
+def test_put_waits_while_the_recorder_is_behind(tmp_path, monkeypatch):
+    """The run may not run away; what waits goes round the ring several times and arrives whole."""
+    monkeypatch.setattr(writer, "RING_BYTES", 1)
+    monkeypatch.setattr(writer, "PORTION_BYTES", 1)
+    out = recorder(tmp_path / "a.h5")
+    assert out._ring.length < N_FRAMES // 4
+    os.kill(out._process.pid, signal.SIGSTOP)
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (out.put(WHOLE), done.set()))
     thread.start()
-    time.sleep(0.05)
-    assert handover._bytes <= 30
-    assert not taken.is_set()
-    n, is_last = 0, False
-    while not is_last:
-        batch = handover.take()
-        steps = batch.gather("frames/step", np.dtype("i8"))
-        assert steps.tolist() == [10 * k for k in range(n, n + batch.n_frames)]
-        n, is_last = n + batch.n_frames, batch.is_last
+    assert not done.wait(0.2)
+    assert out._n_put <= out._ring.length
+    os.kill(out._process.pid, signal.SIGCONT)
     thread.join(WAIT_S)
-    assert n == 20
+    out.close("done")
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["frames/body_q"][...].tobytes() == WHOLE.columns["frames/body_q"].tobytes()
+
+
+def test_a_batch_is_whole_grains_and_its_events():
+    """The clock that says when a commit is due is the caller's."""
+    ring = Ring(nameless_file(), ROWS, AXES, "float64", 8)
+    backlog = Backlog(ring, grain=2, portion=4, patience=10.0, n_worlds=AXES.n_worlds, now=0.0)
+    assert backlog.seconds_to_commit(0.0) is None
+    ring.frames("frames/step", 0, 3)[...] = (0, 10, 20)
+    backlog.add(3, [event(2), event(0)], None)
+    assert backlog.seconds_to_commit(4.0) == 6.0
+    batch = backlog.take(4.0)
+    assert (batch.n_frames, [e.step for e in batch.events], backlog.n_frames) == (2, [0], 1)
+    assert backlog.seconds_to_commit(5.0) is None
+    ring.frames("frames/step", 3, 5)[...] = (30, 40, 50, 60, 70)
+    backlog.add(5, [], None)
+    assert backlog.seconds_to_commit(5.0) == 0.0
+    batch = backlog.take(5.0)
+    assert batch.columns["frames/step"].tolist() == [20, 30, 40, 50]
+    assert [e.step for e in batch.events] == [20]
+    ring.frames("frames/step", 8, 1)[...] = 80
+    backlog.add(1, [], None)
+    assert [backlog.take(6.0, is_last=True).n_frames for _ in range(2)] == [2, 1], "the ring begins anew between them"
 
 
 def test_events_come_with_their_frames_and_keep_their_text(tmp_path):
@@ -238,6 +268,20 @@ def test_the_lock_of_a_dead_process_locks_nobody_out(tmp_path):
     assert not path.with_name("a.h5.lock").exists()
 
 
+def test_a_recorder_that_outlives_its_run_is_waited_for(tmp_path):
+    path = tmp_path / "a.h5"
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    lock, released = WriterLock(path, dead.pid), threading.Event()
+    threading.Timer(0.2, lambda: (released.set(), lock.release())).start()
+    wait_for_orphan(path)
+    assert released.is_set()
+    lock = WriterLock(path)  # of a run that lives
+    wait_for_orphan(path)
+    assert is_being_written(path)
+    lock.release()
+
+
 def test_places_that_cannot_be_written_are_output_errors(tmp_path):
     (tmp_path / "folder.h5").mkdir()
     with pytest.raises(OutputError, match="is a folder"):
@@ -247,13 +291,39 @@ def test_places_that_cannot_be_written_are_output_errors(tmp_path):
         recorder(tmp_path / "file" / "a.h5")
 
 
-def test_a_program_error_in_the_writer_reaches_the_producer(tmp_path):
+def test_a_program_error_in_the_recorder_reaches_the_run(tmp_path):
     out = recorder(tmp_path / "a.h5")
-    out._digest = None
-    out.put(WHOLE)
-    with pytest.raises(AttributeError):
+    out._process.send("no message")
+    with pytest.raises(RuntimeError, match="AttributeError"):
         out.close("done")
-    out._file.close()
+    with pytest.raises(RuntimeError, match="AttributeError"):
+        out.put(WHOLE) if not out._closed else out._listen()
+
+
+def test_a_recorder_without_orders_ends_with_its_run():
+    with RecorderProcess() as process:
+        pass
+    assert process.dismiss() == 0
+
+
+def test_signals_of_a_terminal_do_not_reach_the_recorder(tmp_path):
+    out = recorder(tmp_path / "a.h5")
+    out.put(frames(ROWS, AXES, 0, 10))
+    for number in KEPT_FROM_IT:
+        os.kill(out._process.pid, number)
+    out.put(frames(ROWS, AXES, 10, N_FRAMES - 10))
+    out.close("done")
+    assert verify(tmp_path / "a.h5") == []
+
+
+def test_the_folder_may_be_left_while_the_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with RecorderProcess() as process:
+        monkeypatch.chdir("/")
+        (tmp_path / "sub").mkdir()
+        monkeypatch.chdir(tmp_path / "sub")
+        recorder("a.h5", process=process).close("done")
+    assert verify(tmp_path / "sub" / "a.h5") == []
 
 
 def test_wrong_status_is_refused(tmp_path):
@@ -263,7 +333,8 @@ def test_wrong_status_is_refused(tmp_path):
     out.close("done")
 
 
-def test_the_recorder_needs_neither_taichi_nor_xarray():
-    code = "import sys, simcli.records.writer, simcli.records.reader; print({'taichi', 'xarray'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+def test_neither_the_recorder_nor_what_feeds_it_needs_more_than_its_own():
+    code = "import sys, simcli.records.{}; print(*sorted({{'taichi', 'xarray', 'h5py', 'pydantic'}} & set(sys.modules)))"
+    for module, expected in {"recorder_process": "h5py", "writer": "", "continuation": "", "reader": "h5py"}.items():
+        done = subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == expected, module

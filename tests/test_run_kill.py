@@ -7,16 +7,17 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from support.many import run_many
-from support.process import environment, simcli
+from support.process import environment, recorder_of, simcli
 from support.runs import SWING, committed, differing
 
 import simcli as package
 from simcli.errors import Exit, SimcliError
 
-KILLS = 20
+KILLS = 8  # of each kind
 TRIES = 6
 N_FRAMES = 4000
 ENDLESS = 500  # times as long: a run that a signal finds at work
@@ -58,7 +59,8 @@ def begin(scene, path, *more):
     """Start the run of `whole` in a child that commits often."""
     path.unlink(missing_ok=True)
     words = ["run", str(scene), "-o", str(path), *RUN, *more]
-    return subprocess.Popen([sys.executable, "-c", OFTEN, *words], stderr=subprocess.PIPE, text=True, env=environment())
+    return subprocess.Popen([sys.executable, "-c", OFTEN, *words], stderr=subprocess.PIPE, text=True, env=environment(),
+                            start_new_session=True)  # fmt: skip
 
 
 def progress(path):
@@ -87,27 +89,32 @@ def first_rows(whole, n):
     return {name: rows if name.startswith(("events/", "contacts/")) else rows[:n] for name, rows in whole.items()}
 
 
-def kill_one(scene, path, rng):
-    """Kill a run somewhere between EARLIEST and LATEST; again, if it was past that before it died."""
+def kill_one(scene, path, rng, victims):
+    """Kill a run, or what writes its file, somewhere between EARLIEST and LATEST; again, if it was past that before."""
+    code = Exit.OUTPUT if victims == ["recorder"] else -signal.SIGKILL
     for _ in range(TRIES):
         process = begin(scene, path)
         if wait_until(path, process, rng.uniform(EARLIEST, LATEST)):
             time.sleep(rng.uniform(0.0, 2 * POLL))
-        process.kill()
-        process.communicate()
-        if process.returncode == -signal.SIGKILL and EARLIEST <= progress(path) <= LATEST:
+            numbers = {"run": process.pid, "recorder": recorder_of(process)}
+            for victim in victims:
+                os.kill(numbers[victim], signal.SIGKILL)
+        _, said = process.communicate()  # until both are gone: both hold stderr
+        if process.returncode == code and EARLIEST <= progress(path) <= LATEST:
+            assert "Traceback" not in said
             return path
     return pytest.fail("the runs end before they can be killed")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="kill -9")
-def test_killed_at_twenty_moments(scene, whole, tmp_path):
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="kill -9, and the children of a process")
+@pytest.mark.parametrize("victims", [["run"], ["recorder"], ["run", "recorder"]], ids="-".join)
+def test_killed_at_many_moments(scene, whole, tmp_path, victims):
     with ThreadPoolExecutor(2) as pool:
-        killed = list(pool.map(lambda k: kill_one(scene, tmp_path / f"{k}.h5", random.Random(k)), range(KILLS)))
+        killed = list(pool.map(lambda k: kill_one(scene, tmp_path / f"{k}.h5", random.Random(k), victims), range(KILLS)))
     for path in killed:
         with package.open(path) as run:
-            assert run.status == "running"
+            assert run.status == ("stopped" if victims == ["run"] else "unfinished")
             n = run.n_frames
             assert run.digest is not None
             assert run.time[-1] == whole["frames/time"][n - 1]
@@ -124,7 +131,7 @@ def test_a_polite_signal_leaves_a_stopped_file(scene, whole, tmp_path, number, c
     path = tmp_path / "a.h5"
     process = begin(scene, path, "--set", f"run.duration={ENDLESS * N_FRAMES / 10}")
     assert wait_until(path, process, EARLIEST)
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # as a terminal and a scheduler do: the recorder, too, but the run decides
     _, err = process.communicate(timeout=GRACE)
     assert process.returncode == code, err
     with package.open(path) as run:

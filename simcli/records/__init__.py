@@ -9,8 +9,14 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     model_columns  /model as data
     create      the whole file, before the first frame
     provenance  where a file comes from
-    handover    the bounded queue between stepping and writing
-    writer      Recorder: the thread that writes
+    ring        frames in memory that two processes see
+    messages    what they say to each other
+    spawn       start the process that writes
+    writer      Recorder: what a run hands its frames to
+    backlog     what was handed over and is not committed
+    output_file the growing file, commit by commit
+    recorder_process  the process that writes
+    tidy        what killed runs leave beside their files
     checkpoint  the state of a run beside its file
     continuation  may a file be written, and where does an unfinished one go on
     digest      what "the same bytes" means

@@ -1,21 +1,26 @@
-"""May an output be written, and where does an unfinished one go on?"""
+"""May an output be written, and where does an unfinished one go on?
+
+HDF5 is imported where a file is opened: a new run needs it in its recorder only.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simcli.errors import FileError, OutputError
 from simcli.model.snapshot import Event
 from simcli.records import checkpoint as checkpoints
 from simcli.records.checkpoint import Checkpoint
-from simcli.records.integrity import verify
+from simcli.records.layout import ORPHANED
 from simcli.records.lock import is_being_written
 from simcli.records.provenance import sha256
-from simcli.records.reader import Trajectory, open_trajectory
 from simcli.records.superblock import SIGNATURE
 
-UNFINISHED = ("running", "stopped")
+if TYPE_CHECKING:
+    from simcli.records.reader import Trajectory
+
+UNFINISHED = ("running", "stopped", ORPHANED)
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ def claim_output(path: Path, replace: bool) -> None:
 
 
 def _status(path: Path) -> str:
+    from simcli.records.reader import open_trajectory
+
     try:
         with open_trajectory(path) as run:
             return run.status
@@ -78,6 +85,8 @@ def is_finished(path: Path, scene_resolved: str) -> bool:
         OutputError: there is a file, but of another scene.
         FileError: there is a file, but damaged or not ours.
     """
+    from simcli.records.reader import open_trajectory
+
     if not path.exists():
         return False
     with open_trajectory(path) as run:
@@ -97,6 +106,9 @@ def find(path: Path, facts: Mapping[str, Any]) -> Continuation | None:
         OutputError: it was made in other circumstances, in which the bytes may differ, or it is being written.
         FileError: a committed row is damaged.
     """
+    from simcli.records.integrity import verify
+    from simcli.records.reader import open_trajectory
+
     if is_being_written(path):
         raise OutputError(f"{path}: another simcli writes this file")
     with open_trajectory(path) as run:
@@ -110,7 +122,7 @@ def find(path: Path, facts: Mapping[str, Any]) -> Continuation | None:
         return Continuation(path, run.attributes["uuid"], found, run.events[: found.n_events], _wall(run))
 
 
-def _wall(run: Trajectory) -> float:
+def _wall(run: "Trajectory") -> float:
     return float(run._file["run/wall_s"][()])
 
 

@@ -1,6 +1,7 @@
 """One writer per file: a lock file beside it, held by the kernel for as long as the writer lives."""
 
 import os
+import time
 from pathlib import Path
 
 from simcli.errors import OutputError
@@ -9,6 +10,9 @@ try:
     import fcntl
 except ImportError:  # Windows: the lock file alone, which a killed writer leaves behind
     fcntl = None
+
+FINISH_S = 30.0  # a recorder whose run was killed writes at most what lies in the ring
+POLL_S = 0.02
 
 
 def is_being_written(path: Path) -> bool:
@@ -25,14 +29,36 @@ def is_being_written(path: Path) -> bool:
         return False
 
 
+def wait_for_orphan(path: Path) -> None:
+    """Wait while the recorder of a run that was killed still writes what it had been handed."""
+    deadline = time.monotonic() + FINISH_S
+    while time.monotonic() < deadline and is_being_written(path) and _owner_is_dead(path):
+        time.sleep(POLL_S)
+
+
+def _owner_is_dead(path: Path) -> bool:
+    try:
+        os.kill(int(path.with_name(path.name + ".lock").read_text()), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 class WriterLock:
-    """Holds NAME.lock beside a file; its text is the writer's process id.
+    """Holds NAME.lock beside a file; its text is the process id of the run, which may be another process.
+
+    Args:
+        path: of the file.
+        owner: process id of the run; default this process.
 
     The lock is an `flock`: it dies with its process, so that the file a killed writer leaves behind locks nobody out.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, owner: int | None = None):
         self.path = path.with_name(path.name + ".lock")
+        self._owner = os.getpid() if owner is None else owner
         self._descriptor = self._take()
 
     def _take(self) -> int:
@@ -40,7 +66,7 @@ class WriterLock:
             descriptor = self._open()
             if fcntl is None or self._is_mine(descriptor):
                 os.ftruncate(descriptor, 0)
-                os.write(descriptor, f"{os.getpid()}\n".encode())
+                os.write(descriptor, f"{self._owner}\n".encode())
                 return descriptor
             os.close(descriptor)
         raise OutputError(f"{self.path}: cannot be locked")

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-
-import h5py
+from typing import TYPE_CHECKING
 
 import simcli
+
+if TYPE_CHECKING:
+    import h5py
 
 PACKAGES = ("taichi", "numpy", "h5py")
 
@@ -34,7 +36,7 @@ class Provenance:
         seed: of the batch.
         deterministic: False if some option gave up the same bytes.
         created_utc: ISO 8601.
-        versions: of simcli, python, taichi, numpy, h5py, hdf5 and the operating system.
+        versions: of simcli, python, taichi, numpy, h5py and the operating system; in a file also of hdf5.
     """
 
     scene_source: tuple[tuple[str, str], ...]
@@ -56,7 +58,7 @@ def versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
-    return {**found, "hdf5": h5py.version.hdf5_version, "os": platform.platform()}
+    return {**found, "os": platform.platform()}
 
 
 def collect(
@@ -92,12 +94,14 @@ def collect(
     )
 
 
-def write_provenance(group: h5py.Group, provenance: Provenance) -> None:
+def write_provenance(group: "h5py.Group", provenance: Provenance) -> None:
     """Fill /provenance: short facts as attributes, the scene as datasets."""
+    import h5py
+
     facts = asdict(provenance)
     for name in ("device", "precision", "seed", "deterministic", "created_utc"):
         group.attrs[name] = facts[name]
-    for name, value in provenance.versions.items():
+    for name, value in {**provenance.versions, "hdf5": h5py.version.hdf5_version}.items():
         group.attrs[f"version_{name}"] = value
     text = h5py.string_dtype()
     group.create_dataset("argv", data=json.dumps(provenance.argv), dtype=text)  # an attribute holds 64 KiB at most
@@ -112,7 +116,7 @@ def write_provenance(group: h5py.Group, provenance: Provenance) -> None:
     group.attrs["scene_resolved_sha256"] = sha256(provenance.scene_resolved)
 
 
-def read_provenance(group: h5py.Group) -> Provenance:
+def read_provenance(group: "h5py.Group") -> Provenance:
     """Read /provenance back."""
     texts = {name: list(group[name].asstr()[...]) for name in ("source_path", "scene_source")}
     return Provenance(
@@ -129,7 +133,7 @@ def read_provenance(group: h5py.Group) -> Provenance:
     )  # fmt: skip
 
 
-def provenance_problems(group: h5py.Group) -> list[str]:
+def provenance_problems(group: "h5py.Group") -> list[str]:
     """Scene texts whose SHA-256 does not match."""
     stored = list(group["source_sha256"].asstr()[...])
     provenance = read_provenance(group)

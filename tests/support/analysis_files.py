@@ -6,6 +6,7 @@ from simcli.records.layout import axes_of, selected
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
 from simcli.records.writer import Recorder
+from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 
 DT = 1e-3  # [s] of `tiny_model.frames`
@@ -21,7 +22,7 @@ def record(path, n_frames, n_worlds, change):
     block = frames(selected(axes, CHANNELS), axes, 0, n_frames)
     change(block.columns)
     source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
-    recorder = Recorder(path, model, source, CHANNELS, n_frames)
+    recorder = Recorder(path, model, source, CHANNELS, n_frames, process=RecorderHere())
     recorder.put(block)
     recorder.close("done")
     with open_trajectory(path) as trajectory:

@@ -46,3 +46,9 @@ def python(code, cwd=None):
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environment(), check=True
     )
     return done.stdout
+
+
+def recorder_of(process):
+    """Process id of the child that writes the file."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return next(int(child) for child in children if b"recorder_process" in Path(f"/proc/{child}/cmdline").read_bytes())

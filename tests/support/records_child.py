@@ -1,6 +1,7 @@
-"""Child process of the fault tests: writes the synthetic run of `tiny_model` and reports n_committed on stdout.
+"""Child process of the fault tests: writes the synthetic run of `tiny_model`. It reports on stdout the process id of its
+recorder, then after every block n_committed.
 
-    python -m support.records_child OUT.h5 [--pause S] [--limit BYTES] [--waits] [--uncaught]
+    python -m support.records_child OUT.h5 [--pause S] [--limit BYTES] [--limit-all] [--waits]
 """
 
 import argparse
@@ -8,11 +9,12 @@ import resource
 import sys
 import time
 
-from simcli.errors import OutputError
+from simcli.errors import Exit, OutputError
 from simcli.records import writer
 from simcli.records.layout import axes_of, datasets
 from simcli.records.provenance import collect
-from simcli.records.writer import Recorder, abandon_on_io_error
+from simcli.records.spawn import RecorderProcess
+from simcli.records.writer import Recorder
 from support.tiny_model import frames, tiny_model
 
 N_FRAMES, N_WORLDS, BLOCK = 240, 66, 5
@@ -20,12 +22,12 @@ MOST_BEHIND, MOST_PATIENCE_S = 4 * BLOCK, 1.0  # frames that are not committed y
 CHANNELS = ("state", "energy", "reactions", "contacts")
 
 
-def write(path, pause=0.0, report=lambda n: None, n_frames=N_FRAMES, n_worlds=N_WORLDS):
+def write(path, pause=0.0, report=lambda n: None, n_frames=N_FRAMES, n_worlds=N_WORLDS, process=None):
     """The whole run; the uninterrupted reference when nothing stops it."""
     model = tiny_model(n_worlds)
     rows, axes = datasets(model, CHANNELS), axes_of(model)
     provenance = collect([("tiny.yaml", "simcli: 1\n")], "simcli: 1\n", "cpu", "float64", 7, argv=["test"])
-    recorder = Recorder(path, model, provenance, CHANNELS, n_frames, title="tiny")
+    recorder = Recorder(path, model, provenance, CHANNELS, n_frames, title="tiny", process=process)
     for first in range(0, n_frames, BLOCK):
         recorder.put(frames(rows, axes, first, min(BLOCK, n_frames - first)))
         time.sleep(pause)
@@ -52,17 +54,18 @@ if __name__ == "__main__":
     parser.add_argument("path")
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--limit-all", action="store_true", help="the limit is that of this process, too")
     parser.add_argument("--waits", action="store_true")
-    parser.add_argument("--uncaught", action="store_true")
     options = parser.parse_args()
-    if options.limit:
+    if options.limit_all:
         resource.setrlimit(resource.RLIMIT_FSIZE, (options.limit, options.limit))
+    recorder = RecorderProcess()
+    if options.limit:
+        resource.prlimit(recorder.pid, resource.RLIMIT_FSIZE, (options.limit, options.limit))
     writer.PATIENCE_S = 0.0  # a commit for every grain
+    say(recorder.pid)
     try:
-        write(options.path, options.pause, say_and_wait if options.waits else say)
+        write(options.path, options.pause, say_and_wait if options.waits else say, process=recorder)
     except OutputError as error:
         sys.stderr.write(f"error: {error}\n")
-        if options.uncaught:
-            raise
-        abandon_on_io_error()
-        sys.exit(99)  # an error of the output that broke no HDF5 file
+        sys.exit(int(Exit.OUTPUT))

@@ -1,0 +1,164 @@
+"""The process that writes the file of one run: `python -m simcli.records.recorder_process DESCRIPTOR`.
+
+It reads `messages` on its standard input (an `Assignment`, then `Frames`, then `Close`), takes the frames out of the shared
+memory behind the descriptor, and answers on its standard output. It imports no Taichi. Only the run decides when it ends:
+the signals of a terminal or a scheduler do not reach it (`spawn`). When the run is gone without a word, killed, the pipe
+ends: what had been handed over completely is committed, and the file closed as `stopped`.
+"""
+
+import contextlib
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from simcli.errors import Exit, OutputError
+from simcli.records.backlog import Backlog
+from simcli.records.lock import WriterLock
+from simcli.records.messages import Assignment, Close, Closed, Committed, Defect, Failed, Inbox, send
+from simcli.records.output_file import OutputFile
+from simcli.records.ring import Ring
+from simcli.records.tidy import remove_drafts
+
+
+class Correspondence:
+    """Both pipes."""
+
+    def __init__(self):
+        # What a library may print goes to stderr: the answers stay clean.
+        self._answers = os.dup(1)
+        os.dup2(2, 1)
+        self.inbox = Inbox(0)
+
+    def answer(self, message: Any) -> None:
+        """Send an answer, if there is still somebody to read it."""
+        with contextlib.suppress(BrokenPipeError):
+            send(self._answers, message)
+
+
+class RefusedError(Exception):
+    """The system refused to make or to write the file."""
+
+    def __init__(self, what: str, error: BaseException):
+        super().__init__(what)
+        self.message = Failed(what, reason_of(error))
+
+
+@contextlib.contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """What HDF5 raises when the system refuses something, as a RefusedError."""
+    try:
+        yield
+    except (OSError, RuntimeError, MemoryError) as error:
+        raise RefusedError(what, error) from error
+
+
+class Recording:
+    """One file from its assignment to its end.
+
+    Args:
+        assignment: what to make and how.
+        memory: descriptor of the memory in which the frames come.
+
+    Raises:
+        OutputError: another process writes the file.
+        RefusedError: it cannot be made; also of the methods: it cannot be written.
+    """
+
+    def __init__(self, assignment: Assignment, memory: int):
+        order = assignment.order
+        self._lock = WriterLock(order.path, assignment.owner)
+        try:
+            with _told_as("cannot be made"):
+                ring = Ring(memory, order.rows, order.axes, order.dtype, assignment.length)
+                remove_drafts(order.path)  # of writers that were killed: this one holds the lock
+                self._file = OutputFile(order)
+        except BaseException:
+            self.release()
+            raise
+        self.backlog = Backlog(ring, order.grain, assignment.portion, assignment.patience, order.axes.n_worlds,
+                               time.monotonic())  # fmt: skip
+
+    @property
+    def committed(self) -> Committed:
+        """How far it is."""
+        return Committed(self._file.n_committed)
+
+    def commit(self) -> None:
+        """Commit what is due."""
+        with _told_as("cannot write"):
+            self._file.commit(self.backlog.take(time.monotonic()))
+
+    def close(self, status: str) -> Closed:
+        """Commit everything, of a run without frames that there are none, and close the file."""
+        with _told_as("cannot write"):
+            while True:
+                batch = self.backlog.take(time.monotonic(), is_last=True)
+                if batch.n_frames or batch.events or not self._file.n_committed:
+                    self._file.commit(batch)
+                if not self.backlog.n_frames:
+                    break
+            self._file.close(status)
+        self.release()
+        return Closed(self._file.n_committed)
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+
+def main() -> None:
+    """Make and write one file, or none if the run ends before it says which."""
+    memory, post, recording = int(sys.argv[1]), Correspondence(), None
+    try:
+        try:
+            assignment = post.inbox.take()
+        except EOFError:
+            os._exit(int(Exit.OK))
+        os.chdir(assignment.folder)
+        recording = Recording(assignment, memory)
+        post.answer(recording.committed)
+        last, code = recording.close(_write_until_closed(recording, post)), Exit.OK
+    except OutputError as error:
+        last, code = Failed("", str(error)), Exit.OUTPUT
+    except RefusedError as error:
+        last, code = error.message, Exit.OUTPUT
+    except BaseException:
+        last, code = Defect(traceback.format_exc()), Exit.INTERNAL
+    if recording:
+        recording.release()
+    post.answer(last)
+    os._exit(int(code))  # HDF5 crashes at interpreter exit once a write has failed
+
+
+def _write_until_closed(recording: Recording, post: Correspondence) -> str:
+    """Commit frames as they come, until no more do; returns the status of the run."""
+    backlog = recording.backlog
+    while True:
+        seconds = backlog.seconds_to_commit(time.monotonic())
+        if seconds == 0.0 or not post.inbox.waits(seconds):
+            recording.commit()
+            post.answer(recording.committed)
+            continue
+        try:
+            message = post.inbox.take()
+        except EOFError:  # the run was killed: what it did not finish to hand over does not count
+            return "stopped"
+        if isinstance(message, Close):
+            return message.status
+        backlog.add(message.n, message.events, message.contacts)
+
+
+def reason_of(error: BaseException) -> str:
+    """What the operating system said, out of HDF5's long message."""
+    found = re.search(r"error message = '([^']*)'", str(error))
+    if found:
+        return found.group(1)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+if __name__ == "__main__":
+    main()
