@@ -13,7 +13,6 @@ from simcli.spec import dofs, json_schema, load_document, resolve, resolved_yaml
 from simcli.spec.check_physics import principal
 from simcli.spec.faults import Faults
 from simcli.spec.loader import parse_text
-from simcli.spec.nodes import plain
 from simcli.spec.resolve import warnings
 
 ROUNDING = 1e-14  # of products of a few rotations
@@ -478,67 +477,6 @@ def test_awkward_texts_survive(tmp_path):
         spec = resolve(document(tmp_path, HEAD + f"bodies: {{a: {BODY}}}\n")).model_copy(update={"description": word})
         got = resolve(document(tmp_path, resolved_yaml(spec))).description if word != "${" else word
         assert got == word
-
-
-def conforms(value, schema, root):
-    """A small validator of the parts of JSON Schema that ours uses."""
-    if "$ref" in schema:
-        return conforms(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root)
-    if "anyOf" in schema and not any(conforms(value, one, root) for one in schema["anyOf"]):
-        return False
-    if "const" in schema and value != schema["const"]:
-        return False
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    kinds = schema.get("type")
-    if kinds is not None and not any(_is(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return False
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        extra = schema.get("additionalProperties", True)
-        if any(key not in value for key in schema.get("required", [])):
-            return False
-        for key, entry in value.items():
-            below = known.get(key, extra)
-            if below is False or (below is not True and not conforms(entry, below, root)):
-                return False
-    if isinstance(value, list):
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 10**9):
-            return False
-        return all(conforms(entry, schema.get("items", {}), root) for entry in value)
-    return True
-
-
-def _is(value, kind):
-    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int}
-    if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, types[kind]) and not (kind == "integer" and isinstance(value, bool))
-
-
-def test_json_schema_accepts_the_scenes_and_refuses_unknown_keys():
-    schema = json_schema()
-    for path in SHIPPED:
-        assert conforms(plain(load_document(path).root), schema, schema), path
-    assert not conforms({"simcli": 1, "bodys": {}}, schema, schema)
-    assert not conforms({"simcli": 1, "bodies": {"a": {"mas": 1}}}, schema, schema)
-    assert not conforms({"simcli": 1, "bodies": {"a": {"mass": [1]}}}, schema, schema)
-    assert not conforms({"simcli": 2}, schema, schema)
-
-
-def test_json_schema_accepts_every_key(tmp_path):
-    schema = json_schema()
-    assert conforms(plain(document(tmp_path, ALL_KEYS).root), schema, schema)
-
-
-def test_json_schema_describes_every_field():
-    schema = json_schema()
-    lacking = []
-    for owner, table in [("", schema), *schema["$defs"].items()]:
-        full = table["anyOf"][0] if "anyOf" in table and "properties" not in table else table
-        lacking += [f"{owner}.{key}" for key, entry in full.get("properties", {}).items() if not entry.get("description")]
-    assert lacking == []
-    assert "prefixItems" not in str(schema)
 
 
 def descriptions(node):

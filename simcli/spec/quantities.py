@@ -41,6 +41,7 @@ class Part(BaseModel):
 
 
 _in_making: set[type[Part]] = set()
+SIGNAL_PATTERN = r"^\$[^{\s]"  # of a text that names a signal
 DESCRIBED = "simcli_described"  # in the metadata of a schema that is a call
 
 
@@ -170,7 +171,28 @@ def number_hint(units: tuple[str, ...]) -> str:
     return f'write a number in {named[0]}, or a string as "2 {named[0]}"' if named else "write a plain number"
 
 
-_NUMBER_JSON = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+_BOUNDS_JSON = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+
+
+def number_json(*units: str, words: tuple[str, ...] = (), signal: bool = False, **bounds: float) -> dict[str, Any]:
+    """JSON Schema of a number that may be a text with a unit; `schema_json` makes the pattern of the text of it.
+
+    Args:
+        *units: as of `quantity`.
+        words: texts that stand for a number, as "auto".
+        signal: whether `$name` may stand there.
+        **bounds: as of `quantity`.
+    """
+    more = {"x-words": list(words)} if words else {}
+    more |= {"x-signal": True} if signal else {}
+    unit = " or ".join(one or "1" for one in units) or "any"
+    return {"type": ["number", "string"], "x-unit": unit, **more, **{_BOUNDS_JSON[key]: at for key, at in bounds.items()}}
+
+
+def one_or_list_json(*units: str, **more: Any) -> dict[str, Any]:
+    """JSON Schema of a number as of `number_json`, or of a list of them."""
+    one = number_json(*units, **more)
+    return {**one, "type": [*one["type"], "array"], "items": one}
 
 
 def quantity(*units: str, **bounds: float) -> Any:
@@ -180,8 +202,8 @@ def quantity(*units: str, **bounds: float) -> Any:
         *units: SI units whose dimension is accepted; "" a plain number, none at all: any unit.
         **bounds: gt, ge, lt, le as of pydantic's Field.
     """
-    schema = {**_NUMBER_JSON, "x-unit": " or ".join(units) or "any"}
-    return Annotated[float, Field(strict=True, **bounds), BeforeValidator(_convert(units)), WithJsonSchema(schema)]
+    schema = WithJsonSchema(number_json(*units, **bounds))
+    return Annotated[float, Field(strict=True, **bounds), BeforeValidator(_convert(units)), schema]
 
 
 def _convert_signal(units: tuple[str, ...]) -> Callable[[object], object]:
@@ -200,8 +222,8 @@ def is_signal(value: object) -> bool:
 
 def drivable(*units: str) -> Any:
     """A float in SI, or `$name` of a signal."""
-    schema = {**_NUMBER_JSON, "x-unit": " or ".join(units) or "any"}
-    return Annotated[float | str, BeforeValidator(_convert_signal(units)), WithJsonSchema(schema)]
+    schema = WithJsonSchema(number_json(*units, signal=True))
+    return Annotated[float | str, BeforeValidator(_convert_signal(units)), schema]
 
 
 def fixed_list(count: int, what: str) -> Callable[[object], object]:
@@ -225,9 +247,9 @@ def list_json(item: dict, low: int, high: int | None = None) -> dict:
 def vector(*units: str, count: int = 3) -> Any:
     """A tuple of `count` floats in SI."""
     one = quantity(*units)
-    schema = {"anyOf": [list_json({**_NUMBER_JSON, "x-unit": " or ".join(units)}, count, count), {"type": "string"}]}
     items = tuple[(one,) * count]
-    return Annotated[items, BeforeValidator(fixed_list(count, "numbers")), WithJsonSchema(schema["anyOf"][0])]
+    schema = WithJsonSchema(list_json(number_json(*units), count, count))
+    return Annotated[items, BeforeValidator(fixed_list(count, "numbers")), schema]
 
 
 def drivable_vector(*units: str) -> Any:
@@ -237,7 +259,7 @@ def drivable_vector(*units: str) -> Any:
     def check(value: object) -> object:
         return (value,) * 3 if is_signal(value) else fixed_list(3, "numbers")(value)
 
-    schema = {"anyOf": [list_json(_NUMBER_JSON, 3, 3), {"type": "string"}]}
+    schema = {**list_json(number_json(*units, signal=True), 3, 3), "type": ["array", "string"], "pattern": SIGNAL_PATTERN}
     return Annotated[tuple[one, one, one], BeforeValidator(check), WithJsonSchema(schema)]
 
 

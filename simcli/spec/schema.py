@@ -164,6 +164,9 @@ class InstanceSpec(Part):
     params: Raw = say(dict, "Own values of the model's parameters", "", "{L: 0.5}")
 
 
+_COUNT_JSON = {"type": ["integer", "string"], "x-words": []}
+
+
 def _per_axis(value: object) -> object:
     if isinstance(value, list | tuple):
         return [*value, *[1] * (3 - len(value))]
@@ -176,7 +179,7 @@ class ReplicaSpec(InstanceSpec):
     count: Annotated[
         tuple[PositiveCount, PositiveCount, PositiveCount],
         BeforeValidator(_per_axis),
-        WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "array", "maxItems": 3}]}),
+        WithJsonSchema({"type": ["integer", "string", "array"], "items": _COUNT_JSON, "maxItems": 3, "x-words": []}),
     ] = say(REQUIRED, "Copies along x, y, z, or along a line", "", [3, 3, 1])
     spacing: vector("m") = say(REQUIRED, "Distance between copies along x, y, z", "m", [1, 1, 0])
 

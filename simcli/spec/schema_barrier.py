@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from simcli.spec.quantities import Part, count, quantity, say
+from simcli.spec.quantities import Part, count, number_json, quantity, say
 
 
 class BarrierSpec(Part):
@@ -14,7 +14,7 @@ class BarrierSpec(Part):
     stiffness: Annotated[
         quantity("N/m^3", gt=0) | None,
         BeforeValidator(lambda value: None if value == "auto" else value),
-        WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+        WithJsonSchema(number_json("N/m^3", words=("auto",), gt=0)),
     ] = say(None, "kappa of -kappa (g^2 - d_hat^2)^2 ln(g^2 / d_hat^2), the energy of a pair of features at the gap g; "
             "auto: 1 kN / d_hat^3, so that forces of kilonewtons leave a tenth of d_hat", "N/m^3", 1e9)  # fmt: skip
     creep_speed: quantity("m/s", gt=0) = say(

@@ -19,6 +19,7 @@ from simcli.spec.quantities import (
     drivable_vector,
     fixed_list,
     list_json,
+    number_json,
     one_of,
     quantity,
     refuse,
@@ -149,7 +150,7 @@ Row = vector("kg*m^2")
 Rows = Annotated[
     tuple[Row, Row, Row],
     BeforeValidator(fixed_list(3, "rows")),
-    WithJsonSchema(list_json(list_json({"anyOf": [{"type": "number"}, {"type": "string"}]}, 3, 3), 3, 3)),
+    WithJsonSchema(list_json(list_json(number_json("kg*m^2"), 3, 3), 3, 3)),
 ]
 
 
@@ -265,9 +266,8 @@ class EllipsoidShape(_Shape):
     radii: vector("m") = say(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
 
 
-Scale = Annotated[
-    vector(""), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}, list_json({"type": "number"}, 3, 3)]})
-]
+_SCALE_JSON = {**list_json(number_json(""), 3, 3), **number_json(""), "type": ["number", "string", "array"]}
+Scale = Annotated[vector(""), WithJsonSchema(_SCALE_JSON)]
 
 
 class MeshShape(_Shape):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.quantities import REQUIRED, Part, Text, Truth, count, quantity, say
+from simcli.spec.quantities import REQUIRED, Part, Text, Truth, count, number_json, quantity, say
 from simcli.spec.schema_body import refuse_less_at_rest
 
 
@@ -46,7 +46,7 @@ class ContactSpec(Part):
     capacity: Annotated[
         count(gt=0) | None,
         BeforeValidator(_auto),
-        WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "auto"}]}),
+        WithJsonSchema({"type": ["integer", "string"], "x-words": ["auto"], "exclusiveMinimum": 0}),
     ] = say(None, "Most contacts of a world; auto: what its pairs can have, in large scenes 64 and 16 per shape", "", "auto")
 
 
@@ -56,7 +56,7 @@ class ContactSolvingSpec(Part):
     margin: Annotated[
         quantity("m", ge=0) | None,
         BeforeValidator(_auto),
-        WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]}),
+        WithJsonSchema(number_json("m", words=("auto",), ge=0)),
     ] = say(None, "Gap below which two shapes are watched; auto: what their speeds can close in two steps", "m", 0.01)
     restitution_threshold: quantity("m/s", ge=0) = say(
         0.0, "Slower impacts do not rebound; nor do those below 2 dt times gravity", "m/s", 0.01

@@ -17,7 +17,9 @@ from simcli.spec.quantities import (
     Text,
     Truth,
     drivable,
+    number_json,
     one_of,
+    one_or_list_json,
     quantity,
     refuse,
     say,
@@ -25,8 +27,6 @@ from simcli.spec.quantities import (
 from simcli.spec.schema_body import PoseSpec
 
 JointType = Literal[tuple(dofs.TYPES)]
-_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
-_ONE_OR_LIST = {"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}
 
 
 def _listed(value: object) -> object:
@@ -34,9 +34,12 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) or value is None else (value,)
 
 
-PerDof = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(_ONE_OR_LIST)]
+PerDof = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json())]
 
-Bounds = Annotated[tuple[AnyNumber | None, ...], BeforeValidator(_listed), WithJsonSchema(_ONE_OR_LIST)]
+Losses = Annotated[tuple[AnyNumber, ...], BeforeValidator(_listed), WithJsonSchema(one_or_list_json(ge=0))]
+
+_BOUNDS = {**one_or_list_json(), "items": {**number_json(), "type": ["number", "string", "null"]}}
+Bounds = Annotated[tuple[AnyNumber | None, ...], BeforeValidator(_listed), WithJsonSchema(_BOUNDS)]
 
 
 class LimitSpec(Part):
@@ -177,9 +180,9 @@ class JointSpec(Part):
     limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
     drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
     motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
-    damping: PerDof = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
-    friction: PerDof = say((0.0,), "Dry friction", "N*m or N", 0.1)
-    armature: PerDof = say((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
+    damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
+    friction: Losses = say((0.0,), "Dry friction", "N*m or N", 0.1)
+    armature: Losses = say((0.0,), "Inertia of the drive train, added to the dof", "kg*m^2 or kg", 0.01)
     velocity_limit: Bounds | None = say(None, "Largest speed", "rad/s or m/s", 10)
     compliance: quantity(ge=0) = say(0.0, "Compliance of the joint's rows, 0 is rigid", "m/N or rad/(N*m)", 1e-9)
     strength_ratio: quantity("", gt=0) | None = say(None, "Affine solver: stiffness as a ratio of mass / dt^2", "", 100)

@@ -17,7 +17,10 @@ from simcli.spec.quantities import (
     count,
     drivable,
     drivable_vector,
+    list_json,
+    number_json,
     one_of,
+    one_or_list_json,
     quantity,
     refuse,
     say,
@@ -25,7 +28,6 @@ from simcli.spec.quantities import (
 from simcli.spec.schema_select import SelectSpec
 
 NotNegative = quantity(ge=0)
-_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
 
 
 class EndSpec(Part):
@@ -95,13 +97,13 @@ class TorqueForce(Part):
     value: Annotated[
         tuple[drivable("N*m", "N"), ...],
         BeforeValidator(_listed),
-        WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+        WithJsonSchema(one_or_list_json("N*m", "N", signal=True)),
     ] = say(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
 
 
 def _one_or_list(*units: str, **bounds: float) -> Any:
     """A number, or one per dof; a tuple after reading."""
-    schema = WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]})
+    schema = WithJsonSchema(one_or_list_json(*units, **bounds))
     return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(_listed), schema]
 
 
@@ -122,7 +124,7 @@ ForceSpec = Annotated[
 Values = Annotated[
     tuple[AnyNumber, ...],
     BeforeValidator(_listed),
-    WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+    WithJsonSchema(one_or_list_json()),
 ]
 
 
@@ -223,7 +225,7 @@ class EventSpec(Part):
 StartValue = Annotated[
     tuple[AnyNumber, ...] | Literal["center"],
     BeforeValidator(lambda value: value if value == "center" else _listed(value)),
-    WithJsonSchema({"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}),
+    WithJsonSchema(one_or_list_json(words=("center",))),
 ]
 
 
@@ -274,11 +276,11 @@ class OutputSpec(Part):
 
 
 Pair = Annotated[
-    tuple[AnyNumber, AnyNumber], WithJsonSchema({"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2})
+    tuple[AnyNumber, AnyNumber], WithJsonSchema(list_json(number_json(), 2, 2))
 ]
 Draw = Annotated[
     tuple[AnyNumber | tuple[AnyNumber, ...], ...],
-    WithJsonSchema({"type": "array", "items": {"anyOf": [*_NUMBER["anyOf"], {"type": "array", "items": _NUMBER}]}}),
+    WithJsonSchema(list_json(one_or_list_json(), 0)),
 ]
 
 
@@ -321,6 +323,9 @@ class BatchSpec(Part):
 _TIME = TypeAdapter(Time)
 
 
+_TIME_JSON = number_json("s", words=("end",), ge=0)
+
+
 def _when(value: object) -> object:
     if value == "end":
         return value
@@ -339,7 +344,7 @@ class ExpectSpec(Part):
 
     max: Text | None = say(None, "Largest absolute value over time of a quantity by its path", "", "energy.drift")
     min: Text | None = say(None, "Smallest value over time of a quantity by its path", "", "joints.pin.q")
-    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_NUMBER)] | None = say(
+    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = say(
         None, "Time of the frame, or end", "s", 2.0
     )
     body: Text | None = say(None, "Body", "", "crank")
