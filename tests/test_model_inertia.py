@@ -192,6 +192,8 @@ def test_broken_meshes_are_refused_with_a_hint(spoil, words):
     ("name", "content", "words"),
     [
         ("a.obj", b"v 0 0 x\n", "damaged"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 12345678901234567890\n", "damaged"),
+        ("a.obj", b"v 0 0 0\nv 1e100 0 0\nv 0 1e100 0\nf 1 2 3\n", "coordinates beyond"),
         ("a.obj", b"v 0 0 0\nf 1 2 3\n", "does not exist"),
         ("a.obj", b"v 0 0\nf 1 1 1\n", "damaged"),
         ("a.obj", b"", "no triangles"),

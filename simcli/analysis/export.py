@@ -1,18 +1,38 @@
 """Channels as CSV: one row per frame and world, a header with names and units. Contacts: one row for each."""
 
+import contextlib
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from simcli.analysis.channels import XYZ, Channel, check_worlds
+from simcli.errors import OutputError
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
 
 CONTACT_UNITS = {"shape_a": "", "shape_b": "", "point": "m", "normal": "1", "gap": "m", "force": "N"}
 FRAMES_AT_ONCE = 256
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """Open a file to write text to; nothing is left there if it cannot be written to its end.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            yield stream
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                path.unlink()
+        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
 
 
 def header(channels: list[Channel], with_world: bool) -> list[str]:

@@ -5,11 +5,13 @@ Never found here: physics, numbers, file formats. Each command is one file; it i
 function, so that `simcli --help` starts neither Taichi nor HDF5 nor numpy.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
 DEBUG_FLAG = "--debug"
 JSON_FLAG = "--json"
+INTERRUPTED = 130  # errors.Exit.INTERRUPTED, without an import that could be interrupted
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -21,12 +23,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always, unless `argv` is left out and the process ends at once.
     """
-    from simcli.cli.doorman import leave, make_haste, run_command
+    try:
+        from simcli.cli.doorman import leave, make_haste, run_command
 
-    if argv is None:
-        make_haste()
-    words = list(sys.argv[1:] if argv is None else argv)
-    # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
-    debug = DEBUG_FLAG in words
-    code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
-    leave(code, at_once=argv is None)
+        if argv is None:
+            make_haste()
+        words = list(sys.argv[1:] if argv is None else argv)
+        # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
+        debug = DEBUG_FLAG in words
+        code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
+        leave(code, at_once=argv is None)
+    except KeyboardInterrupt:  # before or after the command itself, while Python imports or tidies up
+        os._exit(INTERRUPTED)

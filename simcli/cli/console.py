@@ -4,13 +4,23 @@ import contextlib
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+from simcli.errors import OutputError
+
 STYLES = {"bad": "1;31", "warn": "1;33", "good": "1;32", "place": "1;34", "dim": "2", "bold": "1"}
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
+CONTROL_BUT_COLOURS = re.compile(rf"(?!\x1b\[[0-9;]*m){CONTROL.pattern}")
+
 _stdout_fd: int | None = None  # where data goes while descriptor 1 is lent out
+
+
+class ReaderGoneError(Exception):
+    """The reader of stdout has closed it, as `simcli ... | head` does: the command is at its end."""
 
 
 def colour_wanted() -> bool:
@@ -28,18 +38,37 @@ def paint(text: str, style: str) -> str:
 
 
 def say(text: str = "") -> None:
-    """Write a line for people, to stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """Write a line for people, to stderr; one that nobody can read any more is no error."""
+    with contextlib.suppress(OSError):
+        print(CONTROL_BUT_COLOURS.sub(_spelled, text), file=sys.stderr, flush=True)
 
 
 def data(text: str) -> None:
-    """Write a line of data, to the stdout that the caller gave us."""
-    if _stdout_fd is None:
-        print(text, flush=True)
-        return
-    raw = (text + "\n").encode()
-    while raw:
-        raw = raw[os.write(_stdout_fd, raw) :]
+    """Write a line of data, to the stdout that the caller gave us. Control characters, as in a hostile file, are spelled.
+
+    Raises:
+        ReaderGoneError: nobody reads stdout any more.
+        OutputError: stdout cannot be written.
+    """
+    _write(CONTROL.sub(_spelled, text))
+
+
+def _write(text: str) -> None:
+    try:
+        if _stdout_fd is None:
+            print(text, flush=True)
+            return
+        raw = (text + "\n").encode()
+        while raw:
+            raw = raw[os.write(_stdout_fd, raw) :]
+    except BrokenPipeError:
+        raise ReaderGoneError from None
+    except OSError as error:
+        raise OutputError(f"stdout: {error.strerror or error}") from None
+
+
+def _spelled(found: re.Match) -> str:
+    return f"\\x{ord(found.group()):02x}"
 
 
 def emit(kind: str, document: dict[str, Any]) -> None:
@@ -52,7 +81,8 @@ def emit(kind: str, document: dict[str, Any]) -> None:
 
 def data_json(document: dict[str, Any]) -> None:
     """Write a JSON document whose form others have laid down."""
-    data(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    _write(CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text))  # JSON itself leaves those above 0x7e
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Every way out of a command: exit codes, one-line messages, and the report file of an internal error."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from simcli.cli import console
-from simcli.errors import Exit, SceneError, SimcliError, SimcliWarning
+from simcli.errors import Exit, OutputError, SceneError, SimcliError, SimcliWarning
 
 USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
 # A command makes some hundred thousand objects that live until it ends. Python's own threshold of 700 walks over all of
@@ -23,8 +24,25 @@ def make_haste() -> None:
     # OpenBLAS lets every core spin for 0.1 s as it starts.
     for name in ("PYDANTIC_DISABLE_PLUGINS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    _open_closed_streams()
     if "HOME" not in os.environ and os.name == "posix":  # as of some services: Taichi would end the process
         os.environ["HOME"] = "/tmp"
+
+
+def _open_closed_streams() -> None:
+    """Keep descriptors 0 to 2 of a process that was started without them (`>&-`) from files that it opens.
+
+    What is written to a closed stdout is an error of output; of a closed stderr it is lost, as was asked for.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number < 2 else os.O_WRONLY)  # the lowest free number, this one
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.dup(1), encoding="utf-8")  # opened for reading: writing raises
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8")
 
 
 def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
@@ -38,10 +56,10 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
     Returns:
         the exit code.
     """
-    from simcli.cli import app
-
     show_warnings()
     try:
+        from simcli.cli import app
+
         code = app.build(words)(list(words), prog_name="simcli", standalone_mode=False)
     except SimcliError as error:
         if debug:
@@ -50,7 +68,7 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
     except KeyboardInterrupt:
         console.say("interrupted")
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, console.ReaderGoneError):
         return _pipe_closed()
     except MemoryError:
         return _fail("out of memory: take fewer worlds or shorter runs", Exit.DEVICE, as_json)
@@ -94,6 +112,8 @@ def leave(code: int, at_once: bool = False) -> None:
         sys.stderr.flush()
     except BrokenPipeError:
         code = _pipe_closed()
+    except OSError:  # a full disk behind a redirection; the command has said so, unless these were its last words
+        code = code or Exit.OUTPUT
     if at_once:
         if "taichi" in sys.modules:
             from simcli.kernels.runtime import stop_device
@@ -110,7 +130,7 @@ def _expected(error: SimcliError, as_json: bool) -> int:
         console.say(render_faults(error.faults, error.document, console.colour_wanted()))
         if as_json:
             faults = [fault_data(fault) for fault in error.faults]
-            console.emit("error", {"exit_code": int(error.exit_code), "faults": faults})
+            _emit_error({"exit_code": int(error.exit_code), "faults": faults})
         return error.exit_code
     return _fail(str(error), error.exit_code, as_json)
 
@@ -130,8 +150,14 @@ def _usage(error: Exception, as_json: bool) -> int:
 def _fail(message: str, code: int, as_json: bool) -> int:
     console.say(console.paint("error:", "bad") + " " + message)
     if as_json:
-        console.emit("error", {"exit_code": int(code), "message": message})
+        _emit_error({"exit_code": int(code), "message": message})
     return code
+
+
+def _emit_error(document: dict) -> None:
+    """The error as JSON, unless stdout is what is wrong."""
+    with contextlib.suppress(OutputError, console.ReaderGoneError):
+        console.emit("error", document)
 
 
 def _unexpected(error: Exception, words: Sequence[str], as_json: bool) -> int:

@@ -30,7 +30,7 @@ def export(
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 > swing.csv
     """
     from simcli.analysis.channels import CONTACTS, default_columns, read_channels
-    from simcli.analysis.export import write_contacts, write_csv
+    from simcli.analysis.export import write_contacts, write_csv, written
     from simcli.records.reader import open_trajectory
 
     output = None if output == Path("-") else output
@@ -42,7 +42,7 @@ def export(
         names = split_words(channel) or default_columns(trajectory)
         worlds = parse_worlds(world)
         channels = [] if names == [CONTACTS] else read_channels(trajectory, names, worlds, every)
-        with io.StringIO(newline="") if to_stdout else target.open("w", newline="", encoding="utf-8") as stream:
+        with io.StringIO(newline="") if to_stdout else written(target) as stream:
             count = write_csv(channels, stream) if channels else write_contacts(trajectory, stream, worlds, every)
             text = stream.getvalue() if to_stdout else ""
     if to_stdout:

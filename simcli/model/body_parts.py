@@ -229,6 +229,10 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
+    if not all(np.isfinite(array).all() for array in (mass, com, inertia)):
+        message = f"mass and inertia of body `{name}`, as its shapes give them, are beyond the largest number"
+        worlds.fault("SC460", path, message, "check the sizes, units and scales of its shapes")
+        mass, com, inertia = np.ones(1), np.zeros((1, 3)), np.eye(3)[None]
     natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)

@@ -11,6 +11,7 @@ from simcli.model.tables import Array
 
 STL_HEADER = 80  # bytes before the triangle count of a binary STL
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+LARGEST = 1e15  # [file units] of a coordinate: inertias go with its fifth power, and their products must stay finite
 FLAT = 1e-12  # [1] volume below this part of the bounding box is rounding
 
 
@@ -44,7 +45,7 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
         raise MeshError(f"cannot read the mesh: {error.strerror}", "paths are relative to the scene file") from None
     try:
         vertices, faces = reader(data)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         if isinstance(error, MeshError):
             raise
         raise MeshError(f"the mesh is damaged: {error}", "open it in a mesh editor and export it again") from None
@@ -52,6 +53,8 @@ def read_mesh(path: Path) -> tuple[Array, Array]:
         raise MeshError("the mesh has no triangles", "export it with its faces")
     if not np.isfinite(vertices).all():
         raise MeshError("the mesh has coordinates that are not finite")
+    if len(vertices) and np.abs(vertices).max() > LARGEST:
+        raise MeshError(f"the mesh has coordinates beyond {LARGEST:g}", "check its units, and `scale`")
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise MeshError("a face of the mesh names a vertex that does not exist")
     return vertices, faces

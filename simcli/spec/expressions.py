@@ -28,7 +28,7 @@ _OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+    ast.Pow: math.pow,  # refuses roots of negative numbers, of which ** makes complex ones
 }
 RESERVED = frozenset((*CONSTANTS, *FUNCTIONS))
 
