@@ -90,7 +90,7 @@ class GeneralizedSolver:
     def lay_out(self, model: Model, arena: Arena) -> Core:
         """The tables of a phase in an arena, and the room for the state."""
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
-        core.engine, core.turns = self.engine, Turns(self.device, arena)
+        core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
         return core
 
     def suggest_frames(self) -> int:
@@ -157,7 +157,7 @@ class GeneralizedSolver:
     @property
     def most_steps(self) -> int:
         """Of a call."""
-        return self.core.turns.most_steps or MANY_STEPS
+        return self.core.loop_turns.most_steps or MANY_STEPS
 
     def switch(self) -> list[Event]:
         """Take the tables of the phases that begin now."""
@@ -182,7 +182,7 @@ class GeneralizedSolver:
         """
         kernel(self.core, TURNS)
         try:
-            self.core.turns.refuse_few()
+            self.core.loop_turns.refuse_few()
         except LoopsCutError:
             raise too_long(self.device) from None
 
@@ -243,7 +243,7 @@ class GeneralizedSolver:
             self.compile_seconds = seconds
         else:
             self.frame_seconds = seconds / n_frames
-        self.core.turns.refuse_few()
+        self.core.loop_turns.refuse_few()
         arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)

@@ -55,11 +55,11 @@ class Turns:
 def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
     """What a kernel does last in each block of worlds; `turns` is an argument of the kernel, so that the loop stays a loop.
 
-    Writes: c.turns.count
+    Writes: c.loop_turns.count
     """
-    c.turns.count.store(w, 0, c.tables.arena.zero())
+    c.loop_turns.count.store(w, 0, c.tables.arena.zero())
     for _ in range(turns):
-        c.turns.count.store(w, 0, c.turns.count.load(w, 0) + 1.0)
+        c.loop_turns.count.store(w, 0, c.loop_turns.count.load(w, 0) + 1.0)
 
 
 def call_in_parts(solver, n_frames: int, steps: int):
@@ -81,7 +81,7 @@ def call_in_parts(solver, n_frames: int, steps: int):
     assert n_frames == 1, "frames are called one by one on a driver that bounds loops"
     if steps < 2:
         raise too_long(solver.device)
-    first = solver.core.turns.most_steps = steps // 2
+    first = solver.core.loop_turns.most_steps = steps // 2
     events = call_in_parts(solver, 1, first)[1]
     arrays, later = call_in_parts(solver, 1, steps - first)
     return arrays, events + later

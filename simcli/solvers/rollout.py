@@ -25,7 +25,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, tu
     steps = 0 reports the initial state. `turns`: see loop_bounds.py.
 
     Reads:  c
-    Writes: c.state, c.forces.work, c.turns, the buffers
+    Writes: c.state, c.forces.work, c.loop_turns, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
@@ -37,7 +37,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, tu
             at = (f * c.state.n_blocks + w) * c.lanes
             unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
                          touch, contacts)
-        if ti.static(c.turns.are_bounded):
+        if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 
 
@@ -46,13 +46,13 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     """Before tables change: take the stored energy out of the input.
 
     Reads:  c
-    Writes: c.forces.work, c.turns
+    Writes: c.forces.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         stored = c.engine.close(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
-        if ti.static(c.turns.are_bounded):
+        if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 
 
@@ -61,13 +61,13 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     """After tables have changed: what is stored now counts as input.
 
     Reads:  c
-    Writes: c.forces.work, c.turns
+    Writes: c.forces.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         stored = c.engine.open(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
-        if ti.static(c.turns.are_bounded):
+        if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 
 
