@@ -3,10 +3,12 @@
 import time
 
 import pytest
+from support.process import simcli
 
-from simcli.errors import SceneError
-from simcli.spec import load_document, resolve
+from simcli.errors import Exit, SceneError
+from simcli.spec import document_of_text, load_document, resolve
 from simcli.spec.diagnostics import render_faults
+from simcli.spec.schema import title_of_stem
 
 QUICK = 5.0  # s; generous, the machine may be busy
 BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
@@ -113,3 +115,36 @@ def test_every_key_with_every_kind_of_value(tmp_path, value):
     error = outcome(tmp_path, "\n".join(lines))
     assert error.faults
     assert render_faults(error.faults, error.document)
+
+
+BAD_NAMES = ["../../evil", "/tmp/evil", "a/b", "..", ".hidden", "-o", "", "two words", "x" * 101, "a\\n", "C:evil", "é"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_cannot_lead_elsewhere(tmp_path, name):
+    """The file of the results is named after the scene."""
+    error = outcome(tmp_path, f'simcli: 1\nname: "{name}"\nbodies: {{a: {BODY}}}\n')
+    assert [(fault.code, fault.where.line) for fault in error.faults] == [("SC312", 2)]
+    assert "`-o`" in error.faults[0].hint
+
+
+@pytest.mark.parametrize("name", ["a", "9_lives", "run-3.v2", "_", "x" * 100])
+def test_good_names(tmp_path, name):
+    assert outcome(tmp_path, f"simcli: 1\nname: {name}\nbodies: {{a: {BODY}}}\n") is None
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("good", "good"), ("two words", "two_words"), ("..", "_.."), ("-o", "_-o"), ("é" * 150, "_" * 100)]
+)
+def test_a_scene_without_a_name_has_that_of_its_file(stem, name):
+    document = document_of_text(f"simcli: 1\nbodies: {{a: {BODY}}}\n", f"{stem}.yaml")
+    assert resolve(document).name == name
+    assert title_of_stem(name) == name
+
+
+def test_no_file_is_written_where_a_name_leads(tmp_path):
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (folder / "scene.yaml").write_text(f"simcli: 1\nname: ../../evil\nbodies: {{a: {BODY}}}\n")
+    assert simcli("run", "scene.yaml", cwd=folder).returncode == Exit.SCENE
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b", "scene.yaml"]

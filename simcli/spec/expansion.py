@@ -13,7 +13,7 @@ from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Scalar, Table, format_path, plain, rebuild, replace
 from simcli.spec.overrides import Laid, known, put, unwritten_list
 from simcli.spec.quantities import PositiveTime
-from simcli.spec.schema import AUTHORING, ENTRY_SECTIONS, SceneSpec
+from simcli.spec.schema import AUTHORING, ENTRY_SECTIONS, SceneSpec, title_of_stem
 from simcli.spec.scopes import Scope, place
 from simcli.spec.templates import Expander, TooLargeError
 from simcli.spec.validate import report
@@ -104,7 +104,7 @@ def adapter(section: str) -> TypeAdapter:
 
 def fill(data: dict, stem: str) -> None:
     """Defaults that depend on other values, in place."""
-    data.setdefault("name", stem)
+    data.setdefault("name", title_of_stem(stem))
     solver, output, run = data.get("solver", {}), data.get("output", {}), data.get("run", {})
     if isinstance(solver, dict) and "type" not in solver:
         data["solver"] = {**solver, "type": "generalized"}

@@ -1,8 +1,9 @@
 """The scene: SceneSpec, and what is written in a file but gone after expansion (SceneFile)."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from simcli.spec.quantities import (
     REQUIRED,
@@ -116,11 +117,31 @@ def _version(value: object) -> object:
 Version = Annotated[int, BeforeValidator(_version), WithJsonSchema({"const": 1})]
 
 
+TITLE_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$"
+_TITLE = re.compile(TITLE_PATTERN.removesuffix("$") + r"\Z")
+
+
+def _title(value: object) -> object:
+    if isinstance(value, str) and not _TITLE.match(value):
+        hint = "letters, digits, ., _ and -, a letter or digit first, at most 100; where the result goes is said by `-o`"
+        raise refuse("SC312", f"{spell(value)} is not the name of a scene", hint)
+    return value
+
+
+def title_of_stem(stem: str) -> str:
+    """The name of a scene that has none: the stem of its file, with _ for what a name cannot hold."""
+    made = re.sub(r"[^A-Za-z0-9._-]", "_", stem)[:100]
+    return made if _TITLE.match(made) else f"_{made}"[:100]
+
+
+Title = Annotated[Text, AfterValidator(_title), WithJsonSchema({"type": "string", "pattern": TITLE_PATTERN})]
+
+
 class SceneSpec(Part):
     """A scene with everything expanded: SI numbers, vectors as tuples, names as they are simulated."""
 
     simcli: Version = say(REQUIRED, "Version of the scene format", "", 1)
-    name: Text = say("", "Name; default: the stem of the file", "", "slider_crank")
+    name: Title = say("", "Name, of the file of its results too; default: the stem of the scene's file", "", "slider_crank")
     description: Text = say("", "What the scene shows", "", "A slider-crank at constant speed")
     params: dict[str, Plain] = say(dict, 'Numbers for "${...}"', "", "{L: 0.4}")
     materials: dict[str, MaterialSpec] = say(dict, "Materials by name", "", "{steel: {density: 7850, friction: 0.3}}")
