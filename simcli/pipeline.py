@@ -122,11 +122,12 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     facts = _circumstances(job, device)
     continues = continuation.find(job.output, facts) if goes_on else None
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model))
-    solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
+    watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
+    solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
     clock = time.perf_counter()
-    watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))
     first = _begin(job, solver, continues, outcome)
+    watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
     recorder = Recorder(
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),

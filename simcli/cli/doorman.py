@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from simcli.cli import console
+from simcli.cli.interrupts import StoppedEarly
 from simcli.errors import Exit, OutputError, SceneError, SimcliError, SimcliWarning
 
 USAGE_EXIT_CODE = 2  # of every usage error that the parser of Typer raises
@@ -68,6 +69,9 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
     except KeyboardInterrupt:
         console.say("interrupted")
         return Exit.INTERRUPTED
+    except StoppedEarly as stop:
+        console.say("stopped before the first step: nothing was written")
+        return stop.code
     except (BrokenPipeError, console.ReaderGoneError):
         return _pipe_closed()
     except MemoryError:

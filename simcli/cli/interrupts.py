@@ -1,4 +1,9 @@
-"""Ctrl-C and SIGTERM: the first asks the run to stop at the next block, the second ends the process at once."""
+"""Ctrl-C and SIGTERM, by the stage of a run.
+
+Before there is a file, a signal ends the process. Then the first one asks the run to stop at the next block, and the second
+ends the process at once. While kernels compile, Taichi holds Python's lock, so that no handler of ours runs, for minutes
+perhaps. So signals have their default action there: nothing has been written that could be lost.
+"""
 
 import contextlib
 import os
@@ -9,6 +14,19 @@ from dataclasses import dataclass
 from simcli.errors import Exit
 
 CODES = {signal.SIGINT: Exit.INTERRUPTED, signal.SIGTERM: Exit.STOPPED}
+PREPARING, COMPILING, STEPPING = "preparing", "compiling", "stepping"  # stages; the latter two are those of a Tick
+
+
+class StoppedEarly(BaseException):
+    """A signal came before there was a file; as KeyboardInterrupt, it passes all who catch errors.
+
+    Attributes:
+        code: exit code that belongs to the signal.
+    """
+
+    def __init__(self, code: int):
+        super().__init__(code)
+        self.code = code
 
 
 @dataclass
@@ -17,26 +35,37 @@ class Interrupt:
 
     Attributes:
         code: exit code that belongs to the signal, None if there was none.
+        stage: of the run.
     """
 
     code: int | None = None
+    stage: str = PREPARING
+
+    def enter(self, stage: str) -> None:
+        """Take signals as a stage of the run wants them."""
+        if stage != self.stage:
+            self.stage = stage
+            for number in CODES:
+                signal.signal(number, signal.SIG_DFL if stage == COMPILING else self.on_signal)
+
+    def on_signal(self, number: int, _frame) -> None:
+        """Note a signal, or end."""
+        code = int(CODES[signal.Signals(number)])
+        if self.stage == PREPARING:
+            raise StoppedEarly(code)
+        if self.code is not None:
+            # Whatever is committed stays readable: the file is in SWMR mode. Nothing else may be waited for.
+            os._exit(code)
+        self.code = code
+        # Not print: the signal may have come in the middle of one, and a stream cannot be entered twice.
+        os.write(2, b"\nstopping after this block; once more to quit at once\n")
 
 
 @contextlib.contextmanager
 def caught() -> Iterator[Interrupt]:
     """Catch SIGINT and SIGTERM for the length of the block; give the note that says whether one came."""
     note = Interrupt()
-
-    def on_signal(number, _frame) -> None:
-        code = CODES[signal.Signals(number)]
-        if note.code is not None:
-            # Whatever is committed stays readable: the file is in SWMR mode. Nothing else may be waited for.
-            os._exit(int(code))
-        note.code = int(code)
-        # Not print: the signal may have come in the middle of one, and a stream cannot be entered twice.
-        os.write(2, b"\nstopping after this block; once more to quit at once\n")
-
-    before = {number: signal.signal(number, on_signal) for number in CODES}
+    before = {number: signal.signal(number, note.on_signal) for number in CODES}
     try:
         yield note
     finally:

@@ -199,6 +199,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
 
             def watch(tick) -> bool:
                 show(tick)
+                interrupt.enter(tick.stage)
                 return interrupt.code is None
 
             job = pipeline.prepare(request)

@@ -1,0 +1,77 @@
+"""A signal is heeded before the first step, too: while a scene is prepared, and while kernels compile."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.process import environment
+
+from simcli.errors import Exit
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+GRACE = 60.0  # [s], far beyond what any of this takes on a busy machine; the work below never ends by itself
+SCENE = """
+simcli: 1
+bodies: {ball: {mass: 1, inertia: {diag: [1, 1, 1]}}}
+solver: {type: SOLVER, dt: 1e-2}
+run: {duration: 0.1}
+"""
+# Work that goes on for hours: in Python, where handlers run, and in C, where the lock is held and none does.
+IN_PYTHON = "while True: time.sleep(0.01)"
+IN_C = "sum(range(10**13))"
+CHILD = """
+import sys, time
+from pathlib import Path
+from simcli.cli import main
+import WHERE as room
+
+def busy(*arguments):
+    Path("busy").touch()
+    WORK
+
+room.WHAT = busy
+sys.argv = ["simcli", "run", "scene.yaml", "-o", "a.h5"]
+main()
+"""
+
+
+def stopped(folder, number, where, what, work, solver="generalized"):
+    """A run that gets a signal while it is busy somewhere."""
+    (folder / "scene.yaml").write_text(SCENE.replace("SOLVER", solver))
+    code = CHILD.replace("WHERE", where).replace("WHAT", what).replace("WORK", work)
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=environment(), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    try:
+        end = time.monotonic() + GRACE
+        while not (folder / "busy").exists():
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=GRACE)
+    finally:
+        process.kill()
+    assert "Traceback" not in err
+    assert not (folder / "a.h5").exists()
+    return process.returncode, err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
+def test_a_signal_ends_the_preparation(tmp_path, number, code):
+    found, err = stopped(tmp_path, number, "simcli.model.phases", "build_phases", IN_PYTHON)
+    assert found == code
+    assert "nothing was written" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_compilation(tmp_path, number):
+    assert stopped(tmp_path, number, "simcli.solvers.generalized", "rollout", IN_C)[0] == -number
+
+
+def test_a_signal_ends_the_compilation_of_the_start(tmp_path):
+    """Solvers that take bodies one by one have loops closed by another solver, before they exist."""
+    where = "simcli.solvers.loose", "start_of"
+    assert stopped(tmp_path, signal.SIGTERM, *where, IN_C, "maximal")[0] == -signal.SIGTERM
