@@ -14,6 +14,7 @@ from simcli.model import build_worlds
 from simcli.model import rotations as rot
 from simcli.model.closure.least import least_motion
 from simcli.model.mobility import bilateral_rows, body_jacobian
+from simcli.model.phases import build_phases
 from simcli.model.reference import body_poses
 from simcli.model.rows import row_gradient, row_residual
 from simcli.model.tables import WORLD, JointKind
@@ -407,3 +408,16 @@ def test_least_motion_bears_redundant_rows_and_missing_inertia():
     light = np.diag([1.0, 0.0, 1.0])
     found = least_motion(np.array([[[1.0, 1.0, 0.0]]]), light[None], np.zeros((1, 3)), np.ones((1, 1)))[0]
     np.testing.assert_allclose(found, [0, 1, 0], atol=ROUNDING)  # what has no mass moves first
+
+
+def test_springs_rest_where_the_run_begins():
+    """A rest length that is not written is the length after closing, and stays so when an event changes the spring."""
+    forces = {"pull": {"type": "spring", "a": {"world": [0, 0, 0]}, "b": {"body": "o2", "at": [0, 0, 0]}, "stiffness": 10}}
+    event = {"at": 0.005, "set": {"forces.pull.stiffness": 20}}
+    document = scene(together(OPEN, forces=forces, events=[event]))
+    for phase in build_phases(document, resolve(document)):
+        model = phase.model
+        _, x = body_poses(model, model.joint_q)
+        np.testing.assert_allclose(model.springs.rest_length[0], np.linalg.norm(x[2, 0]), rtol=0, atol=ROUNDING)
+    assert model.springs.stiffness[0, 0] == 20
+    assert np.abs(x[2, 0] - model.bodies.q[0, 2, :3]).max() > 0.01

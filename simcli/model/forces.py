@@ -3,6 +3,8 @@
 Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from simcli.model import rotations as rot
@@ -49,10 +51,10 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
 
     Args:
         worlds: the scenes.
-        model: its bodies and initial state give the rest lengths that are not written.
+        model: its bodies.
 
     Returns:
-        The table.
+        The table. Rest lengths that are not written are NaN, until the initial state is known: see `with_rest_lengths`.
     """
     names = _of_type(worlds, "spring")
     index = {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
@@ -66,10 +68,9 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
         for key in ("stiffness", "damping")
     }
     rest = [
-        _span(model, body, point) if force.rest_length is None
-        else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
-        for name, force, body, point in zip(names, forces, bodies, points, strict=True)
-    ]  # fmt: skip
+        np.full(1, np.nan) if force.rest_length is None else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
+        for name, force in zip(names, forces, strict=True)
+    ]
     return Springs(
         name=tuple(names),
         body=np.array(bodies, np.int32).reshape(-1, 2),
@@ -80,14 +81,20 @@ def read_springs(worlds: Worlds, model: Model) -> Springs:
     )
 
 
-def _span(model: Model, body: list[int], point: Array) -> Array:
-    """Distance of two points at t = 0, (W|1,)."""
+def with_rest_lengths(model: Model) -> Model:
+    """The model whose springs rest, where the scene says nothing, at the length that they have in its initial state."""
+    springs = model.springs
+    missing = np.isnan(springs.rest_length)
+    if not missing.any():
+        return model
     R, x = body_poses(model, model.joint_q)
-    ends = [
-        point[:, i] if b == WORLD else x[b] + rot.turn(R[b], point[:, i]) for i, b in enumerate(body)
-    ]  # fmt: skip
+    ends = []
+    for body, point in zip(springs.body.T, np.moveaxis(springs.point, 2, 0), strict=True):
+        turned = np.moveaxis(x[body], 0, 1) + rot.turn(np.moveaxis(R[body], 0, 1), point)
+        ends.append(np.where((body == WORLD)[:, None], point, turned))
     gap = ends[1] - ends[0]
-    return np.sqrt(rot.dot(gap, gap))
+    rest = np.where(missing, np.sqrt(rot.dot(gap, gap)), springs.rest_length)
+    return replace(model, springs=replace(springs, rest_length=rest))
 
 
 def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:

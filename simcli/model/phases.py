@@ -101,7 +101,9 @@ def first_step(at: float, dt: float) -> int:
 def _started(model: Model, first: Model) -> Model:
     """A later phase; nobody reads its initial state."""
     given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
-    return replace(model, dofs=replace(model.dofs, **given), **{name: getattr(first, name) for name in START})
+    rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
+    return replace(model, dofs=replace(model.dofs, **given), springs=replace(model.springs, rest_length=rest),
+                   **{name: getattr(first, name) for name in START})  # fmt: skip
 
 
 def _refuse_structure(document: Document, index: int, changes: dict[str, object], changed: list[str]) -> None:
