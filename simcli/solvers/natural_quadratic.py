@@ -108,7 +108,7 @@ def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
                 demand_accelerations(c, w, h, g)
                 soften_coordinates(c, w, h, g)
                 if ti.static(c.pushes.has_power):
-                    note_laws(c, w, h)
+                    note_laws(c, w)
                     add_work(c, w, h)
             else:
                 factor = -1.0 / (h * g)
@@ -306,7 +306,7 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
         f.v.store(w, i, f.v.load(w, i) + c.steps.acceleration.load(w, i) * h)
     if ti.static(c.pushes.has_power):
         find_rates(f, w)
-        note_laws(c, w, h)
+        note_laws(c, w)
         add_work(c, w, h)
     if ti.static(c.integrator == "zhong06"):
         for i in range(f.n):
@@ -323,7 +323,7 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def note_laws(c: ti.template(), w: ti.i32, h: ti.template()):
+def note_laws(c: ti.template(), w: ti.i32):
     """Efforts of the laws at the present coordinates and rates, for their powers.
 
     Writes: c.bound.system.laws
@@ -331,4 +331,4 @@ def note_laws(c: ti.template(), w: ti.i32, h: ti.template()):
     if ti.static(c.pushes.has_laws):
         for k in range(c.pushes.n):
             if c.pushes.law.at(k) >= 0:
-                _stiffness, _damping, _inertia = law_now(c, w, k, h)
+                _stiffness, _damping, _inertia = law_now(c, w, k)
