@@ -44,12 +44,14 @@ RUNS = {
     "generalized": ("semi_implicit", "implicit", "rk4"), "maximal": ("semi_implicit",), "natural": ("zhong06", "moreau"),
     "affine": ("bdf1", "bdf2"),
 }  # fmt: skip
+UNSTABLE = {"rk4": ("stiff damping",)}  # 3000 / 0.5 per second times 1 ms is above 2.78
 TREE = ("hinge_tree", "ball_tree")  # all joints are rows in solvers without a tree
 MECHANISMS = {"generalized": (*TREE, "hinge_loop", "ball_loop"), "affine": TREE[:1]}
 EVERY = [(solver, integrator) for solver, integrators in RUNS.items() for integrator in integrators]
 QUICK = (("generalized", "semi_implicit"), ("natural", "zhong06"))
-every_run = pytest.mark.parametrize(("solver", "integrator"), [
-    run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in EVERY])  # fmt: skip
+PARAMETERS = {run: run if run in QUICK else pytest.param(*run, marks=pytest.mark.slow) for run in EVERY}
+every_run = pytest.mark.parametrize(("solver", "integrator"), list(PARAMETERS.values()))
+RIGID = [parameter for run, parameter in PARAMETERS.items() if run[0] != "affine"]  # there, impacts count as drift
 DT, FRAMES = 1e-3, 400  # [s]
 COARSE, COARSE_FRAMES = 2e-2, 20  # [s]: rates turn round within a step
 FINER = 4  # steps in one of DT
@@ -65,6 +67,11 @@ def cases_of(solver):
     """(law, joint) of each world."""
     return [(law, name) for name in MECHANISMS.get(solver, TREE) for law, numbers in LAWS.items()
             if law == "all" or not set(LACKS.get(name, ())) & set(numbers)]  # fmt: skip
+
+
+def watched(solver, integrator):
+    """(world, law, joint) of those that an integrator can step."""
+    return [(world, *case) for world, case in enumerate(cases_of(solver)) if case[0] not in UNSTABLE.get(integrator, ())]
 
 
 def numbers_of(law, name):
@@ -115,7 +122,8 @@ def ledgers():
     def of(solver, integrator):
         runner = Runner(scene_of(solver), integrator, live_device(), frozenset(("energy",)))
         runs = runner(COARSE, 1, COARSE_FRAMES), runner(DT, 1, FRAMES), runner(DT / FINER, FINER, FRAMES)
-        assert all((run["diag/status"] == 0).all() for run in runs if "diag/status" in run)
+        worlds = [world for world, *_ in watched(solver, integrator)]
+        assert all(np.isfinite(run["energy/total"][:, worlds]).all() for run in runs)
         return [{key[7:]: value for key, value in run.items() if key.startswith("energy/")} for run in runs]
 
     return of
@@ -137,7 +145,7 @@ def test_every_law_solver_and_integrator_is_here():
 @every_run
 def test_energy_is_stored_where_it_is(ledgers, solver, integrator):
     for energies in ledgers(solver, integrator):
-        for world, (law, name) in enumerate(cases_of(solver)):
+        for world, law, name in watched(solver, integrator):
             wanted = stored_at_start(law, name)
             assert energies["elastic"][0, world] == pytest.approx(wanted, rel=STORED, abs=STORED), (law, name)
 
@@ -145,16 +153,16 @@ def test_energy_is_stored_where_it_is(ledgers, solver, integrator):
 @every_run
 def test_what_is_dissipated_never_falls(ledgers, solver, integrator):
     for energies in ledgers(solver, integrator):
-        for world, (law, name) in enumerate(cases_of(solver)):
+        for world, law, name in watched(solver, integrator):
             taken = energies["dissipated"][:, world]
             scale = np.abs(energies["total"][:, world]).max() + np.abs(energies["input"][:, world]).max()
             assert np.diff(taken).min() >= -ROUNDING * scale, (law, name, np.diff(taken).min())
 
 
-@every_run
+@pytest.mark.parametrize(("solver", "integrator"), RIGID)
 def test_the_ledger_closes_as_steps_grow_small(ledgers, solver, integrator):
     _, fine, finest = ledgers(solver, integrator)
-    for world, (law, name) in enumerate(cases_of(solver)):
+    for world, law, name in watched(solver, integrator):
         moved = np.abs(fine["total"][:, world]).max() + np.abs(fine["input"][:, world]).max()
         drifts = [np.abs(one["drift"][:, world]).max() for one in (fine, finest)]
         assert drifts[1] < QUARTER * drifts[0] + SMALL * moved, (law, name, drifts, moved)
