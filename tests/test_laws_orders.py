@@ -50,6 +50,29 @@ def bumping(t, k=100.0, c=4.0):
     return until(t, BUMP, (0.6 * t, 0.6 + 0 * t), (0.1 + x + v * np.maximum(t - BUMP - np.pi / w, 0.0), v))
 
 
+ARM_JOINTS = ("shoulder", "elbow", "wrist")
+FOURTH = (3.5, 4.5)  # how much an error of order two falls with half the step, and terms of the next order at 10 ms
+
+
+def arm(place):
+    """Bodies and joints of a chain that its laws turn in space: a ball with a drive, a soft limit, a drive with a limit."""
+    names = [f"{name}_{place}" for name in ("upper", "lower", "hand")]
+    loop = {"loop": True} if place == "loop" else {}
+    places = [[0.1, 0.05, 0.0], [0.4, 0.0, 0.05], [0.65, 0.02, 0.0]]
+    bodies = {name: {"pose": {"xyz": xyz}, "mass": 1 - 0.3 * k, "inertia": {"diag": [0.03, 0.05 - 0.01 * k, 0.04]}}
+              for k, (name, xyz) in enumerate(zip(names, places, strict=True))}  # fmt: skip
+    laws = [
+        {"type": "ball", "at": [0, 0, 0], "drive": [
+            {"mode": "position", "stiffness": 12, "damping": 0.3, "target": x} for x in (0.6, -0.4, 0.9)]},
+        {"type": "revolute", "at": [0.3, 0, 0], "axis": [0, 1, 1],
+         "limit": {"upper": -3, "stiffness": 0.8, "damping": 0.05}},  # beyond it all the time
+        {"type": "revolute", "at": [0.6, 0, 0], "axis": [1, 0, 1], "drive": {
+            "mode": "position", "stiffness": 4, "damping": 0.1, "target": 1, "effort_limit": 1e3}},
+    ]  # fmt: skip
+    ends = zip(["world", *names], names, laws, ARM_JOINTS, strict=False)
+    return bodies, {f"{name}_{place}": {"parent": a, "child": b, **law, **loop} for a, b, law, name in ends}
+
+
 CLOSED = FORMS | {"calm": lambda t: settling(t, 1.0), "bump": bumping}
 
 
@@ -59,7 +82,7 @@ class Trial:
     Attributes:
         names: (law, joint) of all joints.
         smooth, whole: by joint, coordinates and rates of each run, and their errors; steps, whole_steps: [s].
-        drifts: [J] of the runs over SMOOTH_SPAN.
+        arms: by place, coordinates and rates of the arm at the end of each run over SMOOTH_SPAN.
     """
 
     def __init__(self, folder, solver, integrator, kinds):
@@ -67,6 +90,10 @@ class Trial:
         forest = joint_laws.forest(JOINTS[solver], without=without, laws=LAWS | SMOOTH_LAWS)
         path = joint_laws.write(folder / "forest.yaml", forest)
         scene = json.loads(path.read_text()) | {"solver": {"type": solver, "integrator": integrator}}
+        for place in ("tree", "loop"):
+            bodies, joints = arm(place)
+            scene["bodies"] |= bodies
+            scene["joints"] |= joints
         path.write_text(json.dumps(scene))
         document, spec = read_scene(path)
         self.runner = Runner.__new__(Runner)
@@ -74,7 +101,7 @@ class Trial:
         self.kind_of = {name: kind for _law, kind, _place, name in forest.seen}
         self.names = [(law, name) for law, _kind, _place, name in forest.seen]
         (self.steps, self.smooth, columns) = self.errors(SMOOTH_SPAN, COUNTS)
-        self.drifts = [np.abs(one["energy/drift"]).max() for one in columns]
+        self.arms = {place: [self.arm(one, place) for one in columns] for place in ("tree", "loop")}
         self.whole_steps, self.whole, _ = self.errors(WHOLE_SPAN, MANY_COUNTS)
 
     def errors(self, span, counts):
@@ -87,6 +114,15 @@ class Trial:
             x, v = forms[law]
             found[name] = [(q, qd, np.abs(q - x[:, None]).max(), np.abs(qd - v[:, None])[-1].max()) for q, qd in seen]
         return span / np.array(counts), found, runs
+
+    def arm(self, columns, place):
+        """All coordinates and rates of an arm in the last frame."""
+        joints, out = self.runner.model.joints, []
+        for name in ARM_JOINTS:
+            j = joints.name.index(f"{name}_{place}")
+            for key, start in (("q", joints.q_start), ("qd", joints.qd_start)):
+                out.append(columns[f"frames/joint_{key}"][-1, 0, start[j] : start[j + 1]])
+        return np.concatenate(out)
 
     def seen(self, columns, law, name):
         model, kind = self.runner.model, self.kind_of[name]
@@ -128,6 +164,19 @@ def test_order_two_while_pieces_stand(trial, case):
             assert errors[-1] < NONE or slope(found.steps, least(errors)) > 2 - ORDER_SLACK, (name, errors)
             moved += errors[-1] > NONE
     assert moved > len(found.names) / 3
+
+
+@every_case
+def test_laws_that_turn_an_arm_in_space(trial, case):
+    """Order two, and the tree and its loops agree where steps vanish."""
+    limits, errors = [], []
+    for coarse, middle, fine in trial(case).arms.values():
+        ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
+        assert ratio > 8 if case == "rk4" else FOURTH[0] < ratio < FOURTH[1], ratio
+        assert np.abs(fine).max() > 0.5
+        limits.append(fine + (fine - middle) / 3)
+        errors.append(np.abs(middle - fine).max())
+    assert np.abs(limits[0] - limits[1]).max() < 0.1 * max(errors)
 
 
 @every_case
