@@ -91,6 +91,7 @@ class Impulses:
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
+            What shows an instant, as frame 0 does, is solved once in every solver: rounds and searches are `passes` there.
     """
 
     _data_oriented = True
@@ -185,7 +186,13 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         turn_directions(c, w, h, ti.cast(kind == EVALUATE, ti.i32))
     goes_on = 1
     wakes = ti.cast(kind == EVALUATE or c.turns, ti.i32)
-    for attempt in range(1 + m.searches):
+    rounds = m.rounds
+    searches = m.searches
+    if instant != 0:
+        rounds = m.passes
+        if ti.static(m.first_spin >= 0):
+            searches = m.passes
+    for attempt in range(1 + searches):
         if goes_on != 0:
             if wakes != 0:
                 for n in range(m.n_plain):
@@ -199,18 +206,18 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
                 state_rest(c, w, h)
             if ti.static(m.first_spin >= 0):
                 bound_spins(c, w)
-            if ti.static(m.searches > 1):
-                if attempt > 0:
+            if ti.static(m.first_spin >= 0):
+                if attempt > 0 and searches > 1:
                     woken = p.asked.load(w, 0) * ti.cast(wakes, c.tables.arena.device.real)
                     p.asked.store(w, 0, ti.max(woken, m.spins.load(w, 0)))
             p.goal.store(w, 0, goal)
-            search(p, w, m.rounds, enough)
+            search(p, w, rounds, enough)
             m.iterations.store(w, 0, m.iterations.load(w, 0) + p.iterations.load(w, 0))
             wakes = 0
             if ti.static(c.bound.system.laws.n > 0):
                 if kind == EVALUATE and attempt == 0:
                     wakes = wake_bounds(c, w, h)
-            goes_on = ti.cast(wakes != 0 or attempt + 1 < m.searches, ti.i32)
+            goes_on = ti.cast(wakes != 0 or attempt + 1 < searches, ti.i32)
     note_lack(c, w, kind, met, enough)
     take_answer(c, w, h, g)
 
