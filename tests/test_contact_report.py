@@ -91,16 +91,17 @@ def whole(asked):
 
 
 def pulls(file, body):
-    """Force on a body [N] and its moment [N m] about where its centre was at the start of the step, (F, W, 3) each."""
+    """Force on a body [N] and its moment [N m] about its centre, at its own surface points, (F, W, 3) each."""
     owner = dict(enumerate(file.model["shape_body"]))
     table, index = file.contact_table(), file.bodies.index(body)
     at = (table["frame"], table["world"])
-    before = np.asarray(file.body(body).position)[np.maximum(at[0] - 1, 0), at[1]]
+    centre = np.asarray(file.body(body).position)[at]
+    half = 0.5 * np.maximum(table["gap"], 0.0)[:, None] * table["normal"]
     force, moment = np.zeros((2, file.n_frames, file.n_worlds, 3))
     for column, sign in (("shape_a", -1.0), ("shape_b", 1.0)):
         mine = np.array([owner[shape] == index for shape in table[column]], float) * sign
         np.add.at(force, at, mine[:, None] * table["force"])
-        np.add.at(moment, at, mine[:, None] * np.cross(table["point"] - before, table["force"]))
+        np.add.at(moment, at, mine[:, None] * np.cross(table["point"] + sign * half - centre, table["force"]))
     return force, moment
 
 

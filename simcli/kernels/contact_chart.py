@@ -7,7 +7,7 @@ import taichi as ti
 
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, unit_or, vector
-from simcli.kernels.collision.tables import NO_GRAIN
+from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
 from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
 from simcli.kernels.memory import get_lane
 from simcli.kernels.tree import point_velocity
@@ -27,7 +27,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
                    w: ti.i32):
     """Which contacts are on, their tangents, and what they see of each velocity: normal, and two tangents.
 
-        J v = (n, t_1, t_2) . (v_B - v_A) at the point of contact, which is one and the same for both
+        J v = (n, t_1, t_2) . (v_B - v_A), the velocity of each body where it is pushed (`pushed_points`)
 
     Friction mu_1 along a grain and mu_2 across it, within an ellipse, is that within a circle for tangents that are
     shorter by mu_i / mu, with mu the larger one: so are t_1 and t_2.
@@ -37,7 +37,7 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
         p: Problem.
         first_spin: its row (n, t_1, t_2) . (w_B - w_A) of the first contact, three for each; -1 if there are none.
 
-    Reads:  k, s.{S, origin}
+    Reads:  k, s.{S, R, o, origin}
     Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
     zero = t.arena.zero()
@@ -63,15 +63,15 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
             axes = cone_axes(k, frame, w, lane, pair)
             put(k.contacts.along, w, lane, c, axes[1])
             put(k.contacts.across, w, lane, c, axes[2])
-            point = one(k.contacts.point, w, lane, c)
+            point_a, point_b = pushed_points(k, t, s, w, lane, c)
             a = k.link.at(k.shape_a.at(pair))
             b = k.link.at(k.shape_b.at(pair))
             if ti.static(p.is_large):
-                see_link(t, s, p, first_spin, w, c, 0, a, point, axes, frame, -1.0)
-                see_link(t, s, p, first_spin, w, c, 1, b, point, axes, frame, 1.0)
+                see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
+                see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
             else:
-                pull_link(t, s, p, first_spin, w, lane, c, a, point, axes, frame, -1.0)
-                pull_link(t, s, p, first_spin, w, lane, c, b, point, axes, frame, 1.0)
+                pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
+                pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
 
 
 def cone_axes(k, frame, w, lane, pair):
@@ -173,6 +173,59 @@ def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link
 
 
 @ti.func
+def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along the normal."""
+    pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
+    n = one(k.contacts.normal, w, lane, c)
+    x_a = core_place(t, s, w, lane, k.link.at(k.shape_a.at(pair)), one(k.contacts.core_a, w, lane, c))
+    x_b = core_place(t, s, w, lane, k.link.at(k.shape_b.at(pair)), one(k.contacts.core_b, w, lane, c))
+    return x_a + n * one(k.contacts.radius_a, w, lane, c), x_b - n * one(k.contacts.radius_b, w, lane, c)
+
+
+@ti.func
+def pushed_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], where contact c pushes A and B: each at its own surface point; in an overlap both in its middle.
+
+    Surface points across an open gap meet when the bodies touch. A point that both share, in the middle of the gap, would be
+    off each of them by half the gap, and would turn the friction of an impact into too much spin. In an overlap, which may
+    last, one point keeps the angular momentum of two bodies.
+    """
+    n = one(k.contacts.normal, w, lane, c)
+    point_a, point_b = surface_points(k, t, s, w, lane, c)
+    overlap = ti.min(n.dot(point_b - point_a), 0.0)
+    return point_a + n * (0.5 * overlap), point_b - n * (0.5 * overlap)
+
+
+@ti.func
+def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """[m], the middle of the gap of contact c at the present poses.
+
+    What slides along a plane or a face takes the contact with it, while the point of the face stays behind. Of two rounded
+    surfaces the larger radius leaves more of the way to the other one, in the ratio of the radii; two features of
+    polyhedra share it.
+
+    Reads:  k, s.{R, o, origin}
+    """
+    n = one(k.contacts.normal, w, lane, c)
+    point_a, point_b = surface_points(k, t, s, w, lane, c)
+    r_a = one(k.contacts.radius_a, w, lane, c)
+    r_b = one(k.contacts.radius_b, w, lane, c)
+    kind = k.kind.at(k.shape_a.at(ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)))
+    share = 0.5 + 0.0 * r_a  # of the way of B
+    if kind == PLANE or kind == TERRAIN:
+        share = 1.0 + 0.0 * r_a
+    elif r_a + r_b > 0.0:
+        share = r_a / (r_a + r_b)
+        if r_a == 0.0:
+            share = 1.0 + 0.0 * r_a
+        elif r_b == 0.0:
+            share = 0.0 * r_a
+    apart = point_b - point_a
+    gap = n.dot(apart)
+    return point_a + n * (0.5 * gap) + (apart - n * gap) * share
+
+
+@ti.func
 def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     """Gaps of the contacts at the present poses, along their normals.
 
@@ -181,11 +234,8 @@ def find_gaps(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32):
     """
     for lane in range(k.lanes):
         for c in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
-            x_a = core_place(t, s, w, lane, k.link.at(k.shape_a.at(pair)), one(k.contacts.core_a, w, lane, c))
-            x_b = core_place(t, s, w, lane, k.link.at(k.shape_b.at(pair)), one(k.contacts.core_b, w, lane, c))
-            round_parts = one(k.contacts.radius_a, w, lane, c) + one(k.contacts.radius_b, w, lane, c)
-            put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(x_b - x_a) - round_parts)
+            point_a, point_b = surface_points(k, t, s, w, lane, c)
+            put(k.contacts.reach, w, lane, c, one(k.contacts.normal, w, lane, c).dot(point_b - point_a))
 
 
 @ti.func
@@ -197,16 +247,16 @@ def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti
         impulse: (C, Vec3) [N s], normal and tangents.  f: (links) Force.
         scale: [1/s], of impulses to forces.
 
-    Reads:  k, s.origin
+    Reads:  k, s.{R, o, origin}
     Writes: f
     """
     for lane in range(k.lanes):
         for c in range(contacts_of(k, w, lane)):
             pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
             force = force_of_contact(k, impulse, w, lane, c) * get_lane(scale, lane)
-            point = one(k.contacts.point, w, lane, c)
-            push_link(t, s, f, w, lane, k.link.at(k.shape_a.at(pair)), point, -force)
-            push_link(t, s, f, w, lane, k.link.at(k.shape_b.at(pair)), point, force)
+            point_a, point_b = pushed_points(k, t, s, w, lane, c)
+            push_link(t, s, f, w, lane, k.link.at(k.shape_a.at(pair)), point_a, -force)
+            push_link(t, s, f, w, lane, k.link.at(k.shape_b.at(pair)), point_b, force)
 
 
 @ti.func

@@ -4,7 +4,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.collision.lanes import one
-from simcli.kernels.contact_chart import contacts_of, force_of_contact
+from simcli.kernels.contact_chart import contacts_of, force_of_contact, place_of_contact
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, Slot, get_lane, put_lane
 from simcli.kernels.report import emit, put
@@ -89,7 +89,7 @@ def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.templa
 
 @ti.func
 def report_contacts(c: ti.template(), w: ti.i32):
-    """Contacts of the step that ends at a frame: where their forces acted, and the gaps that they reached.
+    """Contacts of the step that ends at a frame: their places and gaps at the poses where it ends, and their forces.
 
     Called where the step ends: what a frame evaluates afterwards has contacts of its own.
 
@@ -109,7 +109,7 @@ def report_contacts(c: ti.template(), w: ti.i32):
 def write_contacts(c: ti.template(), w: ti.i32):
     """The contacts of a step, one by one.
 
-    Reads:  c.bound.impulses
+    Reads:  c.bound.impulses, c.state.{R, o, origin}
     Writes: c.contacts.rows
     """
     m = c.bound.impulses
@@ -120,7 +120,7 @@ def write_contacts(c: ti.template(), w: ti.i32):
             a = ti.cast(k.shape_a.at(pair), k.arena.device.real)
             b = ti.cast(k.shape_b.at(pair), k.arena.device.real)
             force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
-            put_row(c.contacts.rows, w, lane, n, a, b, one(k.contacts.point, w, lane, n),
+            put_row(c.contacts.rows, w, lane, n, a, b, place_of_contact(k, c.tables, c.state, w, lane, n),
                     one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
 
 

@@ -57,7 +57,7 @@ class ContactTable:
         needed: (1), contacts that were found; more than the capacity is an overflow.
         pair: (C), index into the pairs.
         feature: (C), number below 2^24 that stays the same while the same features touch.
-        point: [m], (C), half way between the surfaces, world.
+        point: [m], (C), half way between the surfaces where they were found, world: by it a contact is known again.
         normal: [1], (C), unit, from A to B, world.
         gap: [m], (C), negative in overlap.
         core_a, core_b: [m], (C), in the links of the shapes (in the world for the world).
