@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simcli.analysis.drift import Drift
     from simcli.analysis.expectations import Verdict
     from simcli.model.phases import Phase
+    from simcli.model.snapshot import Unsolved
     from simcli.model.tables import Model
     from simcli.spec import Document, SceneSpec
     from simcli.spec.overrides import Override
@@ -179,6 +181,9 @@ class Outcome:
         n_events: events so far.
         warnings: events so far that are warnings, by code.
         problem: what went wrong beside the run, "" if nothing did.
+        unsolved: steps that lack more than `run.on_unsolved` lets pass, None if there are none.
+        unsolved_fails: whether these make the run a failed one.
+        drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
     """
 
     output: Path
@@ -199,6 +204,9 @@ class Outcome:
     n_events: int = 0
     warnings: Counter[str] = field(default_factory=Counter)
     problem: str = ""
+    unsolved: "Unsolved | None" = None
+    unsolved_fails: bool = False
+    drift: "Drift | None" = None
 
     @property
     def rate(self) -> float:

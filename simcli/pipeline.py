@@ -7,14 +7,16 @@ Never found here: physics, printing, signals. Who watches a run gives a function
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simcli.errors import OutputError, SceneError, UsageError
 from simcli.job import Failure, Job, Outcome, Request, Schedule, Tick, Watch, keep_going
-from simcli.model.snapshot import Event, FrameBlock, Status
+from simcli.model.snapshot import Event, FrameBlock, Status, Unsolved
 
 if TYPE_CHECKING:
+    from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
     from simcli.model.phases import Phase
     from simcli.model.tables import Model
@@ -111,8 +113,10 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
+    from simcli.analysis.drift import EnergyAccount
     from simcli.kernels.runtime import start_device
     from simcli.records import checkpoint, continuation
+    from simcli.records.reader import open_trajectory
     from simcli.records.select import selection
     from simcli.records.writer import Recorder
     from simcli.solvers import SOLVERS, RunPlan
@@ -125,8 +129,12 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
+    account = EnergyAccount(model)
     clock = time.perf_counter()
     first = _begin(job, solver, continues, outcome)
+    if continues is not None and "energy" in job.channels:
+        with open_trajectory(job.output) as run:
+            account.see_run(run, continues.n_frames)
     watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
     recorder = Recorder(
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
@@ -138,7 +146,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     facts["uuid"] = recorder.uuid
     keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
     with recorder:
-        _step_all(job, solver, first, recorder, keeper, watch, outcome)
+        _step_all(job, solver, first, recorder, keeper, watch, outcome, account)
         recorder.close(outcome.status)
     keeper.write(recorder.n_committed)
     outcome.problem = keeper.problem
@@ -146,6 +154,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         checkpoint.clear(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
+    outcome.drift = _drift(job, account)
     outcome.n_stopped = int(sum(status == Status.STOPPED for status in solver.status.tolist()))
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and spec.expect:
@@ -168,17 +177,23 @@ def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:
 
 def _finished(job: Job) -> Outcome:
     """The outcome of a run that had ended before; its expectations are judged again."""
+    from simcli.analysis.drift import EnergyAccount
     from simcli.records.reader import open_trajectory
     from simcli.records.repair import tidy_finished
 
     tidy_finished(job.output)
+    account = EnergyAccount(job.model)
     with open_trajectory(job.output) as run:
         outcome = Outcome(job.output, run.status, run.n_worlds, int(run.step[-1]), run.n_frames)
         outcome.first_frame, outcome.first_step = outcome.n_frames, outcome.n_steps
         outcome.failures = _failures(run.events, job)
         outcome.warnings += _warnings(run.events)
         outcome.device = {"name": run.provenance.device, "precision": run.provenance.precision}
+        _heed(job, outcome, _unsolved_of(run.events))
+        if "energy" in job.channels:
+            account.see_run(run, outcome.n_frames)
         outcome.n_stopped = int((run.diag.status[-1] == Status.STOPPED).sum())
+    outcome.drift = _drift(job, account)
     outcome.n_bytes = job.output.stat().st_size
     if outcome.status == "done" and job.spec.expect:
         outcome.verdicts = _judge(job)
@@ -186,7 +201,33 @@ def _finished(job: Job) -> Outcome:
     return outcome
 
 
-def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome) -> None:
+def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
+    """The ledger that is off by most; a replayed world keeps its number in the batch."""
+    models = (job.model, *(phase.model for phase in job.phases))
+    touches = any(model.contacts is not None for model in models)
+    found = account.worst(job.spec.solver.integrator, job.schedule.dt, touches)
+    return found and replace(found, world=found.world + (job.request.world or 0))
+
+
+def _unsolved_of(events: list[Event]) -> Unsolved | None:
+    """The unsolved steps of a run that has ended, out of its events."""
+    counts = [event.value for event in events if event.code == "SC662"]
+    for worst in events:
+        if worst.code == "SC668":
+            return Unsolved(worst.world, worst.step, worst.time, worst.value, int(sum(counts)), len(counts))
+    return None
+
+
+def _heed(job: Job, outcome: Outcome, unsolved: Unsolved | None) -> None:
+    """Note the unsolved steps of a run as `run.on_unsolved` wants it; a replayed world keeps its number in the batch."""
+    wanted = job.spec.run.on_unsolved
+    if unsolved and not unsolved.residual <= wanted.above:
+        outcome.unsolved = replace(unsolved, world=unsolved.world + (job.request.world or 0))
+        outcome.unsolved_fails = wanted.action == "fail"
+
+
+def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watch: Watch, outcome: Outcome,
+              account: "EnergyAccount") -> None:
     """Advance block by block until the end, a failure that stops, or a watcher that has seen enough."""
     schedule, n_worlds = job.schedule, job.model.n_worlds
     stop_at_failure = job.spec.run.on_failure == "stop"
@@ -199,6 +240,8 @@ def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watc
         outcome.failures += _failures(block.events, job)
         outcome.n_events += len(block.events)
         outcome.warnings += _warnings(block.events)
+        _heed(job, outcome, block.unsolved)
+        account.see(block.columns)
         keeper.look(outcome.counts, recorder.n_committed, solver.state_arrays)
         stepping = time.perf_counter() - clock - (solver.compile_seconds or 0.0)
         steps = outcome.n_steps * n_worlds
@@ -213,11 +256,11 @@ def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watc
 
     going = first is None or record(first)
     while going and outcome.n_frames <= schedule.n_frames:
-        if stop_at_failure and outcome.failures:
+        if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
             outcome.status = "failed"
             return
         going = step_on(keeper.frames_to_grain(outcome.n_frames) if keeper.is_due else schedule.n_frames)
-    if stop_at_failure and outcome.failures:
+    if stop_at_failure and (outcome.failures or outcome.unsolved_fails):
         outcome.status = "failed"
     elif outcome.n_frames <= schedule.n_frames:
         # A last checkpoint, if the next frame that ends a commit is near: there and nowhere else can a run go on.

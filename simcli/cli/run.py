@@ -211,8 +211,11 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
         code = exit_code(outcome, interrupt.code)
         if not quiet:
             console.say(summary.outcome_text(outcome, verbose))
-        elif code != Exit.OK:
-            console.say(summary.problem_line(outcome, code))
+        else:
+            if outcome.unsolved:
+                console.say(summary.unsolved_line(outcome))
+            if code != Exit.OK and not (code == Exit.SIMULATION and not outcome.failures):
+                console.say(summary.problem_line(outcome, code))
         if as_json:
             console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome),
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
@@ -220,10 +223,10 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
 
 
 def exit_code(outcome, interrupted: int | None) -> int:
-    """Exit code of a run: an interrupt beats failed worlds, these beat failed expectations."""
+    """Exit code of a run: an interrupt beats failed worlds and steps, these beat failed expectations."""
     if interrupted is not None and outcome.status == "stopped":
         return interrupted
-    if outcome.failures:
+    if outcome.failures or outcome.unsolved_fails:
         return Exit.SIMULATION
     if not all(verdict.passed for verdict in outcome.verdicts):
         return Exit.NEGATIVE

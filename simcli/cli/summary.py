@@ -65,7 +65,7 @@ def outcome_text(outcome, verbose: int = 0) -> str:
     head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
     if outcome.status == "done" and outcome.failures and len(outcome.failures) == outcome.n_worlds:
         head = "failed"
-    good = outcome.status == "done" and not outcome.failures
+    good = outcome.status == "done" and not (outcome.failures or outcome.unsolved_fails)
     head = console.paint(head, "good" if good else "warn")
     lines = [
         f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "
@@ -83,6 +83,10 @@ def outcome_text(outcome, verbose: int = 0) -> str:
     if outcome.warnings:
         counts = ", ".join(f"{code} x {count}" for code, count in sorted(outcome.warnings.items()))
         lines.append(console.paint("  warnings: ", "warn") + f"{counts}; simcli info on the file lists them")
+    if outcome.unsolved:
+        lines.append("  " + unsolved_line(outcome))
+    if outcome.drift:
+        lines.append(console.paint("  energy: ", "warn") + drift_text(outcome.drift))
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
@@ -92,8 +96,23 @@ def outcome_text(outcome, verbose: int = 0) -> str:
     return "\n".join(lines)
 
 
+def unsolved_line(outcome) -> str:
+    """The worst of the steps that were not solved, and how many there are; a quiet run says it too."""
+    u = outcome.unsolved
+    word = console.paint("error:", "bad") if outcome.unsolved_fails else console.paint("warning:", "warn")
+    count = f"{plural(u.n_steps, 'step')} in {plural(u.n_worlds, 'world')} left unsolved"
+    worst = f"the worst is step {u.step} of world {u.world} (t = {u.time:.6g} s), by {u.residual:.3g} m/s"
+    return f"{word} {count}; {worst}: simcli explain SC661"
+
+
+def drift_text(drift) -> str:
+    """By how much a ledger of energy does not close, and what would do better."""
+    return (f"the ledger of world {drift.world} is off by {drift.drift:.3g} J, {100 * drift.part:.2g} % of the "
+            f"{drift.energy:.3g} J that changed hands; better: {drift.advice}")  # fmt: skip
+
+
 def problem_line(outcome, code: int) -> str:
-    """The one line that a quiet run still says when it did not end well."""
+    """The one line that a quiet run still says when it did not end well, besides that on unsolved steps."""
     if code == Exit.SIMULATION:
         return f"{console.paint('error:', 'bad')} {len(outcome.failures)} of {plural(outcome.n_worlds, 'world')} failed"
     if code == Exit.NEGATIVE:
@@ -119,6 +138,8 @@ def outcome_json(outcome) -> dict[str, Any]:
         "device": outcome.device,
         "worlds_stopped_early": outcome.n_stopped,
         "warnings": outcome.warnings,
+        "unsolved": vars(outcome.unsolved) if outcome.unsolved else None,
+        "energy_drift": {**vars(outcome.drift), "part": outcome.drift.part} if outcome.drift else None,
         "failures": [vars(failure) for failure in outcome.failures],
         "expectations": [verdict.as_dict() for verdict in outcome.verdicts],
     }

@@ -117,6 +117,24 @@ def no_contacts(n_frames: int, n_worlds: int) -> ContactRows:
     return ContactRows(np.zeros((n_frames, n_worlds), np.int64), columns)
 
 
+@dataclass(frozen=True)
+class Unsolved:
+    """Steps of a run that left their equations unsolved.
+
+    Attributes:
+        world: of the worst one.  step: its number from the start of the run.  time: [s], where it ends.
+        residual: [m/s or rad/s] that it has left.
+        n_steps: how many there are, of all worlds.  n_worlds: in how many worlds.
+    """
+
+    world: int
+    step: int
+    time: float
+    residual: float
+    n_steps: int
+    n_worlds: int
+
+
 @dataclass
 class FrameBlock:
     """Several consecutive frames of all worlds.
@@ -128,6 +146,7 @@ class FrameBlock:
             Frozen worlds hold NaN (`diag/status` holds their code).
         events: events since the block before.
         contacts: those of the frames; None if they are not recorded, or if nothing can touch. Frozen worlds have none.
+        unsolved: steps of the run so far that were not solved; None if there are none.
     """
 
     step: np.ndarray
@@ -135,3 +154,4 @@ class FrameBlock:
     columns: dict[str, np.ndarray]
     events: list[Event] = field(default_factory=list)
     contacts: ContactRows | None = None
+    unsolved: Unsolved | None = None

@@ -37,6 +37,7 @@ class AffineCore:
         potential: energies of bodies and joints.  step: memory of a step.
         given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
+        summarises: see `core.Core`; steps that are not solved end their worlds here.
         diagonal: entries of the factor on the diagonal.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
@@ -64,7 +65,7 @@ class AffineCore:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
-        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.summarises = self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         self.restarts = self.integrator == "bdf2" and (self.touches or self.potential.laws.n > 0)
         if self.touches:

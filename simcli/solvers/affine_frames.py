@@ -15,7 +15,7 @@ from simcli.solvers.watch import CROWDED, NOT_CONVERGED, STOPPED, has_arrived, j
 
 
 @ti.func
-def begin_affine(c: ti.template(), w: ti.i32):
+def begin_affine(c: ti.template(), w: ti.i32, _first: ti.i64):
     """What a call of the kernel begins with.
 
     Writes: c.potential.rows.gradient

@@ -50,7 +50,8 @@ class Core:
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see large_worlds.py.
         looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
-        touches: whether shapes may touch, in some phase; then `contacts` holds what a frame says of it.
+        touches: whether shapes may touch, in some phase.
+        summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_loose: whether every body stands by itself, in maximal coordinates.
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
@@ -77,6 +78,7 @@ class Core:
         self.is_large = is_large(self.tables.phases, options)
         self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
         self.motions = Motions(model, self.tables)
@@ -103,8 +105,8 @@ class Core:
         if self.constrained:
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
                                      Limits.of(options), self.impulses_of(model, options, by_rows, arena))
-            if self.touches:
-                self.contacts = ContactReport(arena, self.bound.impulses.contacts.capacity, self.reports["contacts"])
+            capacity = self.bound.impulses.contacts.capacity if self.touches else 0
+            self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
@@ -182,9 +184,8 @@ class Core:
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
-        if self.touches:
-            self.contacts.clear()
         self.led.clear()
         if self.constrained:
+            self.contacts.clear()
             self.bound.clear()
             self.loops.clear()

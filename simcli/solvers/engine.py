@@ -15,7 +15,7 @@ class Engine:
 
     Attributes:
         core: makes everything of a run on the device, as `core.Core`.
-        begin: (c, w), before the first frame of a call.
+        begin: (c, w, first), before the first frame of a call, after `first` steps.
         advance: (c, w, first, steps), the steps of a frame.
         report: (c, w, steps), the frame.
         judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.

@@ -49,13 +49,16 @@ from simcli.solvers.watch import CROWDED, NOT_CONVERGED, STOPPED, TURNS_FAR, has
 
 
 @ti.func
-def begin_frames(c: ti.template(), w: ti.i32):
+def begin_frames(c: ti.template(), w: ti.i32, first: ti.i64):
     """What a call of the kernel begins with.
 
-    Writes: c.contacts.summary
+    Args:
+        first: steps before the call.
+
+    Writes: c.contacts.{summary, before}
     """
-    if ti.static(c.touches):
-        begin_call(c, w)
+    if ti.static(c.summarises):
+        begin_call(c, w, first)
 
 
 @ti.func
@@ -208,8 +211,9 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
         code = select((lack > c.bound.jump) | ti.math.isnan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)
     if ti.static(c.is_natural and c.constrained):
         code = select(c.bound.turn.load(w, 0) > FARTHEST_TURN**2, c.tables.arena.zero() + TURNS_FAR, code)
-    if ti.static(c.touches):
+    if ti.static(c.summarises):
         note_step(c, w, count, alive)
+    if ti.static(c.touches):
         code = select(is_crowded(c, w), c.tables.arena.zero() + CROWDED, code)
     return code
 

@@ -17,7 +17,7 @@ from simcli.kernels.self_test import unable
 from simcli.model.closure.begin import begun
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events
+from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.engine import Engine
 from simcli.solvers.frames import advance, begin_frames, blame, judge, report
@@ -55,6 +55,7 @@ class GeneralizedSolver:
 
     Attributes:
         status: (W,), Status of each world.
+        unsolved: steps so far that were not solved, None if there are none.
         row_label: names of the constraint rows.
         compile_seconds: [s], wall time of the call that compiled.
     """
@@ -84,7 +85,7 @@ class GeneralizedSolver:
         slots = {name: np.isnan(getattr(model, name)).any(axis=0) for name in ("joint_q", "joint_qd")}
         closes = ~model.joints.is_tree[model.dofs.joint] & (not self.core.accelerates)
         self.placeholders = {**slots, "joint_qdd": slots["joint_qd"] | closes, "joint_effort": slots["joint_qd"]}
-        self.status = np.zeros(model.n_worlds, int)
+        self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.compile_seconds = self.frame_seconds = None
 
     def lay_out(self, model: Model, arena: Arena) -> Core:
@@ -210,7 +211,8 @@ class GeneralizedSolver:
         contacts = None
         if self.core.reports["contacts"]:
             contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
-        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts)
+        return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts,
+                          self.unsolved)
 
     def call(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
         """Advance by frames: their columns, and events of what failed.
@@ -247,10 +249,22 @@ class GeneralizedSolver:
         arrays = {name: self.fetch(buffer, n_frames, n) for name, (buffer, n) in buffers.items()}
         before, self.n_steps = self.n_steps, self.n_steps + n_frames * steps
         events = self.new_events(arrays["health"][-1], before)
-        if self.core.touches:
-            is_last = self.n_steps == self.plan.n_frames * self.plan.steps_per_frame
-            events += unsolved_events(arrays["touch"][-1], before, self.plan.dt, is_last, self.n_steps)
+        if self.core.summarises:
+            events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
+
+    def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
+        """Events of the steps of a call that were not solved; updates `unsolved`.
+
+        Args:
+            summary: (W, len(SUMMARY)), at the last frame.
+            before: steps before the call.
+        """
+        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_frames * self.plan.steps_per_frame
+        what = "contacts" if self.core.touches else "constraints"
+        events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
+        self.unsolved = worst_step(summary, dt)
+        return [*events, worst_event(self.unsolved)] if self.unsolved and is_last else events
 
     def widths(self) -> dict[str, int]:
         """Columns of each output buffer, none for channels that are off."""
@@ -263,7 +277,7 @@ class GeneralizedSolver:
             "joint_wrench": reports["reactions"] * 6 * model.n_joints,
             "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
             "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
-            "touch": self.core.touches * len(SUMMARY),
+            "touch": self.core.summarises * len(SUMMARY),
             "contacts": self.core.contacts.width if reports["contacts"] else 0,
         }  # fmt: skip
 

@@ -30,7 +30,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, tu
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.state.n_blocks):
         c.count.store(w, 0, c.tables.arena.zero())
-        c.engine.begin(c, w)
+        c.engine.begin(c, w, first)
         for f in range(n_frames):
             c.engine.advance(c, w, first + ti.cast(f, ti.i64) * steps, steps)
             c.engine.report(c, w, steps)
@@ -99,9 +99,9 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
         if ti.static(c.reports["reactions"]):
             unload(multiplier, c.multipliers, at * c.n_rows, w, c.n_rows, poison)
         unload(diag, c.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
-    if ti.static(c.touches):
-        if ti.static(c.reports["contacts"]):
-            unload_contacts(contacts, c, at * c.contacts.width, w)
+    if ti.static(c.reports["contacts"]):
+        unload_contacts(contacts, c, at * c.contacts.width, w)
+    if ti.static(c.summarises):
         unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
     unload(health, c.health, at * len(HEALTH), w, len(HEALTH), 0.0)
 

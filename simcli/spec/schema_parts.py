@@ -253,11 +253,25 @@ class StopSpec(Part):
         return self
 
 
+class UnsolvedSpec(Part):
+    """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
+
+    action: Literal["warn", "fail"] = say("warn", "The worst step is told; with fail the exit code is 4", "", "fail")
+    above: quantity("m/s", ge=0) = say(0.0, "What a step may lack without a word, where that is more than the tolerance of "
+                                       "the solver", "m/s", 1e-3)  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"action": value} if isinstance(value, str) else value
+
+
 class RunSpec(Part):
     """How long, and what happens on failure."""
 
     duration: PositiveTime = say(1.0, "Simulated time, a whole multiple of dt", "s", 10)
     on_failure: Literal["isolate", "stop"] = say("isolate", "A failed world is frozen, or stops the run", "", "stop")
+    on_unsolved: UnsolvedSpec = say(UnsolvedSpec, "Steps that are not solved: warn, fail, or {action, above}", "", "fail")
     stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint_q, joint: pin, above: 3}")
 
 

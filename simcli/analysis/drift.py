@@ -1,0 +1,134 @@
+"""How far the ledger of energy of a run is off, and what would do better.
+
+Comes in: energies of frames, block by block. Goes out: the world whose drift is the largest part of its energy. The energy
+of a world is the largest that changed hands: its kinetic or elastic energy, the range of its potential energy (whose zero
+means nothing), or what was dissipated or put in.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.model.tables import Model
+from simcli.records.reader import Trajectory
+
+LIMIT = 0.01  # [1], part of a world's energy that may drift without a word
+ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift is rounding and tolerance
+CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
+TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
+# Order in dt of the drift of each integrator, and the ones of the same solver that drift less.
+ORDER = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2, "bdf1": 1,
+         "bdf2": 2}  # fmt: skip
+BETTER = {"semi_implicit": "implicit", "moreau": "zhong06", "bdf1": "bdf2"}
+FRAMES_AT_ONCE = 4096  # of a file that are read back together
+MARGIN = 0.8  # of the step that would just do
+MANTISSAS = (5.0, 2.0, 1.0)  # of steps that are proposed
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A ledger that does not close.
+
+    Attributes:
+        world: of the largest drift in relation to its energy.
+        drift: [J].  energy: [J] of that world.
+        advice: what would do better.
+    """
+
+    world: int
+    drift: float
+    energy: float
+    advice: str
+
+    @property
+    def part(self) -> float:
+        """[1], drift over energy."""
+        return abs(self.drift) / self.energy
+
+
+class EnergyAccount:
+    """Extremes of the energies of each world over the frames of a run.
+
+    Args:
+        model: of the run, W worlds.
+
+    Attributes:
+        low, high: [J], by term, (W,); NaN before the first frame.  Frames of worlds that have ended, NaN, count for nothing.
+    """
+
+    def __init__(self, model: Model):
+        self.low = {name: np.full(model.n_worlds, np.nan) for name in TERMS}
+        self.high = {name: np.full(model.n_worlds, np.nan) for name in TERMS}
+        mass = np.broadcast_to(model.bodies.mass, (len(model.bodies.mass), model.n_bodies)).sum(axis=1)
+        self.none = mass * (0.5 * CREEP**2 + np.linalg.norm(model.gravity, axis=-1) * SETTLING)
+
+    def see(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Take frames in.
+
+        Args:
+            columns: [J], `energy/NAME` to (F, W); without these nothing is seen.
+        """
+        for name in TERMS:
+            values = columns.get(f"energy/{name}")
+            if values is not None and len(values):
+                self.low[name] = np.fmin(self.low[name], np.fmin.reduce(values, axis=0))
+                self.high[name] = np.fmax(self.high[name], np.fmax.reduce(values, axis=0))
+
+    def see_run(self, run: Trajectory, n_frames: int) -> None:
+        """Take in the first frames of a file that has the channel."""
+        for first in range(0, n_frames, FRAMES_AT_ONCE):
+            part = slice(first, min(first + FRAMES_AT_ONCE, n_frames))
+            self.see({f"energy/{name}": np.asarray(getattr(run.energy, name)[part]) for name in TERMS})
+
+    def energy(self) -> np.ndarray:
+        """[J], (W,), the largest energy that changed hands."""
+        largest = [self.high["kinetic"], self.high["elastic"], self.high["potential"] - self.low["potential"]]
+        return np.fmax.reduce([*largest, self.largest("dissipated"), self.largest("input")])
+
+    def largest(self, name: str) -> np.ndarray:
+        """[J], (W,), the largest size of a term."""
+        return np.fmax(np.abs(self.low[name]), np.abs(self.high[name]))
+
+    def worst(self, integrator: str, dt: float, touches: bool) -> Drift | None:
+        """The largest drift in relation to the energy of its world; None if all are below LIMIT.
+
+        Args:
+            integrator: of the run.
+            dt: [s].
+            touches: whether shapes may touch, which keeps some integrators away.
+        """
+        drift, energy = self.largest("drift"), self.energy()
+        rounding = ROUNDING * np.fmax.reduce([self.largest(name) for name in TERMS[:-1]])
+        counts = drift > np.fmax(rounding, self.none)
+        part = np.where(counts, drift / np.where(energy > 0, energy, np.nan), 0.0)
+        world = int(np.nan_to_num(part).argmax())
+        if not part[world] > LIMIT:
+            return None
+        low, high = self.low["drift"][world], self.high["drift"][world]
+        signed = float(low if -low > high else high)
+        return Drift(world, signed, float(energy[world]), advice_of(float(part[world]), integrator, dt, touches))
+
+
+def advice_of(part: float, integrator: str, dt: float, touches: bool) -> str:
+    """A smaller step by the order of the integrator, and another integrator where there is a better one.
+
+    Args:
+        part: [1], drift over energy.
+        integrator: of the run.
+        dt: [s].
+        touches: whether shapes may touch.
+    """
+    step = round_down(MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER.get(integrator, 1)))
+    text = f"solver.dt of {step:g} s"
+    better = BETTER.get(integrator)
+    if better and not (touches and better in ("implicit", "zhong06")):
+        text += f", or integrator: {better}, which is of second order"
+    return text
+
+
+def round_down(step: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not larger than a step."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next((m * power for m in MANTISSAS if m * power <= step * (1 + 1e-12)), power)
