@@ -141,12 +141,16 @@ class GeneralizedSolver:
 
     def advance(self, n_frames: int) -> FrameBlock:
         """The next frames: n_frames of them, or fewer if an event comes before."""
-        steps = self.plan.steps_per_frame
-        events = self.switch()
+        steps, left = self.plan.steps_per_frame, self.plan.n_steps - self.n_steps
+        if 0 < left < steps:
+            n_frames, steps = 1, left  # the run ends between two frames of its rhythm, with one more
+        elif left > 0:
+            n_frames = min(n_frames, left // steps)
+        asked, events = steps, self.switch()
         while (part := min(self.steps_to_switch(), self.most_steps)) < steps:  # in the midst of the next frame
             events += self.call(1, part)[1] + self.switch()
             steps -= part
-        whole = steps == self.plan.steps_per_frame and not self.device.most_turns
+        whole = steps == asked and not self.device.most_turns
         block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps)
         block.events[:0] = events
         return block
@@ -236,7 +240,7 @@ class GeneralizedSolver:
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
         if self.compile_seconds is None:
-            work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
+            work = self.model.n_worlds * self.plan.n_steps
             compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
         rollout(self.core, n_frames, steps, self.n_steps, TURNS, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
@@ -260,7 +264,7 @@ class GeneralizedSolver:
             summary: (W, len(SUMMARY)), at the last frame.
             before: steps before the call.
         """
-        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_frames * self.plan.steps_per_frame
+        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_steps
         what = "contacts" if self.core.touches else "constraints"
         events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
         self.unsolved = worst_step(summary, dt)
