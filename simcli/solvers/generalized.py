@@ -15,6 +15,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
 from simcli.model.closure.begin import begun
+from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events, worst_event, worst_step
@@ -52,6 +53,7 @@ class GeneralizedSolver:
         device: from `start_device`.
         phases: what events change during the run, by rising step.
         engine: the device's side.
+        standing: models that stand for those of the phases in all that the layout depends on; found if left out.
 
     Attributes:
         status: (W,), Status of each world.
@@ -61,12 +63,14 @@ class GeneralizedSolver:
     """
 
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
-                 engine: Engine = TREE):
+                 engine: Engine = TREE, standing: Sequence[Model] | None = None):
         self.engine = engine
         model = begun(model)
         self.model, self.plan, self.options = model, plan, options
         self.phases = list(phases)
-        self.models = (model, *(phase.model for phase in phases))
+        if standing is None:
+            standing = [phase.model for phase in representatives(model, phases)]
+        self.models = (model, *standing)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
@@ -202,6 +206,8 @@ class GeneralizedSolver:
             KeyError, ValueError: they are those of another mechanism.
         """
         self.n_steps = n_steps - 1
+        while len(self.phases) > 1 and self.phases[1].step <= self.n_steps:
+            self.phases.pop(0)  # the tables of the next one take their place
         self.switch()  # what begins at n_steps is still to come
         self.arena.write(arrays["arena"])
         self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
