@@ -12,7 +12,12 @@ from support.scenes import faults_of, scene
 import simcli
 from simcli.model import build_worlds
 from simcli.model import rotations as rot
+from simcli.model.closure.chart import moved
+from simcli.model.closure.close import Mechanism
+from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
+from simcli.model.constraint_tables import Form
+from simcli.model.constraints import constraints_of
 from simcli.model.mobility import bilateral_rows, body_jacobian
 from simcli.model.phases import build_phases
 from simcli.model.reference import body_poses
@@ -22,6 +27,7 @@ from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
 ROUNDING = 1e-12  # [m, rad, or per second], issue: what starts of solvers, and of the oracle, may differ by
+DIFFERENCES = 1e-8  # of central differences of 1e-6: rounding over twice the step, and squares of the step
 GAP = 1e-9  # [m, rad] a gap that is told, scene format
 INTEGRATORS = {"generalized": "rk4", "maximal": "semi_implicit", "natural": "zhong06", "affine": "bdf2"}
 
@@ -85,6 +91,30 @@ def rods(prefix, y):
                    }  # fmt: skip
 
 
+CLOSERS = {
+    "revolute": {"axis": [0.2, 1, 0.1], "limit": [-2, 2]},
+    "prismatic": {"axis": [1, 0.3, 0], "limit": [-2, 2]},
+    "ball": {"limit": [[-2, 2]] * 3},
+    "fixed": {},
+    "universal": {"axes": {"angular": [[1, 0, 0], [0, 1, 0]]}, "limit": [[-2, 2]] * 2},
+    "cylindrical": {"axis": [0.5, 1, 0]},
+    "planar": {"axis": [0.1, 0.2, 1]},
+    "screw": {"axis": [1, 0.2, 0.1], "pitch": 0.8},
+    "d6": {"axes": {"angular": [[1, 0, 0], [0, 0, 1], [0, 1, 0]]}, "limit": [[-2, 2]] * 3},
+    "distance": {"limit": [0.05, 3]},
+}
+
+
+def closed_by(kind, y, keys):
+    """The chain of `balls`, closed by a joint of some type."""
+    first = {} if kind == "fixed" else {"qd": [0.7, -0.4, 0.5]}  # that chain has too few freedoms to choose all three
+    parts, joints = balls(f"{kind}_", y, **first)
+    apart = {"parent_frame": {"xyz": [1.7, y + 0.3, 0.4]}, "child_frame": {"xyz": [0.2, 0.3, 0.3]}}
+    where = apart if kind == "distance" else {"at": [1.7, y + 0.3, 0.4]}
+    joints[f"{kind}__close"] = {"type": kind, "parent": "world", "child": f"{kind}_2", "loop": True, **where, **keys}
+    return parts, joints
+
+
 PARTS = {
     "written": four_bar("w", 0, qd=1.5),
     "at_rest": four_bar("r", 2),
@@ -130,7 +160,7 @@ def dense_rows(model):
             gradient = row_gradient(row, X_a, X_b, com[a], com[b])
             rows.append(gradient[:6] @ J_b[a] * (a != WORLD) + gradient[6:] @ J_b[b])
             residuals.append(row_residual(row, X_a, X_b))
-    return np.array(rows), np.array(residuals)
+    return np.array(rows).reshape(-1, model.n_qd), np.array(residuals)
 
 
 def dense_mass(model):
@@ -146,22 +176,25 @@ def oracle(model):
     """Rates of world 0 by one dense saddle point, as the scene format words it."""
     J, M = dense_rows(model)[0], dense_mass(model)
     free = ~model.dofs.qd_given & (np.abs(J) > GAP).any(axis=0)
-    qd = np.where(free, 0.0, model.joint_qd[0])
+    qd = np.where(model.dofs.qd_given, model.joint_qd[0], 0.0)
     n = int(free.sum())
     K = np.block([[M[np.ix_(free, free)], J[:, free].T], [J[:, free], np.zeros((len(J), len(J)))]])
     qd[free] = np.linalg.lstsq(K, -np.concatenate((M[free] @ qd, J @ qd)), rcond=1e-11)[0][:n]
     return qd
 
 
-@pytest.mark.parametrize("name", PARTS)
+CHAINS = {kind: closed_by(kind, 0, keys) for kind, keys in CLOSERS.items()}
+
+
+@pytest.mark.parametrize("name", [*PARTS, *CHAINS])
 def test_rates_are_the_least_that_keep_loops_closed(name):
     """Kinetic energy alone, written rates exactly, what no row sees at rest: against a dense saddle point."""
-    model = built(together(PARTS[name]))
+    model = built(together((PARTS | CHAINS)[name]))
     J, gap = dense_rows(model)
-    assert np.abs(gap).max() < ROUNDING
-    assert np.abs(J @ model.joint_qd[0]).max() < ROUNDING
+    assert np.abs(gap).max(initial=0) < ROUNDING
+    assert np.abs(J @ model.joint_qd[0]).max(initial=0) < ROUNDING
     np.testing.assert_allclose(model.joint_qd[0], oracle(model), atol=ROUNDING, rtol=0)
-    moves = name != "at_rest"
+    moves = name not in ("at_rest", "fixed")
     assert (np.abs(model.joint_qd).max() > 0.1) == moves
 
 
@@ -421,3 +454,27 @@ def test_springs_rest_where_the_run_begins():
         np.testing.assert_allclose(model.springs.rest_length[0], np.linalg.norm(x[2, 0]), rtol=0, atol=ROUNDING)
     assert model.springs.stiffness[0, 0] == 20
     assert np.abs(x[2, 0] - model.bodies.q[0, 2, :3]).max() > 0.01
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_gradients_are_those_of_the_gaps(is_open):
+    """Central differences along every dof, for every kind of row; that of an angle holds where axes agree."""
+    chains = [closed_by(kind, 5 * k, keys) for k, (kind, keys) in enumerate(CLOSERS.items())]
+    geared = {"g0": hinge("world", "a", 0, 60, 0), "g1": hinge("world", "b", 1, 60, 0, mimic={"joint": "g0", "ratio": -1.5})}
+    wheels = {"a": bodies("a", 60, (0.1, 0))["a0"], "b": bodies("b", 60, (1.1, 0))["b0"]}
+    model = built(together(*chains, (wheels, geared), PARTS["rods"]))
+    mechanism = Mechanism.of(model, constraints_of(model))
+    form = mechanism.constraints.rows.form
+    assert set(form) == set(Form) - {Form.RIGID, Form.ROLL}
+    if is_open:
+        step = np.random.default_rng(3).normal(size=(1, model.n_qd)) * 0.05 * mechanism.is_tree
+        mechanism.q = moved(model.links, mechanism.q, step)
+    rows = np.flatnonzero(~np.isin(form, (Form.TURN, Form.PITCH))) if is_open else np.arange(len(form))
+    (chart, gaps, _), dofs = mechanism.measure(), np.flatnonzero(mechanism.is_tree)
+    found, q = gradients(mechanism.entries, chart, gaps, rows, dofs)[0], mechanism.q
+    for n, d in enumerate(dofs):
+        ends = []
+        for side in (1e-6, -1e-6):
+            mechanism.q = moved(model.links, q, side * np.eye(model.n_qd)[None, d])
+            ends.append(mechanism.measure()[1].residual[0, rows])
+        np.testing.assert_allclose(found[:, n], (ends[0] - ends[1]) / 2e-6, atol=DIFFERENCES, rtol=0)

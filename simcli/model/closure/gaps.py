@@ -4,6 +4,8 @@ A row acts between two links by a force F and a couple C per unit multiplier (co
 
     d phi = F . (dx_B - dx_A) + C . (dr_B - dr_A)     dx at the anchors, of A at that of B where F turns with A
 
+This is exact, but for the angle about an axis that A and B do not share yet: there it is exact where the loop is closed.
+
 Notation: a, b the sides of A and B; x anchors in the world; g = x_B - x_A.
 """
 
