@@ -211,8 +211,9 @@ class Recorder:
         try:
             answer = self._process.receive(wait)
         except RecorderEndedError as error:
-            self._failure = OutputError(f"{self.path}: the process that writes it was ended from outside "
-                                        f"(status {self._process.dismiss()}); {self._safe()}")  # fmt: skip
+            status = self._process.dismiss()
+            self._failure = OutputError(f"{self.path}: the process that writes it was ended from outside (status {status}); "
+                                        f"{self._safe()}, and --resume goes on")  # fmt: skip
             raise self._failure from error
         if isinstance(answer, Failed):
             words = f"{self.path}: {answer.what}: {answer.reason}" if answer.what else answer.reason
