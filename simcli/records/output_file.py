@@ -15,11 +15,9 @@ from simcli.model.snapshot import ContactRows, no_contacts
 from simcli.records.backlog import Batch
 from simcli.records.create import BARE_SCALES, DIGEST_SLOTS, create_file
 from simcli.records.digest import Digest
-from simcli.records.integrity import committed_length, portions
 from simcli.records.layout import Axes, Dataset
 from simcli.records.messages import Order
 from simcli.records.ragged import contact_rows, event_rows, kept_shapes
-from simcli.records.reader import open_trajectory
 
 
 class _Growing:
@@ -97,6 +95,9 @@ class OutputFile:
 
     def _take_over(self, order: Order) -> None:
         """Copy the frames that stay, as one commit."""
+        from simcli.records.integrity import committed_length, portions
+        from simcli.records.reader import open_trajectory
+
         if order.kept_frames % self._grain:
             raise OSError(f"its {order.kept_frames} frames are no multiple of {self._grain}")
         with open_trajectory(order.path) as old:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import simcli
@@ -52,6 +51,8 @@ class Provenance:
 
 def versions() -> dict[str, str]:
     """Versions of everything that a result depends on, without importing it."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"simcli": simcli.__version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:

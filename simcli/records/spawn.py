@@ -40,10 +40,11 @@ class RecorderProcess:
         if os.name != "posix":
             raise OutputError("runs are recorded on Linux and macOS only")
         self.memory = nameless_file()
+        # It finds what this process finds (-S: without looking for it again), and no file of the user's folder stands in
+        # for a library (-P).
         house = str(Path(__file__).parents[2])
-        path = os.pathsep.join(part for part in (house, os.environ.get("PYTHONPATH")) if part)
-        # -P: a file of the user's folder must not stand in for a library.
-        command = [sys.executable, "-P", "-m", "simcli.records.recorder_process", str(self.memory)]
+        path = os.pathsep.join([house, *(part for part in sys.path if part)])
+        command = [sys.executable, "-S", "-P", "-m", "simcli.records.recorder_process", str(self.memory)]
         with _signals_kept_from_children():
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0,
