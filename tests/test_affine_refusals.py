@@ -14,6 +14,7 @@ bodies: {a: {mass: 2, inertia: {diag: [1, 1, 1]}}, b: {mass: 3, inertia: {diag: 
 solver: {type: affine, dt: 0.01}
 """
 PIN = "joints: {{j: {{type: {type}, parent: a, child: b, at: [0, 0, 0], {more}}}}}\n"
+ACTS = "is_constrained: true"
 # Text behind the scene: its code, and words of the message.
 REFUSED = {
     PIN.format(type="ball", more="friction: 1"): ("SC501", "dry friction"),
@@ -27,8 +28,8 @@ REFUSED = {
     PIN.format(type="screw", more="pitch: 0.1"): ("SC501", "screw"),
     PIN.format(type="ball", more="driving: {is_passive: true}"): ("SC612", "ball"),
     PIN.format(type="revolute", more="driving: {aim_distance: 1}"): ("SC612", "aim_distance"),
-    PIN.format(type="revolute", more="driving: {is_passive: true, is_locked: true}"): ("SC207", "is_locked"),
-    PIN.format(type="revolute", more="driving: {stiffness: 1, strength_ratio: 1}"): ("SC207", "strength_ratio"),
+    PIN.format(type="revolute", more=f"driving: {{{ACTS}, is_passive: true, is_locked: true}}"): ("SC207", "is_locked"),
+    PIN.format(type="revolute", more=f"driving: {{{ACTS}, stiffness: 1, strength_ratio: 1}}"): ("SC207", "strength_ratio"),
     PIN.format(type="revolute", more="compliance: 1, strength_ratio: 1"): ("SC613", "compliance"),
     PIN.format(type="revolute", more="limit: {upper: 1, strength: 1}"): ("SC613", "both bounds"),
     PIN.format(type="ball", more="") + "forces: {f: {type: torque, joint: j, value: [1, 1, 1]}}\n": ("SC501", "an effort"),

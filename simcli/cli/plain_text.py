@@ -95,8 +95,11 @@ def _table(block: list[str], width: int) -> list[str]:
     n = len(rows[0])
     rows = [[*row[: n - 1], " | ".join(row[n - 1 :])] for row in rows]
     sizes = [max(len(row[i]) for row in rows) for i in range(n)]
-    while sum(sizes) + _GAP * (n - 1) > width and max(sizes) > _NARROWEST:
-        sizes[sizes.index(max(sizes))] -= 1
+    words = [max((len(word) for row in rows for word in row[i].split()), default=0) for i in range(n)]
+    least = [max(word, min(_NARROWEST, size)) for word, size in zip(words, sizes, strict=True)]
+    while sum(sizes) + _GAP * (n - 1) > width and sizes != least:
+        widest = max((i for i in range(n) if sizes[i] > least[i]), key=sizes.__getitem__)
+        sizes[widest] -= 1
     lines = []
     for row in rows:
         cells = [textwrap.wrap(cell, size, break_long_words=False) for cell, size in zip(row, sizes, strict=True)]

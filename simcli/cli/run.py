@@ -210,14 +210,15 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
             outcome = pipeline.execute(job, watch)
         code = exit_code(outcome, interrupt.code)
         if not quiet:
-            console.say(summary.outcome_text(outcome, verbose))
+            console.say(summary.outcome_text(outcome, summary.solver_text(job), verbose))
         else:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))
             if code != Exit.OK and not (code == Exit.SIMULATION and not outcome.failures):
                 console.say(summary.problem_line(outcome, code))
         if as_json:
-            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome),
+            console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome), "solver": job.spec.solver.type,
+                                 "integrator": job.spec.solver.integrator,
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code
 

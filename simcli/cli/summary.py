@@ -16,8 +16,16 @@ def job_text(job) -> str:
     model, schedule = job.model, job.schedule
     return (
         f"{job.spec.name}: {plural(model.n_bodies, 'body')}, {plural(model.n_joints, 'joint')}, dof {model.n_qd}, "
-        f"{plural(model.n_worlds, 'world')}, {schedule.n_steps} steps of {schedule.dt:g} s, {job.spec.solver.type}"
+        f"{plural(model.n_worlds, 'world')}, {schedule.n_steps} steps of {schedule.dt:g} s, {solver_text(job)}"
     )
+
+
+def solver_text(job) -> str:
+    """Solver and integrator, with the reason where the scene leaves the choice open."""
+    from simcli.spec.resolve import why_integrator
+
+    why = why_integrator(job.document)
+    return f"{job.spec.solver.type}, {job.spec.solver.integrator}" + (f" ({why})" if why else "")
 
 
 def start_text(model, verbose: int = 0) -> str:
@@ -40,10 +48,6 @@ def start_json(model) -> list[dict[str, Any]]:
              "to": one.after, "written": one.is_written} for one in model.start.moves]  # fmt: skip
 
 
-def _last(estimate: dict[str, Any]) -> str:
-    return f", the last after {estimate['last_steps']}" if estimate["last_steps"] else ""
-
-
 def estimate_text(estimate: dict[str, Any]) -> str:
     """The answer of `run --dry-run`."""
     rows = [
@@ -52,7 +56,7 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("bodies, joints, dof", f"{estimate['bodies']}, {estimate['joints']}, {estimate['dof']}"),
         ("worlds", estimate["worlds"]),
         ("steps", f"{estimate['steps']} of {estimate['dt']:g} s"),
-        ("frames", f"{estimate['frames']} (one every {estimate['steps_per_frame']} steps{_last(estimate)})"),
+        ("frames", f"{estimate['frames']} (one every {estimate['steps_per_frame']} steps)"),
         ("channels", ", ".join(estimate["channels"])),
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
@@ -64,8 +68,8 @@ def estimate_text(estimate: dict[str, Any]) -> str:
     return console.table(rows, indent="")
 
 
-def outcome_text(outcome, verbose: int = 0) -> str:
-    """The closing words of a run."""
+def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
+    """The closing words of a run; `solver` is what `solver_text` says."""
     head = {"done": "done", "stopped": "stopped", "failed": "stopped at a failure"}[outcome.status]
     if outcome.status == "done" and outcome.failures and len(outcome.failures) == outcome.n_worlds:
         head = "failed"
@@ -75,6 +79,7 @@ def outcome_text(outcome, verbose: int = 0) -> str:
         f"{head}: {plural(outcome.n_worlds, 'world')} x {plural(outcome.n_steps, 'step')} in "
         f"{console.duration_text(outcome.stepping)}, {console.count_text(outcome.rate)} world-steps/s "
         f"(compiling {console.duration_text(outcome.compile)}, whole run {console.duration_text(outcome.wall)})",
+        *([f"  solver  {solver}"] if solver else []),
         f"  device  {outcome.device.get('name', '?')}, {outcome.device.get('precision', '?')}",
         f"  file    {outcome.output}  ({plural(outcome.n_frames, 'frame')}, {console.size_text(outcome.n_bytes)})",
     ]

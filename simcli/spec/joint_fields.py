@@ -202,7 +202,7 @@ def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: 
         where = " of the tree" if name in tree.tree_joints else " outside the tree"
     if fits or _refused_before(kind, field):
         return
-    hint = f"the page on joint fields says which {check.spec.solver.type} honours"
+    hint = f"`simcli docs joint_fields` has the table of what {check.spec.solver.type} honours"
     if outside:
         hint = f"write `loop: true`, then the {field} is honoured"
     elif in_tree:
@@ -246,6 +246,10 @@ NOTES = """\
 """
 
 
+INTRODUCTION = (
+    "Which solver honours which field of which joint type. What is not honoured is refused by name, with its place in the",
+    "file. `compliance` and `enabled` of the tree are those of a joint that can be switched off.",
+)
 HALF = 6  # fields side by side, as many as a terminal is wide
 
 
@@ -260,20 +264,26 @@ def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[s
     return lines
 
 
-def page(solver: str = "generalized") -> str:
-    """The reference page on joint types and fields, Markdown."""
-    fields = JOINTS[solver]
-    outside_only = ("compliance", "enabled")
-
-    def anywhere(name: str, field: str) -> bool:
-        return name in fields.tree[field] or (field in outside_only and name in fields.loop[field])
-
-    lines = [
-        f"# Fields of joints: the {solver} solver", "",
-        "What is not honoured is refused by name, with its place in the file. `compliance` and `enabled` are those of",
-        "joints outside the tree (`loop: true`, or a joint that can be switched off).",
-        *_table(fields.types, anywhere), "", "## Joints that close loops",
-        *_table(fields.types - {"cable"}, lambda name, field: name in fields.loop[field]), "", "## Notes", "",
-    ]  # fmt: skip
+def page() -> str:
+    """The reference page on joint types and fields of all solvers, Markdown."""
+    groups: dict[int, list[str]] = {}
+    for solver, fields in JOINTS.items():
+        alike = next((key for key, names in groups.items() if JOINTS[names[0]] == fields), len(groups))
+        groups.setdefault(alike, []).append(solver)
+    lines = ["# Fields of joints", "", *INTRODUCTION]
+    for solvers in groups.values():
+        of = JOINTS[solvers[0]]
+        title = f"the {' and the '.join(solvers)} solver"
+        if of.tree == of.loop:
+            lines += ["", f"## Joints: {title}", *_table(of.types, lambda name, field, of=of: name in of.tree[field])]
+            continue
+        lines += ["", f"## Joints of the tree: {title}", *_table(of.types, lambda *cell, of=of: _anywhere(of, *cell))]
+        lines += ["", f"## Joints that close loops: {title}",
+                  *_table(of.types - {"cable"}, lambda name, field, of=of: name in of.loop[field])]  # fmt: skip
     forms = [f"- Refused: {form.words} ({form.hint})." for form in REFUSED_FORMS]
-    return "\n".join(lines) + "\n" + NOTES + "\n".join(forms) + "\n"
+    return "\n".join([*lines, "", "## Notes", "", ""]) + NOTES + "\n".join(forms) + "\n"
+
+
+def _anywhere(fields: JointFields, name: str, field: str) -> bool:
+    """Honoured in the tree; fields of joints that are switched are those of a joint outside it."""
+    return name in fields.tree[field] or (field in ("compliance", "enabled") and name in fields.loop[field])

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError
+from simcli.spec.auto import with_integrator
+from simcli.spec.checker import Checker
 from simcli.spec.checks import check_spec
 from simcli.spec.document import Document
 from simcli.spec.expansion import expanded, fill
 from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
 from simcli.spec.mend import Place, first_mends, mended, touched
-from simcli.spec.nodes import Table, plain
+from simcli.spec.nodes import Scalar, Table, plain, replace
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.validate import report
 from simcli.spec.worlds import updated_scene
@@ -73,7 +75,8 @@ def _judged(
     """One pass over a tree of a document: expanded, converted, validated, checked."""
     tree, units = expanded(document, root, faults)
     document.expanded = tree
-    return tree, units, validate(document, tree, faults, unknown)
+    spec = validate(document, tree, faults, unknown)
+    return document.expanded, units, spec
 
 
 def _judged_again(document: Document, found: Faults) -> Faults:
@@ -137,8 +140,19 @@ def validate(document: Document, tree: Table, faults: Faults, unknown: set[str])
             spec = SceneSpec.model_validate(data)
         except ValidationError:
             return None
+    spec, why = with_integrator(Checker(spec, tree, document, faults, broken))
+    if why:  # the worlds of a batch and the phases after events have the integrator of the scene
+        place = tree.items["solver"].mark if "solver" in tree.items else tree.mark
+        tree = replace(tree, ("solver", "integrator"), Scalar(spec.solver.integrator, place))
+        document.expanded = tree
+    document.cache["why_integrator"] = why
     check_spec(spec, tree, document, faults, broken)
     return spec
+
+
+def why_integrator(document: Document) -> str:
+    """Why a resolved scene has its integrator, where it names none; else ""."""
+    return document.cache.get("why_integrator", "")
 
 
 def _without_broken(data: dict, error: ValidationError) -> tuple[dict, set[tuple[str, str]]]:

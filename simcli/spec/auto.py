@@ -1,0 +1,80 @@
+"""`integrator: auto`: which integrator a scene gets that names none, and why.
+
+The one of second order where the motion is smooth. Where something can touch, or bends the motion suddenly, the one of first
+order, whose steps find impacts, limits and friction exactly; one of second order would be of first order there and dearer.
+"""
+
+from collections.abc import Iterator
+
+from simcli.spec.check_touching import touching_pair
+from simcli.spec.checker import Checker
+from simcli.spec.schema import SceneSpec
+from simcli.spec.schema_joint import JointSpec
+
+AUTO = "auto"
+FIRST = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau", "affine": "bdf1"}
+SECOND = {"generalized": "implicit", "natural": "zhong06", "affine": "bdf2"}
+# Solvers whose integrator of second order takes a step with the one of first order by itself where a law acts suddenly.
+BENDS_WELL = ("natural", "affine")
+SUDDEN = ("friction", "limit", "velocity_limit", "effort_limit")  # keys of joints that bend the motion, if set later
+
+
+def with_integrator(check: Checker) -> tuple[SceneSpec, str]:
+    """The scene with an integrator by name, and why it has this one; "" if the scene names it.
+
+    Args:
+        check: a scene that passed the schema.
+    """
+    spec = check.spec
+    if spec.solver.integrator != AUTO:
+        return spec, ""
+    name, why = chosen(check)
+    return spec.model_copy(update={"solver": spec.solver.model_copy(update={"integrator": name})}), why
+
+
+def chosen(check: Checker) -> tuple[str, str]:
+    """The integrator of a scene that names none, and why."""
+    solver = check.spec.solver.type
+    if solver not in SECOND:
+        return FIRST[solver], f"the integrator of the {solver} solver"
+    touch = _touching(check)
+    if touch:
+        return FIRST[solver], f"of first order, because {touch}"
+    sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
+    if sudden:
+        return FIRST[solver], f"of first order, because {sudden}"
+    return SECOND[solver], "of second order, because the motion is smooth"
+
+
+def _touching(check: Checker) -> str:
+    pair = touching_pair(check)
+    if pair is not None:
+        return f"`{pair[0]}` and `{pair[1]}` can touch"
+    if any(path.startswith("contact.enabled") for event in check.spec.events for path in event.set):
+        return "an event switches contact on"
+    if "contacts" in check.spec.output.channels:
+        return "contacts are recorded"
+    return "`solver.contact` is written" if check.has("solver.contact") else ""
+
+
+def _sudden(spec: SceneSpec) -> Iterator[str]:
+    """What bends the motion suddenly, in words."""
+    for name, joint in spec.joints.items():
+        for what in _laws(joint):
+            yield f"joint `{name}` has {what}"
+    for path in (*spec.batch.vary, *(path for event in spec.events for path in event.set)):
+        keys = path.replace("[", ".").split(".")
+        key = next((key for key in SUDDEN if keys[0] == "joints" and key in keys[2:]), "")
+        if key:
+            yield f"`{path}` is set in the run or in a world"
+
+
+def _laws(joint: JointSpec) -> Iterator[str]:
+    if any(limit is not None and not limit.stiffness for limit in joint.limit or ()):
+        yield "a hard limit"
+    if any(joint.friction):
+        yield "dry friction"
+    if any(value is not None for value in joint.velocity_limit or ()):
+        yield "a velocity limit"
+    if any(drive is not None and drive.effort_limit is not None for drive in joint.drive or ()):
+        yield "an effort limit"

@@ -1,0 +1,71 @@
+"""`integrator: auto`: the integrator of a scene that names none."""
+
+import pytest
+from support.scenes import scene
+
+from simcli.spec import resolve
+from simcli.spec.auto import FIRST, SECOND
+from simcli.spec.resolve import why_integrator
+from simcli.spec.resolved import to_yaml
+
+BALL = "shapes: {s: {type: sphere, radius: 0.1}}"
+
+
+def text(solver, joint="", world="", body="", more=""):
+    return (f"world: {{{world}}}\nbodies: {{rod: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, {body}}}, "
+            "other: {mass: 1, inertia: {diag: [1, 1, 1]}}}\n"
+            f"joints: {{pin: {{type: revolute, parent: world, child: rod{joint}}}}}\n"
+            f"solver: {{type: {solver}}}\n{more}")  # fmt: skip
+
+
+def choice(*words, **more):
+    document = scene(text(*words, **more))
+    return resolve(document).solver.integrator, why_integrator(document)
+
+
+@pytest.mark.parametrize("solver", sorted(FIRST))
+def test_smooth_scenes_get_second_order_and_contact_first(solver):
+    name, why = choice(solver)
+    assert name == SECOND.get(solver, FIRST[solver])
+    assert why
+    touching = {"world": "shapes: {ground: {type: plane}}", "body": BALL}
+    if solver != "affine":  # whose bodies touch by their own barrier; the choice is the same
+        name, why = choice(solver, more="contact: {pairs: [{a: rod, b: ground, friction: 0.1}]}", **touching)
+        assert name == FIRST[solver]
+        assert "`world` and `rod` can touch" in why or solver == "maximal"
+
+
+@pytest.mark.parametrize(("joint", "more", "words"), [
+    (", friction: 0.1", "", "joint `pin` has dry friction"),
+    (", limit: [-1, 1]", "", "joint `pin` has a hard limit"),
+    (", velocity_limit: 3", "", "joint `pin` has a velocity limit"),
+    (", drive: {mode: position, stiffness: 9, effort_limit: 1}", "", "joint `pin` has an effort limit"),
+    ("", "batch: {worlds: 2, vary: {joints.pin.friction: {list: [0, 1]}}}", "`joints.pin.friction` is set"),
+    ("", "events: [{at: 0.1, set: {joints.pin.friction: 1}}]", "`joints.pin.friction` is set"),
+    ("", "output: {channels: [state, contacts]}", "contacts are recorded"),
+])  # fmt: skip
+def test_sudden_laws_get_first_order(joint, more, words):
+    name, why = choice("generalized", joint, more=more)
+    assert name == "semi_implicit"
+    assert words in why
+
+
+def test_soft_limits_and_drives_are_smooth():
+    soft = ", limit: {lower: -1, upper: 1, stiffness: 10}, drive: {mode: position, stiffness: 9}, damping: 1"
+    assert choice("generalized", soft)[0] == "implicit"
+
+
+def test_what_is_named_stands_and_what_is_chosen_is_written():
+    document = scene(text("generalized").replace("type: generalized", "type: generalized, integrator: rk4"))
+    assert resolve(document).solver.integrator == "rk4"
+    assert why_integrator(document) == ""
+    document = scene(text("generalized"))
+    assert "integrator: implicit" in to_yaml(resolve(document))
+
+
+def test_worlds_have_the_integrator_of_the_scene():
+    """Their own section `solver` is read again where a value in it varies."""
+    document = scene(text("generalized"))
+    base = resolve(document)
+    for path, value in {"solver.max_velocity": 5.0, "joints.pin.friction": 1.0, "bodies.rod.mass": 2.0}.items():
+        assert resolve(document, {path: value}).solver.integrator == base.solver.integrator == "implicit"
