@@ -1,7 +1,8 @@
-"""The state in which a run begins, for solvers that take the bodies one by one: that of the tree, loops closed."""
+"""The state in which a run begins, in bodies, and the events of its first frame."""
 
 
 from simcli.model.beginning import Beginning
+from simcli.model.closure.begin import move_text
 from simcli.model.loosen import Start
 from simcli.model.snapshot import Event, Status
 from simcli.model.state import State
@@ -28,8 +29,6 @@ def lacking(start: Beginning) -> dict[int, Status]:
 
 def start_events(model: Model) -> list[Event]:
     """What closing the loops has moved, and the worst of what each world lacks that cannot begin."""
-    from simcli.model.closure.begin import move_text
-
     child = model.joints.child
     events = [Event(0, 0.0, one.world, "SC616", WARNING if one.is_written else INFO, int(child[one.joint]), one.joint,
                     one.size, move_text(model, one)) for one in model.start.moves]  # fmt: skip

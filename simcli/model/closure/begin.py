@@ -137,7 +137,7 @@ def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
         name, path, j = _joint_of(mechanism, row)
         unit = _unit(mechanism.constraints, row)
         text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}"
-        code, hint = "SC605", "give fewer initial values, or check the lengths of the loop"
+        code, hint = "SC605", "give fewer initial values, check its lengths, or begin aside if its links lie in one line"
         if is_kept:
             text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` lets nothing move"
             code, hint = "SC476", CUT
