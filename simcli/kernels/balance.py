@@ -167,7 +167,7 @@ class Core:
         self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
         self.state = TreeState(self.tables, arena, self.forces.has_external)
         self.rows = FrameRows(self.tables, arena, 0)
-        self.system = System(constraints, model, self.tables, arena, False, False)
+        self.system = System(constraints, model, self.tables, arena, False)
         self.is_compliant = bool((constraints.rows.compliance > 0).any())
         self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
         kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
