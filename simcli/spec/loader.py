@@ -135,7 +135,7 @@ def _copied(found: Faults, faults: Faults, node: Node | None) -> Node | None:
 
 def _stops(text: str, failed: int) -> Callable[[str], int | None]:
     """A function that tells where a parser stops in a text: libyaml, unless it stops before the place of the failure."""
-    slow = _FAST is None or (_stop_of(text, _FAST) or 0) < text.rfind("\n", 0, failed)
+    slow = _FAST is None or (len(text) <= _LONGEST and (_stop_of(text, _FAST) or 0) < text.rfind("\n", 0, failed))
     return partial(_stop_of, loader=yaml.SafeLoader if slow else _FAST)
 
 
