@@ -17,7 +17,8 @@ def stack(aside, creep):
              "defaults: {shape: {density: 1000, material: stone}}", "bodies:"]  # fmt: skip
     for k in range(N):
         x, y, z = 0.01 * (k % 2), f'"${{{k % 2} * y}}"', (SIZE + 0.95 * D_HAT) * (k + 0.5) + 0.475 * D_HAT
-        lines.append(f"  c{k}: {{pose: {{xyz: [{x}, {y}, {z}]}}, shapes: {{it: {{type: box, size: [{SIZE}, {SIZE}, {SIZE}]}}}}}}")
+        box = f"{{type: box, size: [{SIZE}, {SIZE}, {SIZE}]}}"
+        lines.append(f"  c{k}: {{pose: {{xyz: [{x}, {y}, {z}]}}, shapes: {{it: {box}}}}}")
     contact = f"contact: {{d_hat: {D_HAT}, creep_speed: {creep}}}"
     return "\n".join([*lines, f"solver: {{type: affine, dt: 5 ms, {contact}}}", "run: {duration: 6}"])
 

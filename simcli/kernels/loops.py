@@ -6,9 +6,10 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.memory import Arena
-from simcli.kernels.projection import Anchors
+from simcli.kernels.projection import Anchors, anchor_motion
+from simcli.kernels.report import put
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import attitude, natural_spin
+from simcli.kernels.tree import attitude, natural_spin, vector_at
 from simcli.kernels.values import Vec3
 from simcli.model import rotations as rot
 from simcli.model.joints import ORBITS
@@ -22,7 +23,7 @@ class Loops:
     """Loop joints, and the angles of those that turn about one axis.
 
     Attributes:
-        anchors: what the projection reads, of loop joints alone.
+        anchors: what the projection reads, of loop joints alone.  rod: distance joints among them.
         angle: of each turning joint, over full turns.
     """
 
@@ -33,6 +34,8 @@ class Loops:
         closed = np.flatnonzero(~joints.is_tree & (joints.kind != JointKind.CABLE))
         self.n = len(closed)
         self.anchors = Anchors(model, tables, closed)
+        rods = np.flatnonzero(~joints.is_tree & (joints.kind == JointKind.DISTANCE))
+        self.n_rods, self.rod = len(rods), arena.ints(rods)
         before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, list(ORBITS))  # coordinates of the anchor
         turns = closed[joints.dof_dim.sum(axis=1)[closed] == before[closed] + 1]
         self.n_turns = len(turns)
@@ -85,6 +88,28 @@ def follow_natural_turns(a: ti.template(), t: ti.template(), s: ti.template(), w
             axis = attitude(t, s, w, link_a, t.link_q.at(link_a)) * axis
         spin = natural_spin(t, s, w, a.link_b.at(k)) - natural_spin(t, s, w, link_a)
         a.angle.store(w, k, a.angle.load(w, k) + axis.dot(spin) * h)
+
+
+@ti.func
+def report_rods(a: ti.template(), rows: ti.template(), w: ti.i32):
+    """The efforts of distance joints outside the tree, along their six coordinates, as those of the tree have them.
+
+        force R_p^T f,   couple R_p^T (m + (x_c - c) x f)    about the centre of mass c of the child
+
+    Args:
+        a: the loops.
+        rows: with the wrench f, m of the joint at the child's anchor x_c, world.
+
+    Reads:  rows.{body_q, body_qd, joint_wrench}
+    Writes: rows.effort
+    """
+    for n in range(a.n_rods):
+        j = a.rod.at(n)
+        _x, R_p, _com, _v, _w = anchor_motion(a.anchors, rows, w, j, 0)
+        x_c, _R, com, _v_c, _w_c = anchor_motion(a.anchors, rows, w, j, 1)
+        force = vector_at(rows.joint_wrench, w, 6 * j)
+        couple = vector_at(rows.joint_wrench, w, 6 * j + 3) + (x_c - com).cross(force)
+        put(rows.effort, w, a.anchors.qd_start.at(j), R_p.T * force, R_p.T * couple)
 
 
 @ti.func

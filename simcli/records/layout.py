@@ -86,7 +86,8 @@ def _state() -> Iterable[Dataset]:
     yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
                   "frame: what the step used; of joints outside the tree those of the bodies", channel="joints")  # fmt: skip
     yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "joint efforts along the motion axes: drives, "
-                  "springs, damping, applied", channel="joints")  # fmt: skip
+                  "springs, damping, applied, limits; of distance joints with the force that keeps "
+                  "the length", channel="joints")  # fmt: skip
     yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
     yield Dataset("frames/body_qd", ("F", "W", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and "
                   "angular velocity, world", channel="bodies")  # fmt: skip

@@ -65,6 +65,7 @@ class AffineCore:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.reports["wrenches"] = self.reports["reactions"] or (self.reports["joints"] and self.loops.n_rods > 0)
         self.summarises = self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         self.restarts = self.integrator == "bdf2" and (self.touches or self.potential.laws.n > 0)

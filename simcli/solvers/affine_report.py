@@ -6,7 +6,7 @@ from simcli.kernels.barrier.tables import FAR
 from simcli.kernels.barrier.touch import touch_of
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.elementary import select
-from simcli.kernels.loops import unwrap_turns
+from simcli.kernels.loops import report_rods, unwrap_turns
 from simcli.kernels.memory import put_lane
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
@@ -47,10 +47,12 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
-    if ti.static(c.reports["reactions"]):
+    if ti.static(c.reports["wrenches"]):
         report_wrenches(c, w)
         if ti.static(c.given.n > 0):
             report_holds(c, w)
+    if ti.static(c.reports["joints"] and c.loops.n_rods > 0):
+        report_rods(c.loops, c.rows, w)
     report_diagnostics(c, w)
     if ti.static(c.reports["contacts"]):
         report_touches(c, w)

@@ -284,7 +284,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
         solve_phase(c, w, t, kind, stage, instant, h * part, h)
     else:
         solve_phase(c, w, t, kind, stage, instant, h, h)
-    if ti.static(c.reports["reactions"]):
+    if ti.static(c.reports["wrenches"]):
         shows = last and kind == EVALUATE
         if ti.static(c.looks_back):
             shows = shows or (last and p == 0)

@@ -101,6 +101,7 @@ class Core:
         n_q, n_qd = model.n_q, model.n_qd
         self.forces.springs_by_rows = by_rows
         self.projects = self.has_compliance = False
+        self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
@@ -110,6 +111,7 @@ class Core:
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
             self.loops = Loops(model, self.tables, arena)
             self.projects = self.loops.n > 0 and self.reports["joints"]
+            self.reports["wrenches"] |= self.projects and self.loops.n_rods > 0
             rows = constraints.rows
             self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
             self.has_compliance = any(map(yields, self.tables.phases))

@@ -9,7 +9,7 @@ import taichi as ti
 from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import select
-from simcli.kernels.loops import follow_natural_turns, follow_turns, unwrap_turns
+from simcli.kernels.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
 from simcli.kernels.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
@@ -104,7 +104,7 @@ def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
                 evaluate(c, w, stage, h * GAMMA * ti.cast(e < n_stages, c.tables.arena.device.real))
             else:
                 evaluate(c, w, stage, h)
-            if ti.static(c.reports["reactions"]):
+            if ti.static(c.reports["wrenches"]):
                 if e == n_evaluations - 1:
                     report_reactions(c, w)
             if e < n_stages:
@@ -264,6 +264,8 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
             demand(c.tables, c.state, w)
             report_accelerations(c.tables, c.state, c.rows, w)
             project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
+        if ti.static(c.loops.n_rods > 0):
+            report_rods(c.loops, c.rows, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):

@@ -232,7 +232,8 @@ def place(check: Checker, name: str, field: str) -> tuple:
 NOTES = """\
 - `limit`: hard, or soft where it has a stiffness; its damping is critical if left out. While a limit acts, the drive
   rests. The limits of a ball bound the components of the rotation vector of its quaternion, in the parent anchor frame.
-  That of a distance joint is its shortest and longest distance.
+  That of a distance joint is its shortest and longest distance. The force that keeps a length is part of `joint_effort`,
+  in every solver: its components, and its couple about the child's centre of mass, in the parent anchor frame.
 - `drive`: modes position and position_velocity (effort = stiffness (target - q) + damping (target_velocity - qd)),
   velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
   refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
