@@ -54,16 +54,18 @@ class Schedule:
         dt: [s], step.
         steps_per_frame: steps between two frames.
         n_frames: frames after frame 0.
+        last_steps: steps before the last frame, 0 for as many as before the others.
     """
 
     dt: float
     steps_per_frame: int
     n_frames: int
+    last_steps: int = 0
 
     @property
     def n_steps(self) -> int:
         """Steps of a whole run."""
-        return self.n_frames * self.steps_per_frame
+        return self.n_frames * self.steps_per_frame - (self.steps_per_frame - self.last_steps if self.last_steps else 0)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
     continues = continuation.find(job.output, facts) if goes_on else None
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model))
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model),
+                   schedule.last_steps)  # fmt: skip
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
@@ -310,11 +311,12 @@ def _judge(job: Job) -> "list[Verdict]":
 def schedule_of(spec: "SceneSpec") -> Schedule:
     """Whole numbers of steps and frames; that both are multiples of dt has been checked with the scene.
 
-    A duration that is no multiple of `output.every` ends with the last frame that fits.
+    A duration that is no multiple of `output.every` ends with a frame of its own.
     """
     dt = spec.solver.dt
     steps_per_frame = max(round(spec.output.every / dt), 1)
-    return Schedule(dt, steps_per_frame, round(spec.run.duration / dt) // steps_per_frame)
+    whole, rest = divmod(round(spec.run.duration / dt), steps_per_frame)
+    return Schedule(dt, steps_per_frame, whole + bool(rest), rest)
 
 
 def stop_when(spec: "SceneSpec", model: "Model"):

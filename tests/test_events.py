@@ -11,7 +11,7 @@ from support.scenes import faults_of, scene
 
 import simcli as package
 from simcli.model import build
-from simcli.model.phases import build_phases, differences, first_step
+from simcli.model.phases import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.integrators import STAGES
 from simcli.spec import resolve
@@ -308,3 +308,83 @@ def test_changes_of_structure_that_slip_through_are_refused(monkeypatch):
     found = faults_of("      bodies.arm.mass: 3\n", WIRED + "events:\n  - at: 0.01\n    set:\n")
     assert [(code, line) for code, line, _ in found] == [("SC316", 0)]
     assert "bodies.mass" in found[0][2]
+
+
+def many_events(n):
+    """Values of all kinds, in turn and again, each another number; a list and one of its numbers; a table's times."""
+    rng = np.random.default_rng(7)
+    entries, t = [], 0.0
+    paths = list(CHANGES)
+    for k in range(n):
+        path = paths[k % len(paths)]
+        value = CHANGES[path]
+        if isinstance(value, bool):
+            value = bool(rng.integers(2))
+        elif isinstance(value, list):
+            value = rng.uniform(0.5, 2.0, len(value)).tolist()
+        else:
+            value = float(rng.uniform(0.5, 2.0))
+        t += 1e-3
+        entries.append(f"  - {{at: {t:.4f}, set: {json.dumps({path: value})}}}")
+    more = ({"forces.push.force": [1, 2, 3]}, {"forces.push.force[0]": 9}, {"forces.push.force": [4, 5, 6]},
+            {"signals.hops.table.time": [0, 0.03, 0.04]}, {"joints.rail.friction": 0.0}, {"joints.rail.friction": 1.5},
+            {"joints.rail.limit": [-1, 1]}, {"joints.rail.limit": [-1, 0.5]})  # fmt: skip
+    for k, change in enumerate(more):
+        entries.append(f"  - {{at: {t + 1e-3 * (k + 1):.4f}, set: {json.dumps(change)}}}")
+    return "events:\n" + "\n".join(entries) + "\n"
+
+
+def test_models_of_phases_are_those_built_one_by_one():
+    """Scenes after events are laid over each other and built together; the oracle resolves and builds each alone."""
+    text = WIRED.replace("run: {duration: 0.06}", "run: {duration: 0.1}")
+    document = scene(text + many_events(2 * len(CHANGES)))
+    spec = resolve(document)
+    phases = build_phases(document, spec)
+    plain = scene(text)
+    values = {}
+    for phase, event in zip(phases[1:], sorted(spec.events, key=lambda one: one.at), strict=True):
+        for path, value in event.set.items():
+            if path == "forces.push.force":
+                values.pop("forces.push.force[0]", None)
+            values.pop(path, None)
+            values[path] = value
+        wanted = build(resolve(plain, values), plain)
+        others = {name for _, name in differences(phase.model, wanted)} - {"q_given", "qd_given", "start", "world_seed"}
+        assert not others, (event.set, others)
+
+
+def test_events_that_change_numbers_share_the_work(monkeypatch):
+    """Thousands of them are checked and built in seconds: no work of the size of the scene for each."""
+    import simcli.model.phases as phases
+    import simcli.spec.honours as honours
+
+    calls = {"check_honours": 0, "build_together": 0, "build_worlds": 0}
+
+    def counted(room, name):
+        function = getattr(room, name)
+
+        def call(*arguments):
+            calls[name] += 1
+            return function(*arguments)
+
+        monkeypatch.setattr(room, name, call)
+
+    counted(honours, "check_honours")
+    counted(phases, "build_together")
+    counted(phases, "build_worlds")
+    entries = "".join(f"  - {{at: {k * 1e-4:.4f}, set: {{joints.rail.damping: {1 + k}}}}}\n" for k in range(1, 300))
+    document = scene(WIRED + "events:\n" + entries)
+    found = build_phases(document, resolve(document))
+    assert found[-1].model.dofs.damping.max() == 300.2  # of the joint, and of a spring on it
+    assert calls == {"check_honours": 1, "build_together": 1, "build_worlds": 1}
+    assert len(representatives(found[0].model, found[1:])) == 1
+    assert found[-1].model.links is found[0].model.links
+
+
+def test_patterns_that_matter_stand_for_themselves():
+    """A solver's layout sees each kind of phase, whatever the number of phases."""
+    settings = ("friction: 0", "friction: 1", "friction: 2", "limit: [-1, 1]", "limit: [-2, 2]", "friction: 0")
+    entries = "".join(f"  - {{at: {k * 1e-3}, set: {{joints.rail.{one}}}}}\n" for k, one in enumerate(settings, 1))
+    document = scene(WIRED + "events:\n" + entries)
+    first, *later = build_phases(document, resolve(document))
+    assert [phase.step for phase in representatives(first.model, later)] == [1, 2, 4, 6]

@@ -41,6 +41,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "dt": schedule.dt,
         "steps": schedule.n_steps,
         "steps_per_frame": schedule.steps_per_frame,
+        "last_steps": schedule.last_steps,
         "frames": n_frames,
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,

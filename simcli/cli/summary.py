@@ -48,6 +48,10 @@ def start_json(model) -> list[dict[str, Any]]:
              "to": one.after, "written": one.is_written} for one in model.start.moves]  # fmt: skip
 
 
+def _last(estimate: dict[str, Any]) -> str:
+    return f", the last after {estimate['last_steps']}" if estimate["last_steps"] else ""
+
+
 def estimate_text(estimate: dict[str, Any]) -> str:
     """The answer of `run --dry-run`."""
     rows = [
@@ -56,7 +60,7 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("bodies, joints, dof", f"{estimate['bodies']}, {estimate['joints']}, {estimate['dof']}"),
         ("worlds", estimate["worlds"]),
         ("steps", f"{estimate['steps']} of {estimate['dt']:g} s"),
-        ("frames", f"{estimate['frames']} (one every {estimate['steps_per_frame']} steps)"),
+        ("frames", f"{estimate['frames']} (one every {estimate['steps_per_frame']} steps{_last(estimate)})"),
         ("channels", ", ".join(estimate["channels"])),
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),

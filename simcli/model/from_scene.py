@@ -115,6 +115,19 @@ def _worlds(document: Document, spec: SceneSpec, world: int | None, changes: Map
                    world_seed=batch.world_seed)  # fmt: skip
 
 
+def build_together(document: Document, specs: list[SceneSpec]) -> Model:
+    """Turn scenes that differ in numbers into one model with a world for each of them.
+
+    Args:
+        document: the scene as written.
+        specs: the scenes.
+
+    Raises:
+        SceneError: one of them makes no mechanism.
+    """
+    return _build(specs, document, Mechanism([], [], n_worlds=len(specs)))
+
+
 def world_table(document: Document, spec: SceneSpec) -> tuple[tuple[str, ...], Array]:
     """What differs between the worlds of a batch, as it stands in the model of all worlds.
 

@@ -1,14 +1,16 @@
 """Phases of a run: the stretches between events, each a model of its own with the same structure."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 import numpy as np
 
 from simcli.errors import Fault, SceneError
-from simcli.model.from_scene import build_worlds
+from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.join import NO_WORLD_AXIS
 from simcli.model.tables import Model
+from simcli.spec.check_events import in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document import Document
 from simcli.spec.nodes import locate
 from simcli.spec.schema import SceneSpec
@@ -35,6 +37,10 @@ CHANGEABLE = {
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd", "start")  # of the first phase alone
+# Not the pattern of their zeros but their values: points may coincide, friction at rest may be that of sliding.
+VALUES_COUNT = {("springs", "point"), ("wrenches", "point"),
+                *((table, name) for table in ("affine", "contacts") for name in CHANGEABLE[table])}  # fmt: skip
+BATCH = ("n_worlds", "param_name", "param_unit", "param_value", "world_seed")  # of the batch
 
 
 @dataclass(frozen=True)
@@ -68,17 +74,13 @@ def build_phases(document: Document, spec: SceneSpec, world: int | None = None) 
         SceneError: some world makes no mechanism, or an event changes more than numbers and flags.
     """
     first = build_worlds(document, spec, world)
+    n_steps = round(spec.run.duration / spec.solver.dt)
+    order = [index for index in in_time(spec) if first_step(spec.events[index].at, spec.solver.dt) < n_steps]
+    build_later = _build_one_by_one if first.param_name else _build_together
     found = [Phase(0, first, ())]
-    values: dict[str, object] = {}
-    for index in sorted(range(len(spec.events)), key=lambda i: spec.events[i].at):
+    for index, model in zip(order, build_later(document, spec, world, first, order), strict=True):
         event = spec.events[index]
         step = first_step(event.at, spec.solver.dt)
-        if step >= round(spec.run.duration / spec.solver.dt):
-            break  # after the run
-        values |= event.set
-        model = _started(build_worlds(document, spec, world, values), first)
-        changed = [(table, name) for table, name in differences(first, model) if name not in CHANGEABLE.get(table, ())]
-        _refuse_structure(document, index, event.set, [".".join(filter(None, one)) for one in changed])
         text = "; ".join(f"{path} = {_spell(value)}" for path, value in event.set.items())
         if found[-1].step == step:
             found[-1] = Phase(step, model, (*found[-1].texts, text))
@@ -86,6 +88,73 @@ def build_phases(document: Document, spec: SceneSpec, world: int | None = None) 
             found.append(Phase(step, model, (text,)))
     models = aligned([phase.model for phase in found])
     return [replace(phase, model=model) for phase, model in zip(found, models, strict=True)]
+
+
+def _build_one_by_one(document: Document, spec: SceneSpec, world: int | None, first: Model, order: list[int]) -> list[Model]:
+    """The model after each event, where the worlds of a batch differ."""
+    values: dict[str, object] = {}
+    models = []
+    for index in order:
+        changes = spec.events[index].set
+        for path in changes:  # what is set last counts, also of a list and one of its numbers
+            values.pop(path, None)
+        values |= changes
+        model = _started(build_worlds(document, spec, world, values), first)
+        _refuse_structure(document, index, changes, _fixed_differences(first, model))
+        models.append(model)
+    return models
+
+
+def _build_together(document: Document, spec: SceneSpec, world: int | None, first: Model, order: list[int]) -> list[Model]:
+    """The model after each event, where worlds are alike: scenes that differ in numbers are built as worlds are."""
+    scenes = scenes_of_events(document)
+    groups: dict[object, list[int]] = {}
+    for index, kind in zip(order, kinds_of_scenes(spec, scenes, order), strict=True):
+        groups.setdefault(kind, []).append(index)
+    models: dict[int, Model] = {}
+    for indices in groups.values():
+        together = _started(build_together(document, [scenes[index] for index in indices]), first)
+        together = replace(together, **{name: getattr(first, name) for name in BATCH})
+        _refuse_structure(document, indices[0], spec.events[indices[0]].set, _fixed_differences(first, together))
+        changed = differences(first, together)
+        for k, index in enumerate(indices):
+            models[index] = _row(first, together, k if len(indices) > 1 else None, changed)
+    return [models[index] for index in order]
+
+
+def representatives(model: Model, phases: Sequence[Phase]) -> list[Phase]:
+    """Phases that stand for all as far as the structure of a solver goes: the first, and those with another pattern.
+
+    The pattern is what numbers are zero, negative or infinite, and the very values of columns that are no plain numbers.
+
+    Args:
+        model: before the first of them.
+        phases: what events change, by rising step.
+    """
+    seen, found = {_pattern(model, model)}, list(phases[:1])
+    for phase in phases:
+        pattern = _pattern(model, phase.model)
+        if pattern not in seen:
+            seen.add(pattern)
+            found += [phase] if phase is not phases[0] else []
+    return found
+
+
+def _pattern(model: Model, other: Model) -> tuple:
+    """What the layout of a solver may depend on, of the columns in which a model is not the very same as another one."""
+    found = []
+    for table, names in CHANGEABLE.items():
+        one, two = (getattr(m, table) if table else m for m in (model, other))
+        if one is two:
+            continue
+        for name in sorted(names):
+            column = getattr(two, name, None)
+            if column is getattr(one, name, None):
+                continue
+            is_number = isinstance(column, np.ndarray) and column.dtype.kind == "f" and (table, name) not in VALUES_COUNT
+            parts = (np.sign(column), np.isfinite(column)) if is_number else (np.asarray(column),)
+            found.append((table, name, *(part.tobytes() for part in parts)))
+    return tuple(found)
 
 
 def first_step(at: float, dt: float) -> int:
@@ -117,6 +186,24 @@ def _refuse_structure(document: Document, index: int, changes: dict[str, object]
     error = SceneError(faults)
     error.document = document
     raise error
+
+
+def _fixed_differences(first: Model, other: Model) -> list[str]:
+    """Columns in which two models differ, and that no event may change."""
+    found = [(table, name) for table, name in differences(first, other) if name not in CHANGEABLE.get(table, ())]
+    return [".".join(filter(None, one)) for one in found]
+
+
+def _row(first: Model, together: Model, k: int | None, changed: list[tuple[str, str]]) -> Model:
+    """The model of one world, None for the only one, with all that has not changed from the first phase."""
+    update: dict[str, dict] = {}
+    for table, name in changed:
+        owner, before = (getattr(together, table), getattr(first, table)) if table else (together, first)
+        column = getattr(owner, name)
+        if k is not None and name not in NO_WORLD_AXIS and len(column) > max(len(getattr(before, name)), 1):
+            column = column[k : k + 1]
+        update.setdefault(table, {})[name] = column
+    return _updated(first, update)
 
 
 def differences(first: Model, other: Model) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
         model.joint_q, model.joint_qd)]  # fmt: skip
     spin = 0.5 * np.linalg.norm(np.cross(*np.broadcast_arrays(*numbers)).sum(axis=2), axis=-1)
     spin = spin * ~model.bodies.kinematic
-    loss = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * spin**2 * plan.dt * plan.dt * plan.steps_per_frame * plan.n_frames)
+    loss = 1.0 - 1.0 / np.sqrt(1.0 + 2.0 * spin**2 * plan.dt * plan.dt * plan.n_steps)
     world, body = np.unravel_index(loss.argmax(), loss.shape)
     worst = float(loss[world, body])
     if worst < WORTH_A_WORD:

@@ -15,6 +15,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
 from simcli.model.closure.begin import begun
+from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events, worst_event, worst_step
@@ -52,6 +53,7 @@ class GeneralizedSolver:
         device: from `start_device`.
         phases: what events change during the run, by rising step.
         engine: the device's side.
+        standing: models that stand for those of the phases in all that the layout depends on; found if left out.
 
     Attributes:
         status: (W,), Status of each world.
@@ -61,12 +63,14 @@ class GeneralizedSolver:
     """
 
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
-                 engine: Engine = TREE):
+                 engine: Engine = TREE, standing: Sequence[Model] | None = None):
         self.engine = engine
         model = begun(model)
         self.model, self.plan, self.options = model, plan, options
         self.phases = list(phases)
-        self.models = (model, *(phase.model for phase in phases))
+        if standing is None:
+            standing = [phase.model for phase in representatives(model, phases)]
+        self.models = (model, *standing)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
@@ -141,12 +145,16 @@ class GeneralizedSolver:
 
     def advance(self, n_frames: int) -> FrameBlock:
         """The next frames: n_frames of them, or fewer if an event comes before."""
-        steps = self.plan.steps_per_frame
-        events = self.switch()
+        steps, left = self.plan.steps_per_frame, self.plan.n_steps - self.n_steps
+        if 0 < left < steps:
+            n_frames, steps = 1, left  # the run ends between two frames of its rhythm, with one more
+        elif left > 0:
+            n_frames = min(n_frames, left // steps)
+        asked, events = steps, self.switch()
         while (part := min(self.steps_to_switch(), self.most_steps)) < steps:  # in the midst of the next frame
             events += self.call(1, part)[1] + self.switch()
             steps -= part
-        whole = steps == self.plan.steps_per_frame and not self.device.most_turns
+        whole = steps == asked and not self.device.most_turns
         block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps)
         block.events[:0] = events
         return block
@@ -198,6 +206,8 @@ class GeneralizedSolver:
             KeyError, ValueError: they are those of another mechanism.
         """
         self.n_steps = n_steps - 1
+        while len(self.phases) > 1 and self.phases[1].step <= self.n_steps:
+            self.phases.pop(0)  # the tables of the next one take their place
         self.switch()  # what begins at n_steps is still to come
         self.arena.write(arrays["arena"])
         self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
@@ -236,7 +246,7 @@ class GeneralizedSolver:
         buffers = self.buffers(n_frames)
         start = time.perf_counter()
         if self.compile_seconds is None:
-            work = self.model.n_worlds * self.plan.n_frames * self.plan.steps_per_frame
+            work = self.model.n_worlds * self.plan.n_steps
             compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
         rollout(self.core, n_frames, steps, self.n_steps, TURNS, *(buffer for buffer, _ in buffers.values()))
         ti.sync()
@@ -260,7 +270,7 @@ class GeneralizedSolver:
             summary: (W, len(SUMMARY)), at the last frame.
             before: steps before the call.
         """
-        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_frames * self.plan.steps_per_frame
+        dt, is_last = self.plan.dt, self.n_steps == self.plan.n_steps
         what = "contacts" if self.core.touches else "constraints"
         events = unsolved_events(summary, before, dt, is_last, self.n_steps, what)
         self.unsolved = worst_step(summary, dt)

@@ -6,7 +6,7 @@ makes no difference.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from simcli.model.closure.begin import begun
 from simcli.model.loosen import Start, loosen
 from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
+from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.engine import Engine
@@ -29,6 +30,35 @@ if TYPE_CHECKING:
 
 COORDINATES = {"frames/joint_q": "n_q", "frames/joint_qd": "n_qd", "frames/joint_qdd": "n_qd",
                "frames/joint_effort": "n_qd", "frames/joint_wrench": "n_joints"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FormedPhase:
+    """A phase whose model takes its other form when it is asked for: there may be thousands.
+
+    Attributes:
+        phase: in the form of the scene.
+        form, start: see `LooseSolver`.
+    """
+
+    phase: "Phase"
+    form: Callable[[Model, Start], Model]
+    start: Start
+
+    @property
+    def step(self) -> int:
+        """Number of the first step that it is for."""
+        return self.phase.step
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What changed, a line per event."""
+        return self.phase.texts
+
+    @property
+    def model(self) -> Model:
+        """Its tables."""
+        return self.form(self.phase.model, self.start)
 
 
 class LooseSolver:
@@ -48,8 +78,9 @@ class LooseSolver:
                  phases: "Sequence[Phase]" = (), engine: Engine = TREE):
         self.model = begun(model)
         start = start_of(self.model)
-        later = [replace(phase, model=form(phase.model, start)) for phase in phases]
-        self.stepper = GeneralizedSolver(form(self.model, start), options, plan, device, later, engine)
+        standing = [form(phase.model, start) for phase in representatives(self.model, phases)]
+        later = [FormedPhase(phase, form, start) for phase in phases]
+        self.stepper = GeneralizedSolver(form(self.model, start), options, plan, device, later, engine, standing)
         self.row_label = self.stepper.row_label
 
     @property

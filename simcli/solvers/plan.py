@@ -30,6 +30,7 @@ class RunPlan:
         n_frames: frames after frame 0.
         channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
         stop_when: end condition of a world, or None.
+        last_steps: steps before the last frame, 0 for as many as before the others.
     """
 
     dt: float
@@ -37,3 +38,9 @@ class RunPlan:
     n_frames: int
     channels: frozenset[str]
     stop_when: StopWhen | None = None
+    last_steps: int = 0
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of the whole run."""
+        return self.n_frames * self.steps_per_frame - (self.steps_per_frame - self.last_steps if self.last_steps else 0)

@@ -1,13 +1,19 @@
 """Events: which values may change during a run, and that each change leaves a scene that is sound."""
 
-from simcli.errors import SceneError
+from math import inf
+
+from pydantic import BaseModel
+
 from simcli.spec import honours, structure
 from simcli.spec.checker import Checker
-from simcli.spec.faults import Faults
+from simcli.spec.document import Document
+from simcli.spec.faults import Faults, in_order
 from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Step, parse_path
 from simcli.spec.paths import exists, nowhere
 from simcli.spec.quantities import is_signal
+from simcli.spec.schema import SceneSpec
+from simcli.spec.schema_parts import TableSignal
 
 # What events must not set, by section, in words; the sections that are left are in _MAY.
 _FIXED = {
@@ -40,6 +46,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
     "contact": frozenset((("pairs", "*"),)),
     "bodies": frozenset((("affine", "transform", "*"),)),
 }  # fmt: skip
+_NUMBERS_ONLY = ("world", "joints", "forces", "signals")  # sections whose numbers solvers honour whatever their size
 _REST = {"bodies": "a body", "world": "a shape of the world", "joints": "the structure", "forces": "the structure",
          "signals": "the kind of a signal", "contact": "the structure"}  # fmt: skip
 
@@ -89,28 +96,85 @@ def fixed_part(steps: tuple[Step, ...]) -> str:
 def try_events(check: Checker) -> None:
     """Each event must leave a scene that is valid and that the solver honours.
 
-    The scene must be sound without its events: this resolves it again.
+    The scene must be sound without its events. Each change is laid over the scene before it, so that an event takes as
+    long as what it touches. The scenes after the events stay with the document, for the model.
     """
-    values: dict[str, object] = {}
-    for index in sorted(range(len(check.spec.events)), key=lambda i: check.spec.events[i].at):
+    from simcli.spec.worlds import scene_after  # it checks entries, by way of this file
+
+    document, spec, tree = check.document, check.spec, check.document.expanded
+    scenes = [spec] * len(spec.events)
+    for index in in_time(spec):
         for text, value in check.spec.events[index].set.items():
-            values[text] = value
-            found = _faults(check, values)
-            if found:
-                first = found[0]
+            faults = Faults()
+            before = spec
+            spec, tree = scene_after(document, before, tree, {text: value}, faults)
+            if not faults.errors and not is_alike(before, spec, text):
+                honours.check_honours(Checker(spec, check.tree, document, faults, set()), structure.tree(spec))
+            if faults.errors:
+                first = in_order(faults.errors)[0]
                 message = first.message if text in first.message else f"with {text} = {value}: {first.message}"
                 check.fault(first.code, message, ["events", index, "set", text], first.hint)
                 return
+        scenes[index] = spec
+    document.cache["scenes of events"] = scenes
 
 
-def _faults(check: Checker, values: dict[str, object]) -> list:
-    """Faults of the scene with some values."""
-    from simcli.spec.resolve import resolve
+def in_time(spec: SceneSpec) -> list[int]:
+    """Indices of the events as they come."""
+    return sorted(range(len(spec.events)), key=lambda index: spec.events[index].at)
 
-    try:
-        spec = resolve(check.document, values)
-    except SceneError as error:
-        return error.faults
-    faults = Faults()
-    honours.check_honours(Checker(spec, check.tree, check.document, faults, set()), structure.tree(spec))
-    return faults.errors
+
+def scenes_of_events(document: Document) -> list[SceneSpec]:
+    """The scene after each event of the file and all before it, without the values of any world.
+
+    Args:
+        document: of a scene that is resolved without faults.
+    """
+    return document.cache["scenes of events"]
+
+
+def is_alike(before: SceneSpec, after: SceneSpec, text: str) -> bool:
+    """Whether the value at a path has only become another number of the same kind, so that no solver honours it less."""
+    steps = parse_path(text) or ()
+    if steps[0] not in _NUMBERS_ONLY or "driving" in steps:
+        return False
+    return kind_of(value_at(before, steps)) == kind_of(value_at(after, steps))
+
+
+def kind_of(value: object) -> object:
+    """What a structure may depend on: whether a number is zero or infinite, of a part of a scene each; else the value."""
+    if isinstance(value, TableSignal):
+        return value.time, kind_of(value.value), value.file, value.interpolate  # all worlds have the same times
+    if isinstance(value, BaseModel):
+        return type(value), tuple(kind_of(getattr(value, name)) for name in type(value).model_fields)
+    if isinstance(value, list | tuple):
+        return tuple(map(kind_of, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return "number", value != 0, abs(value) < inf
+
+
+def kinds_of_scenes(spec: SceneSpec, scenes: list[SceneSpec], order: list[int]) -> list[object]:
+    """What the structure of the scene after each event may depend on: scenes that have it in common differ in numbers.
+
+    Args:
+        spec: the scene at the start.
+        scenes: after each event, by index.
+        order: indices of events in time.
+    """
+    fields = {field for event in spec.events for field in map(_field_of, event.set)}
+    kinds = {field: kind_of(value_at(spec, field)) for field in fields}
+    found, key = [], None
+    for index in order:
+        now = {field: kind_of(value_at(scenes[index], field)) for field in map(_field_of, spec.events[index].set)}
+        if key is None or any(kinds[field] != kind for field, kind in now.items()):
+            kinds |= now
+            key = tuple(map(repr, kinds.values()))
+        found.append(key)
+    return found
+
+
+def _field_of(text: str) -> tuple[Step, ...]:
+    """The field of an entry that a path leads to or into."""
+    steps = parse_path(text) or ()
+    return steps[:2] if steps[0] in ("world", "contact") else steps[:3]

@@ -351,9 +351,10 @@ def _expected_time(check: Checker, at: float, path: str) -> None:
         return
     every = spec.output.every or spec.solver.dt
     last = math.floor(spec.run.duration / every * (1 + 1e-12))
-    nearest = min(round(at / every), last) * every
+    frames = (min(round(at / every), last) * every, spec.run.duration)  # the run ends with a frame, too
+    nearest = min(frames, key=lambda time: abs(at - time))
     if abs(at - nearest) > _FRAME_TOLERANCE * spec.solver.dt:
-        message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s"
+        message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s, and at the end"
         check.fault("SC233", message, path, f"the nearest is {nearest:.12g}")
 
 

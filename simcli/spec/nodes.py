@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from simcli.errors import Where
@@ -105,6 +106,7 @@ _PATH_PART = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)\Z")
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
+@lru_cache(maxsize=4096)
 def parse_path(text: str) -> tuple[Step, ...] | None:
     """Split `bodies.crank.com[0]` into its steps; None if it is not a dotted path."""
     steps: list[Step] = []

@@ -269,7 +269,7 @@ class UnsolvedSpec(Part):
 class RunSpec(Part):
     """How long, and what happens on failure."""
 
-    duration: PositiveTime = say(1.0, "Simulated time, a whole multiple of dt", "s", 10)
+    duration: PositiveTime = say(1.0, "Simulated time, a whole multiple of dt; it ends with a frame", "s", 10)
     on_failure: Literal["isolate", "stop"] = say("isolate", "A failed world is frozen, or stops the run", "", "stop")
     on_unsolved: UnsolvedSpec = say(UnsolvedSpec, "Steps that are not solved: warn, fail, or {action, above}", "", "fail")
     stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint_q, joint: pin, above: 3}")

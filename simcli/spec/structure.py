@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from simcli.spec import dofs
 from simcli.spec.nodes import parse_path
 from simcli.spec.schema import SceneSpec
+from simcli.spec.schema_parts import EventSpec
 
 WORLD = "world"
 
@@ -85,13 +86,19 @@ class _Walk:
 
 def switched(spec: SceneSpec) -> set[str]:
     """Joints that are off at the start, or that an event switches."""
-    off = {name for name, joint in spec.joints.items() if not joint.enabled}
-    for event in spec.events:
-        for path in event.set:
-            steps = parse_path(path) or ()
-            if steps[:1] == ("joints",) and len(steps) == 3 and steps[2] == "enabled":
-                off.add(str(steps[1]))
-    return off
+    return {name for name, joint in spec.joints.items() if not joint.enabled} | _switched_by(spec.events)
+
+
+def _switched_by(events: tuple[EventSpec, ...]) -> frozenset[str]:
+    """Joints that events switch. The scenes after each of thousands of events have one list of events: kept for the next."""
+    if _last_events[0] is not events:
+        paths = (parse_path(path) or ("",) for event in events for path in event.set)
+        found = frozenset(str(steps[1]) for steps in paths if steps[0] == "joints" and steps[2:] == ("enabled",))
+        _last_events[:] = events, found
+    return _last_events[1]
+
+
+_last_events: list = [(), frozenset()]  # events that were looked at last, and the joints that they switch
 
 
 def never_tree(spec: SceneSpec) -> set[str]:

@@ -42,17 +42,43 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         tree, _ = expanded(document, root, faults)
     else:
         late = {**quick, **late}
+    return _with_late(document, base, tree, late, faults, quick is None)[0]
+
+
+def scene_after(
+    document: Document, base: SceneSpec, tree: Table, values: dict[str, object], faults: Faults
+) -> tuple[SceneSpec, Table]:
+    """The scene after an event, laid over that of the event before: of what events may set.
+
+    Args:
+        document: the scene as written, resolved before.
+        base: the scene before the event.
+        tree: its tree.
+        values: dotted path to value.
+        faults: collects.
+
+    Returns:
+        The scene and its tree.
+    """
+    late = {parse_path(path) or ("",): value for path, value in values.items()}
+    return _with_late(document, base, tree, late, faults, False, tree)
+
+
+def _with_late(document: Document, base: SceneSpec, tree: Table, late: dict[Path, object], faults: Faults, rebuilt: bool,
+               before: Table | None = None) -> tuple[SceneSpec, Table]:  # fmt: skip
+    """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
+    before = before or document.expanded
     for steps, value in late.items():
         tree = _with_value(_with_list(tree, steps, base), steps, value, faults)
     if {steps[0] for steps in late} & {"joints", "forces", "initial", "run"}:
         units: JointUnits = document.cache["units"]
         units.faults = faults
         tree = units.root(tree, {steps[1] for steps in late if steps[0] == "joints" and len(steps) > 1})
-    changed = list(_changed(document.expanded, tree, quick is None))
+    changed = list(_changed(before, tree, rebuilt))
     spec = _updated(base, tree, changed, faults)
     if not faults.errors:
         check_entries(spec, tree, document, faults, changed)
-    return spec
+    return spec, tree
 
 
 def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path, object] | None:
