@@ -26,6 +26,7 @@ bodies:
   swing: {pose: {xyz: [0, 25, 0]}, com: [0, 0, -0.5]}
   nut: {pose: {xyz: [0, 30, 0]}}
   hanger: {pose: {xyz: [0.6, 35, -0.8]}}
+  cap: {pose: {xyz: [0.3, 25, -1]}}
 joints:
   shoulder: {type: universal, parent: world, child: upper, at: [0, 0, 0], q: [0.3, 0.2],
              axes: {angular: [[0, 1, 0], [0, 0, 1]]}}
@@ -37,6 +38,7 @@ joints:
   rail: {type: prismatic, parent: world, child: cart, at: [0, 10, 0], axis: [1, 0, 0], q: 0.1}
   pin: {type: revolute, parent: cart, child: bob, at: [0, 10, 0], axis: [0, 1, 0], q: 0.7, damping: 0.2}
   knob: {type: d6, parent: world, child: swing, at: [0, 25, 0], axes: {angular: [[1, 0, 0], [0, 1, 0]]}, q: [0.4, -0.3]}
+  weld: {type: fixed, parent: swing, child: cap, at: [0.1, 25, -0.8]}
   thread: {type: screw, parent: world, child: nut, at: [0, 30, 0], axis: [0, 0, 1], pitch: 0.3}
   rope: {type: distance, parent: world, child: hanger, parent_frame: {xyz: [0, 35, 0]}, length: 1}
 forces:
@@ -80,6 +82,8 @@ RUNS = {  # name: solver, integrator, step
 }
 THICK = ("thick", "maximal", "maximal-half")  # bars with inertia about their axes, which maximal coordinates need
 PLACES = ("upper", "lower", "crank", "coupler", "rocker", "cart", "bob", "plate", "tumbler", "swing", "nut", "hanger")
+UNIQUE = ("shoulder", "elbow", "rail", "pin", "knob", "weld", "thread", "rope")  # joints of which one reaction is possible
+AT_ONCE, ONE_STEP = 1e-9, 5e-3  # of a reaction at frame 0: of the instant, or of a first step of 1 ms
 CLOSED = 1e-11  # [m, 1], issue 4
 EXACT = 1e-11  # of a free body's energy and angular momentum, issue 4
 EVERY = ("zhong06", "moreau", "maximal")
@@ -163,9 +167,19 @@ def test_joint_coordinates_agree(folder):
 
 def test_reactions_agree_where_they_are_unique(folder):
     with package.open(folder / "smooth-reference.h5") as run, package.open(folder / "smooth-zhong06-half.h5") as other:
-        for name in ("shoulder", "elbow", "rail", "pin", "knob", "thread", "rope"):
+        for name in UNIQUE:
             wanted = run.joint(name).wrench[:]
             np.testing.assert_allclose(other.joint(name).wrench[:], wanted, atol=1e-4 * max(1, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize(("name", "start"), [("zhong06", AT_ONCE), ("maximal", ONE_STEP)])
+def test_reactions_of_the_start_agree(folder, name, start):
+    """Frame 0, where all solvers are in one state; that of a first-order integrator is of the step that begins there."""
+    wanted = "thick" if name in THICK else "reference"
+    with package.open(folder / f"smooth-{wanted}.h5") as run, package.open(folder / f"smooth-{name}.h5") as other:
+        for joint in UNIQUE:
+            wrench = run.joint(joint).wrench[0]
+            np.testing.assert_allclose(other.joint(joint).wrench[0], wrench, atol=start * np.abs(wrench).max(), rtol=0)
 
 
 @pytest.mark.parametrize("name", slowly(name for name in RUNS if name not in ("reference", "thick")))

@@ -85,6 +85,8 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         if ti.static(c.is_natural):
             if kind == START:
                 soften_step(c, w, h)
+            elif evaluates and instant != 0:  # softness is of what a step moves, and nothing moves at an instant
+                y.softness.store(w, 0, t.arena.zero() + y.least)
     if builds:
         if ti.static(c.is_natural and c.bound.is_plain):
             if not evaluates:  # the velocities have changed since, and the matrix has not
@@ -206,7 +208,7 @@ def ask_again(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.templ
         running = set_pieces(c, w, k // y.solutions, stage, b, h, g, instant)
         if running != 0:
             if ti.static(c.is_natural and c.bound.is_plain):
-                if stage > 0:
+                if stage > 0 or instant != 0:
                     assemble(y, w)
             else:
                 assemble(y, w)
