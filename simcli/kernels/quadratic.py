@@ -74,7 +74,8 @@ class SaddlePoint(Polynomials):
 
     Attributes:
         soft: (R) e.  lent: (R) what of it `solve` takes away again.
-        mass: (n) weights, 1 of prescribed coordinates.  factor: of the saddle point; unknowns are the coordinates, then
+        mass: (n) weights, 1 of prescribed coordinates.  inertia: (n) what of them is true.
+        factor: of the saddle point; unknowns are the coordinates, then
             the rows.  moves: (n) 0 for coordinates that are prescribed.  has_led: whether there are any.
         stress: (R) factor of the second derivatives of each row that M gets, which are bend_weight at bend_place.
     """
@@ -82,7 +83,9 @@ class SaddlePoint(Polynomials):
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, bends: bool):
         super().__init__(rows, tables, arena, angle)
         prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
-        self.mass = tables.column(np.where(prescribed, 1.0, tables.model.columns.weight[:, self.order]))
+        weight, excess = tables.model.columns.weight[:, self.order], tables.model.columns.excess[:, self.order]
+        self.mass = tables.column(np.where(prescribed, 1.0, weight))
+        self.inertia = tables.column(np.where(prescribed, 1.0, weight - excess))
         self.moves, self.has_led = arena.ints(~prescribed), bool(prescribed.any())
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)

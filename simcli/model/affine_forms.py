@@ -6,6 +6,8 @@ import numpy as np
 
 from simcli.model.tables import Array, Model
 
+ROUNDING = 1e-12  # [1] of a vector across the axis of a bar: it is meant to lie along it
+
 
 @dataclass
 class Affine:
@@ -79,10 +81,13 @@ class Forms:
         if link < 0:
             return constant_vector(components)
         total = constant_vector(np.zeros((1, 3)))
+        size = ROUNDING * np.abs(components).max()
         for k, axis in enumerate(self.axes(link)):
             if not full and not np.any(components[:, k]):
                 continue
             if axis is None:
+                if not np.any(np.abs(components[:, k]) > size):
+                    continue
                 return None
             total = [one + other.times(components[:, k]) for one, other in zip(total, axis, strict=True)]
         return total

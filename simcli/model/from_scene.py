@@ -29,6 +29,7 @@ from simcli.model.placing import placing_order
 from simcli.model.reference import SINGULAR, dof_inertia
 from simcli.model.signals import read_signals
 from simcli.model.start import read_start
+from simcli.model.straight import refuse_beside
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
 from simcli.model.topology import depth_first
 from simcli.spec import resolve, structure
@@ -209,7 +210,11 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     if contacts is not None and worlds.first.solver.type == "natural":
         _refuse_spins(worlds, model)
     worlds.raise_faults()
-    return replace(model, springs=read_springs(worlds, model), contacts=contacts)
+    model = replace(model, springs=read_springs(worlds, model), contacts=contacts)
+    if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
+        refuse_beside(worlds, model)
+        worlds.raise_faults()
+    return model
 
 
 def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
@@ -269,10 +274,18 @@ def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _refuse_weightless(worlds: Worlds, model: Model) -> None:
-    """Refuse dofs along which nothing has inertia: their acceleration has no value."""
+def _refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None) -> None:
+    """Refuse dofs along which nothing has inertia: their acceleration has no value.
+
+    Args:
+        worlds: receives the faults.
+        model: the tables.
+        bodies: (B,) bool, those whose dofs matter; all where it is left out.
+    """
     D, scale = dof_inertia(model, model.joint_q)
     for k in range(model.n_links):
+        if bodies is not None and not bodies[model.joints.child[model.links.joint[k]]]:
+            continue
         first, n = model.links.qd_start[k], model.links.n_qd[k]
         if model.motions.kind[first : first + n].all():  # prescribed, or no dof at all
             continue
@@ -286,6 +299,8 @@ def _refuse_weightless(worlds: Worlds, model: Model) -> None:
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
         message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
         hint = "give the body inertia about this axis, or the joint armature"
+        if bodies is not None:
+            hint = "give the body inertia, hold it at a distance from an axis, or write natural: 1P"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
         worlds.fault("SC452", path, message, hint)
     worlds.raise_faults()
@@ -339,7 +354,6 @@ def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
     thick = inertia[..., 0] > THIN * inertia[..., 2]
     faults = {
         "has no mass": (bodies.mass <= 0) & ~bodies.kinematic,
-        "has no inertia: a point has `natural: 1P`": (inertia[..., 2] <= 0) & (asked != 0) & ~bodies.kinematic,
         "has inertia about its axis, which a bar of one vector ignores": (asked == 1) & thick & (model.plane < 0) & ~full,
         "has inertia, which a point of `natural: 1P` ignores": (asked == 0) & (inertia[..., 2] > 0),
     }  # fmt: skip
@@ -347,4 +361,5 @@ def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
         for b in np.flatnonzero(lacks.any(axis=0)):
             name = bodies.name[b]
             worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", "change mass, inertia or natural")
-    worlds.raise_faults()
+    points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
+    _refuse_weightless(worlds, model, points)

@@ -24,7 +24,8 @@ from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
-# is taken away again by iteration, each of which leaves this part (see solvers/natural_steps.py).
+# is taken away again by iteration, each of which leaves this part (see solvers/natural_steps.py). A point mass on an arm
+# lacks all of it.
 THIN = 1e-2
 NOTHING = 1e-12  # second moment, relative to the largest, that is rounding
 
@@ -47,7 +48,7 @@ def natural_form(model: Model, start: Start) -> Model:
     A = rot.multiply(R_0, axes)
     turn = start.body_qd[..., 3:]
     q, qd, weight, excess = [], [], [], []
-    full = np.where((led >= 0)[:, None], moments, np.maximum(moments, THIN * moments.max(axis=-1, keepdims=True)))
+    full = np.where((led >= 0)[:, None], moments, np.maximum(moments, THIN * largest_moments(model, moments)[..., None]))
     for b in range(model.n_bodies):
         vectors = [A[:, b, :, k] for k in range(n_vectors[b])]
         q.append(np.concatenate([p[:, b], *vectors], axis=-1))
@@ -89,6 +90,29 @@ class _Columns(JointPart):
     def n_qd(self) -> int:
         """Number of velocities."""
         return self.count
+
+
+def largest_moments(model: Model, moments: Array) -> Array:
+    """Largest second moment of each body; of a point mass that of its mass on the longest arm of its joints, or on 1 m.
+
+    Returns:
+        [kg m^2], (W|1, B).
+    """
+    arm = arms(model)
+    on_arm = model.bodies.mass * np.where(arm > 0.0, arm, 1.0) ** 2
+    largest = moments.max(axis=-1)
+    return np.where(largest > 0.0, largest, on_arm)
+
+
+def arms(model: Model) -> Array:
+    """[m], (W|1, B), longest way from the centre of mass of each body to an anchor of one of its joints."""
+    joints, bodies = model.joints, model.bodies
+    out = np.zeros((max(len(joints.X_p), len(bodies.com)), model.n_bodies))
+    for j in range(model.n_joints):
+        for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
+            if body != WORLD:
+                out[:, body] = np.maximum(out[:, body], np.linalg.norm(pose[:, :3] - bodies.com[:, body], axis=-1))
+    return out
 
 
 def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:

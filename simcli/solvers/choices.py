@@ -19,12 +19,13 @@ NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot ru
 
 @ti.func
 def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
-               g: ti.template(), instant: ti.i32):
+               g: ti.template(), instant: ti.i32, refines: ti.i32):
     """Masks, known values and right-hand side for the pieces that the laws choose now; 0 if none changed.
 
     Args:
         g: [s], over which the accelerations act on the velocity that moves the coordinates in the step of length h.
         instant: 1 if the rows hold in accelerations.
+        refines: 1 to go on though none changed.
 
     Reads:  c.bound, c.state
     Writes: c.bound.system.{free, goal, load, soft, gain, laws}
@@ -52,6 +53,8 @@ def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.temp
     else:
         if k > 0:
             goes_on = 0
+    if refines != 0:
+        goes_on = 1
     if goes_on != 0:
         for n in range(y.n_dofs):
             y.free.store(w, n, zero + 1.0)

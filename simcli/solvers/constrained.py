@@ -46,6 +46,7 @@ from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
     PROJECTIONS,
+    REFINEMENTS,
     finish_natural,
     load_midpoint,
     span_of,
@@ -109,7 +110,8 @@ class Constrained:
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
             end have got what armature takes of them (rotors.py).
         first: (unknowns) the first solution of a correction.
-        excess: (2 n dofs) what the weights have too much, see natural_steps.py.
+        excess: (2 n dofs) what the weights have too much, see natural_steps.py.  carried: (n dofs) with what a try begins.
+        refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
@@ -155,6 +157,7 @@ class Constrained:
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
         self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
+        self.carried, self.refinements = arena.slot(n), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
         self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
@@ -165,7 +168,7 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.opens, self.turn, self.pace, self.owes):
+        for slot in (*kept, self.carried, self.opens, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 

@@ -26,6 +26,7 @@ from simcli.solvers.impulses import meet
 from simcli.solvers.integrators import correct_efforts
 from simcli.solvers.motions import lead_rows
 from simcli.solvers.natural_steps import (
+    carry_excess,
     demand_velocities,
     filter_correction,
     give_excess,
@@ -205,7 +206,13 @@ def ask_again(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.templ
     y = c.bound.system
     running = 1
     if k % y.solutions == 0:
-        running = set_pieces(c, w, k // y.solutions, stage, b, h, g, instant)
+        refines = 0
+        if ti.static(c.has_excess):
+            refines = ti.cast(instant != 0 and k // y.solutions < c.bound.refinements, ti.i32)
+        running = set_pieces(c, w, k // y.solutions, stage, b, h, g, instant, refines)
+        if ti.static(c.has_excess):
+            if running != 0:
+                carry_excess(c, w, k, refines)
         if running != 0:
             if ti.static(c.is_natural and c.bound.is_plain):
                 if stage > 0 or instant != 0:

@@ -127,8 +127,8 @@ class Core:
             self.pushes.has_power |= self.led.n > 0
         if self.integrator == "generalized_alpha":
             if not self.is_quadratic:
-                raise UsageError("generalized_alpha does not take this mechanism: an anchor beside the axis of a bar, "
-                                 "a flat or a thin body, or an event that moves a spring; use zhong06")
+                raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
+                                 "equation or a spring depends on, or nothing is joined or rigid; use zhong06")
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
             self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius, jumps)
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
@@ -151,7 +151,9 @@ class Core:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
         rows, tables = constraints.rows, self.tables
         leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
-        if self.touches or not self.is_natural or self.has_excess or leads or self.forces.cables.n > 0 or not rows.n:
+        if self.touches or not self.is_natural or leads or self.forces.cables.n > 0 or not rows.n:
+            return None
+        if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
             return None
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
