@@ -79,7 +79,7 @@ MORE = {
     "maximal": Run("maximal", "semi_implicit", 1, 2e-3, 0.1),
     "first": Run("generalized", "semi_implicit", 1, 2e-3, 0.1),
     "implicit": Run("generalized", "implicit", 2, 2e-3, 1e-3),
-    "moreau": Run("natural", "moreau", 1, 2e-3, 0.1),
+    "moreau": Run("natural", "moreau", 2, 2e-3, 1e-3),
 }
 EXACT = 1e-12  # [m, rad], of motions followed and gears
 VIOLATION = 1e-11  # [m, rad, per second], issue 4

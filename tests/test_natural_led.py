@@ -125,7 +125,7 @@ def check_order(text, integrator, device, wanted, ratio, slack, columns=COLUMNS)
 def test_orders_against_the_tree(device, text):
     wanted = ends(text, "generalized", "rk4", device, (5e-4,))[0]
     for integrator in INTEGRATORS:
-        check_order(text, integrator, device, wanted, 2 if integrator == "moreau" else 4, 0.15)
+        check_order(text, integrator, device, wanted, 4, 0.15)
 
 
 @pytest.mark.slow

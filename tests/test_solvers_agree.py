@@ -145,7 +145,7 @@ def poses(folder, name):
 @pytest.mark.parametrize("integrator", slowly(EVERY))
 @pytest.mark.parametrize("body", PLACES)
 def test_bodies_move_alike_and_errors_have_the_order(folder, body, integrator):
-    order = 2 if integrator == "zhong06" else 1
+    order = 1 if integrator == "maximal" else 2
     expected = poses(folder, "thick" if integrator in THICK else "reference")[body]
     errors = [np.abs(poses(folder, name)[body] - expected).max() for name in (integrator, f"{integrator}-half")]
     assert errors[0] < (1e-4 if order == 2 else 1e-2)

@@ -325,7 +325,7 @@ def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
 
 @ti.func
 def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end: ti.template(), mid: ti.template(),
-                g: ti.template(), now: ti.template()):
+                g: ti.template(), ahead: ti.template(), now: ti.template()):
     """Power of the drive of law k, supplied, and of all else, dissipated, at the velocity `mid`.
 
         what neither the drive nor springs and soft limits give, friction, dampers and the bound take from the motion
@@ -336,6 +336,7 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
     Args:
         end: velocity at the end of the step, as the graph has it.
         g: [s], over which accelerations act in it.
+        ahead: [m, rad], from the coordinate at the start to the one at which springs were taken.
         now: True for the powers of the instant, which know nothing of the end of a step.
 
     Reads: law and fo columns
@@ -352,5 +353,5 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
             inert = ((end - law.rate.load(w, k)) / g + law.lag.load(w, k)) * fo.armature.load(w, d)
             effort = effort + select(now & (law.lock.load(w, k) == FREE), inert * 0.0, inert)
     elastic, stiffness, _energy = elastic_terms(law, fo, w, k, law.coordinate.load(w, k))
-    elastic = elastic - select(now, elastic * 0.0, stiffness * end * g)
+    elastic = elastic - select(now, elastic * 0.0, stiffness * ahead)
     return drive * mid, ti.max((drive + elastic - effort) * mid, elastic * 0.0)

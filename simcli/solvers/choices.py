@@ -13,6 +13,7 @@ from simcli.kernels.memory import any_lane
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
 from simcli.solvers.motions import lock_motions, motion_power
+from simcli.solvers.repeat import foreseen
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 
@@ -118,7 +119,9 @@ def state_laws(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: 
             y.laws.lag.store(w, n, y.rows.bias.load(w, r) - shift)
             if ti.static(y.laws.has_roll and c.forces.has_ball_drives):
                 if y.laws.is_roll.at(n) != 0:
-                    x = turn_of_roll(c, w, n, b)
+                    x = turn_of_roll(c, w, n, b * foreseen(c, w))
+            if ti.static(c.by_impulses and c.is_natural):
+                moved = v * (foreseen(c, w) - 1.0) * -0.5  # takes back what the law expects of the velocity
             if ti.static(c.integrator == "implicit"):
                 if stage == 1:
                     gained = gained + shift  # as with `set_spring`: the row turns
@@ -253,7 +256,7 @@ def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti
     yields = (compliance > 0.0) & (span > 0.0)
     safe = select(span > 0.0, span, span + 1.0)
     soft = select(yields, compliance / safe, soft)
-    load = select(yields, -(residual + rate * b) / safe, load)
+    load = select(yields, -(residual + rate * b * foreseen(c, w)) / safe, load)
     explicit = (compliance > 0.0) & (span == 0.0)
     idle = explicit | (enabled == 0.0)
     y.free.store(w, i, select(idle, zero, zero + 1.0))
@@ -316,6 +319,7 @@ def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.temp
     rate = y.rows.rate.load(w, r)
     tension = stretch * stiffness + rate * damping
     push, gain = foresee(-tension, stiffness, damping, rate, b)
+    push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
     turning = y.rows.bias.load(w, r) * damping * b
     if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
         turning = y.rows.bias.load(w, r) * gain
@@ -381,7 +385,10 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
             mid = v + a * (b * 0.5)
             if ti.static(c.integrator == "zhong06"):  # the forces of its steps have the gradients of both ends
                 mid = mid + shift * (b * 0.5)
-            given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, a * 0.0 + b == 0.0)
+            ahead = end * g  # to where springs are foreseen
+            if ti.static(c.by_impulses and c.is_natural):
+                ahead = ahead * foreseen(c, w) + (end - v) * (1.0 - foreseen(c, w)) * b * 0.25
+            given, taken = split_power(y.laws, c.forces, w, n, end, mid, g, ahead, a * 0.0 + b == 0.0)
             if y.laws.row.at(n) >= 0:  # that of a joint that is off does nothing
                 enabled = y.enabled.load(w, y.laws.row.at(n))
                 given = given * enabled

@@ -42,6 +42,7 @@ from simcli.solvers.impulses import finish_impulses, keep_impulses, look_ahead, 
 from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
 from simcli.solvers.led import begin_led, lead_bodies
 from simcli.solvers.motions import follow_motions
+from simcli.solvers.natural_contacts import keep_answer, recall_answer, watch_contacts
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
@@ -50,6 +51,7 @@ from simcli.solvers.natural_steps import (
     finish_natural,
     load_midpoint,
     span_of,
+    takes_again,
     turning_rows,
     use_natural,
 )
@@ -105,6 +107,8 @@ class Constrained:
         turn: (h omega)^2 of what turns fastest in the present step.
         tries: choices of pieces in the last evaluation.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
+        switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
+        parts: 1 where a step is taken again because nothing touches in it.
         work_kept: [J] done before this step.
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
@@ -143,9 +147,12 @@ class Constrained:
         self.rounding = ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
-        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0
+        is_touching = tables.is_natural and impulses is not None
+        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.switches = tables.is_natural and (self.repeats or is_touching)
+        self.parts = arena.slot(1)
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
-        self.n_evaluations = stages + self.repeats + tables.is_natural
+        self.n_evaluations = stages + (self.repeats or is_touching) + tables.is_natural
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
         self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
@@ -168,7 +175,7 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.carried, self.opens, self.turn, self.pace, self.owes):
+        for slot in (*kept, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 
@@ -243,8 +250,13 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
                 stage = 0
             elif p > c.stages and not last:
                 again = 1
-                if not any_lane(c.bound.jumps.load(w, 0) > 0.0):
+                if not any_lane(takes_again(c, w)):
                     kind = CORRECT
+        if ti.static(c.looks_back):  # the step that is over first, for what follows forgets it
+            if last and steps > 0:
+                kind = PLACE
+                if p == 1:
+                    kind = START
     elif ti.static(c.bound.repeats):
         if kind == EVALUATE and p == c.stages:
             again = 1
@@ -267,6 +279,9 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
                 follow_signals(c, w, t, side, account)
         else:
             follow_signals(c, w, t, side, account)
+    if ti.static(c.is_natural and c.touches):
+        if kind == EVALUATE:
+            watch_contacts(c, w, h, again)
     if ti.static(c.led.n > 0):
         if kind == EVALUATE:
             lead_bodies(c, w, h, span_of(c, w, h, stage), ti.cast(last, ti.i32))
@@ -276,7 +291,12 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     instant = ti.cast(last, ti.i32)
     if ti.static(c.is_natural):
         b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
+        if ti.static(c.touches):
+            b = c.tables.arena.zero() + h * 0.5 * ti.cast(not last, c.tables.arena.device.real)
         solve_phase(c, w, t, kind, stage, instant, b, h)
+        if ti.static(c.looks_back):
+            if last and kind == START and steps > 0:
+                recall_answer(c, w)
     elif ti.static(c.integrator == "rk4" and not c.bound.repeats):
         solve_phase(c, w, t, kind, stage, instant, 0.0, h)
     elif ti.static(c.stages > 1):
@@ -290,7 +310,7 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.reports["wrenches"]):
         shows = last and kind == EVALUATE
         if ti.static(c.looks_back):
-            shows = shows or (last and p == 0)
+            shows = shows or (last and p == 0 and steps > 0)
         elif ti.static(c.stages == 1 and not c.is_natural):
             shows = shows or (i == steps and kind == EVALUATE)
         if shows:
@@ -298,6 +318,8 @@ def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.te
     if ti.static(c.looks_back):
         if last and p == 0 and steps > 0:
             look_ahead(c, w)
+            if ti.static(c.is_natural):
+                keep_answer(c, w)
     if ti.static(c.by_impulses and not c.is_natural):
         if (kind == EVALUATE or kind == CORRECT) and not last:
             over = end_touching(c, w, h, kind, p)
@@ -318,8 +340,8 @@ def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage
     if kind == EVALUATE and last == 0:
         if ti.static(c.is_natural):
             waits = 0
-            if ti.static(c.bound.repeats):
-                waits = ti.cast(again == 0 and any_lane(c.bound.jumps.load(w, 0) > 0.0), ti.i32)
+            if ti.static(c.bound.switches):
+                waits = ti.cast(again == 0 and any_lane(takes_again(c, w)), ti.i32)
             if waits == 0:
                 use_natural(c, w, h, stage)
         elif ti.static(c.stages == 1):

@@ -35,6 +35,7 @@ class Contacts:
         model: with contacts.
         tables, arena: of the run.
         options: `solver.contact` of a scene.
+        lag: part of a step by which velocities of free flight are behind positions, see `rebound`.
 
     Attributes:
         collider: shapes, pairs, the table of contacts.
@@ -49,8 +50,9 @@ class Contacts:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, options):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float):
         self.collider, self.options = Collider(model, tables, arena), options
+        self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
         n = self.capacity = self.collider.contacts.capacity
         self.known, self.pair, self.feature = arena.slot(1), arena.slot(n), arena.slot(n)
@@ -251,8 +253,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
         overlap: gap + min(push_out |gap|, push_out_speed h)
-        impact:  e |v-|, or with the approach's own acceleration a, so that heights are e^2 of what they were,
-                 -a h/2 + sqrt(e^2 ((a h/2 - v-)^2 + 2 a g) - 2 a g)
+        impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
 
     Args:
         v: (n) velocities at the start of the step.
@@ -277,7 +278,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
                 least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,
                                k.options.restitution_threshold)
                 if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
-                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step)
+                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
                     bias = -target
                     bounces = 1.0 + 0.0 * gap
             put(table.reach, w, lane, c, gap)
@@ -287,19 +288,24 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
 
 
 @ti.func
-def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template()):
-    """[m/s], normal velocity after an impact: of the invariant (v - a h/2)^2/2 + a x of the step, e^2 is kept.
+def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template(),
+            lag: ti.template()):
+    """[m/s], normal velocity after an impact: of the invariant (v - a s)^2/2 + a x of free flight, e^2 is kept.
+
+    The step of the impact moves by the velocity that is found, to gap + h v.
 
     Args:
         e: restitution.  before: [m/s], normal velocity, negative.
         a: [m/s^2], acceleration of the approach.  gap: [m], not negative.
+        lag: [s], s: 0 where steps of free flight are symmetric, h/2 where a velocity is that of the step before.
     """
     found = -e * before
     if a > 0.0:
-        half = 0.5 * a * h
-        square = e * e * ((half - before) * (half - before) + 2.0 * a * gap) - 2.0 * a * gap
-        if square > half * half:
-            found = ti.sqrt(square) - half
+        start, rest = lag * a, (h - lag) * a
+        square = e * e * ((start - before) * (start - before) + 2.0 * a * gap) - 2.0 * a * gap
+        square = square + rest * rest - start * start
+        if square > rest * rest:
+            found = ti.sqrt(square) - rest
     return found
 
 

@@ -49,7 +49,8 @@ class Core:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
         is_large: whether they keep nothing dense, see large_worlds.py.
-        looks_back: whether reactions are found where the last step began, with the impulses of all its passes.
+        looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
+            passes.
         touches: whether shapes may touch, in some phase.
         summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
         is_loose: whether every body stands by itself, in maximal coordinates.
@@ -63,7 +64,8 @@ class Core:
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
         self.is_loose = getattr(options, "type", "") == "maximal"
-        self.precision, self.integrator = arena.device.precision, options.integrator
+        self.precision = arena.device.precision
+        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural_steps.py
         self.stages = ALL_STAGES[self.integrator]
         self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
@@ -76,7 +78,7 @@ class Core:
         self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
         self.by_impulses = self.touches or self.turns
         self.is_large = is_large(self.tables.phases, options)
-        self.looks_back = self.touches and not (self.is_natural or self.turns) and "reactions" in plan.channels
+        self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
         self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
@@ -158,8 +160,6 @@ class Core:
         if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
             return None
         plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
-        if self.integrator == "moreau":
-            plain = plain and bool(rows.is_hard.all())
         if self.integrator != "generalized_alpha" and not plain:
             return None
         every = [constraints_of(phase, tables.phases, springs=self.forces.springs_by_rows) for phase in tables.phases]

@@ -12,6 +12,7 @@ import taichi as ti
 from simcli.kernels.complementarity.large import mass_place
 from simcli.kernels.elementary import select
 from simcli.kernels.system import System
+from simcli.solvers.integrators import H
 
 
 def mirrored(y: System, i):
@@ -22,6 +23,9 @@ def mirrored(y: System, i):
 @ti.func
 def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
     """M, with the linear parts of laws, lambda = push - gain v.
+
+    Args:
+        h: [s], over which forces act on the velocity that moves the coordinates.
 
     Reads:  c.bound.system
     Writes: p.mass, c.bound.impulses.{push, gain}, c.bound.system.load
@@ -74,7 +78,7 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
         at = mass_place(p, mirrored(y, i), mirrored(y, i))
         none = zero + t.weight.load(w, d) == 0.0
         p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
-        asked = (speed_of_motion(c, w, k, h) - c.state.qd.load(w, d)) / h
+        asked = (speed_of_motion(c, w, k) - c.state.qd.load(w, d)) / h
         y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
     if ti.static(c.has_excess):
         for i in range(y.n_dofs):
@@ -164,13 +168,14 @@ def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
 
 
 @ti.func
-def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32):
     """Velocity of a prescribed dof in this step: that which reaches its position, or its own.
 
-    Reads: c.motions, c.state.q
+    Reads: c.motions, c.state.q, c.constants
     """
     d = c.bound.motion_dof.at(k)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
     if c.bound.by_position.at(k) != 0:
-        speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))) / h
+        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))
+        speed = way / c.constants.load(w, H)
     return speed

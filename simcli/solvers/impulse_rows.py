@@ -80,12 +80,12 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
             if y.laws.row.at(n) >= 0:  # laws have rows of their own
                 y.goal.store(w, y.n_dofs + y.laws.row.at(n), zero)
     push_rows(y, w)
-    state_mass(c, w, h)
+    state_mass(c, w, g)
     for n in range(y.n_dofs):
-        p.push.store(w, mirrored(y, n), y.load.load(w, n) * h)
+        p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
         if ti.static(c.turns):
             m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
-    if ti.static(c.touches):
+    if ti.static(c.touches and not c.is_natural):  # which has to know before whether there are some
         find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
@@ -106,6 +106,9 @@ def restate(c: ti.template(), w: ti.i32):
 @ti.func
 def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt: ti.i32):
     """Row n of the problem, in the second attempt with the bounds that the first one has passed.
+
+    Args:
+        h: [s], over which forces act on the velocity that moves the coordinates.
 
     Reads:  c.bound
     Writes: p.rows.{on, jacobian, bias, compliance, impulse}, p.{lower, upper}
@@ -129,7 +132,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
     elif kind == MOTION:
         i = c.tables.unknown.at(c.bound.motion_dof.at(item))
         fill_single(c, w, n, i, 1.0)
-        bias = -speed_of_motion(c, w, item, h)
+        bias = -speed_of_motion(c, w, item)
     else:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -1.0, 1.0)

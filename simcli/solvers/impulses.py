@@ -25,6 +25,7 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import retract
 from simcli.kernels.values import Mat3
 from simcli.model.constraint_tables import Constraints
+from simcli.model.lawful import is_smooth
 from simcli.model.tables import Model
 from simcli.solvers.choices import (
     acceleration_of_law,
@@ -58,6 +59,7 @@ from simcli.solvers.impulse_rows import (
 )
 from simcli.solvers.integrators import copy
 from simcli.solvers.large_worlds import pattern_of
+from simcli.solvers.natural_contacts import note_touching
 
 KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
 LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
@@ -88,6 +90,8 @@ class Impulses:
         missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
         lacked: [m/s], what the solution before the last one began with.
         spins: 1 for the worlds in which a contact has rolling or torsional friction.
+        is_bounded: whether some law stops something: then all steps are of impulses.
+        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step, for the frame where it ends.
         passes: solutions of a step, at most.
         rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
         searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
@@ -98,7 +102,9 @@ class Impulses:
 
     def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
                  n_motions: int, options, touches: bool, turns: bool, is_large: bool):
-        self.contacts = Contacts(model, tables, arena, options.contact) if touches else None
+        self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
+        lag = 0.0 if tables.is_natural and not self.is_bounded else 0.5
+        self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
         capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, system, n_motions, is_large)
         self.kind, self.item = arena.ints(rows[:, 0]), arena.ints(rows[:, 1])
@@ -124,6 +130,7 @@ class Impulses:
         self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
         self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.slot(1) for _ in range(5))
         self.spins = arena.slot(1)
+        self.answer = arena.slot(2 * n + system.n_rows if tables.is_natural else 0)
 
     def clear(self):
         """Forget what earlier steps left."""
@@ -196,7 +203,7 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
         if goes_on != 0:
             if wakes != 0:
                 for n in range(m.n_plain):
-                    state_row(c, w, n, h, attempt + ti.cast(kind != EVALUATE, ti.i32))
+                    state_row(c, w, n, g, attempt + ti.cast(kind != EVALUATE, ti.i32))
                 ready(p, w)
                 if ti.static(c.touches):
                     if kind == EVALUATE:
@@ -216,10 +223,13 @@ def meet(c: ti.template(), w: ti.i32, kind: ti.i32, b: ti.template(), h: ti.temp
             wakes = 0
             if ti.static(c.bound.system.laws.n > 0):
                 if kind == EVALUATE and attempt == 0:
-                    wakes = wake_bounds(c, w, h)
+                    wakes = wake_bounds(c, w, g)
             goes_on = ti.cast(wakes != 0 or attempt + 1 < searches, ti.i32)
     note_lack(c, w, kind, met, enough)
-    take_answer(c, w, h, g)
+    take_answer(c, w, g)
+    if ti.static(c.touches and c.is_natural):
+        if kind == EVALUATE:
+            note_touching(c, w, h)
 
 
 @ti.func
@@ -261,8 +271,11 @@ def set_kappa(m: ti.template(), w: ti.i32):
 
 
 @ti.func
-def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template()):
+def take_answer(c: ti.template(), w: ti.i32, g: ti.template()):
     """Accelerations, forces of rows, efforts and pieces of laws, from impulses and velocities.
+
+    Args:
+        g: [s], over which forces act on these velocities.
 
     Reads:  p
     Writes: c.bound.system.{acceleration, force, multiplier, effort, laws}, c.bound.move, c.state.qdd
@@ -273,7 +286,7 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         v = p.velocity.load(w, mirrored(y, n))
-        a = (v - m.start.load(w, mirrored(y, n))) / h
+        a = (v - m.start.load(w, mirrored(y, n))) / g
         y.acceleration.store(w, n, a)
         c.state.qdd.store(w, d, a)
         c.bound.move.store(w, d, v)
@@ -286,7 +299,7 @@ def take_answer(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template())
     for n in range(m.n_plain):
         item = m.item.at(n)
         kind = m.kind.at(n)
-        force = p.rows.impulse.load(w, n) / h
+        force = p.rows.impulse.load(w, n) / g
         if kind == HARD:
             force = select(p.rows.on.load(w, n) != 0.0, force, y.force.load(w, item))
             y.force.store(w, item, force)

@@ -1,6 +1,6 @@
 """Kinematic bodies in natural coordinates: their coordinates are prescribed, from the motions of their joints.
 
-    R+ = exp(sum W_i D_i) R,   D_i = h m_i' of the middle of the step (moreau: of its end), or m_i+ - m_i by position
+    R+ = exp(sum W_i D_i) R,   D_i = h m_i' of the middle of the step (with contact: of its end), or m_i+ - m_i by position
     p' = v,  a' = w x a;   p'' = v' ..,  a'' = w' x a + w x (w x a)
 
 The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
@@ -19,6 +19,7 @@ from simcli.kernels.tree import store_vector, vector_at
 from simcli.kernels.values import Vec3
 from simcli.model.led import led_of
 from simcli.model.tables import Model
+from simcli.solvers.repeat import foreseen
 
 
 class LedBodies:
@@ -119,9 +120,7 @@ def lead_bodies(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template(),
             d = c.led.dof.at(i)
             speed = zero + c.motions.motion_qd.load(w, d)
             change = zero + c.motions.motion_qdd.load(w, d)
-            way = speed * h
-            if ti.static(c.integrator != "moreau"):  # the velocity of the middle, to second order
-                way = way - change * (h * h * 0.5)
+            way = speed * h - change * (h * h * 0.5) * foreseen(c, w)  # the velocity of the middle, to second order
             if c.led.by_position.at(i) != 0:
                 way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
             way = way * (1.0 - ti.cast(last, t.arena.device.real))
@@ -179,8 +178,8 @@ def projection_work(c: ti.template(), w: ti.i32):
 def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
     """Work of kinematic bodies in a step, where it ends: kinetic energy gained, less what other forces did on them.
 
-        zhong06: half of h lambda with the gradients of either end, F of the middle, along the way
-        moreau:  has been taken by `motion_power`, with the chord of the way as the velocity at its end
+        smooth:   half of h lambda with the gradients of either end, F of the middle, along the way
+        contacts: has been taken by `motion_power`, with the chord of the way as the velocity at its end
 
     Reads:  c.bound.{base, q_start, move, system}, c.motions, c.state.qd
     Writes: adds to c.forces.work
@@ -188,15 +187,18 @@ def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
     y = c.bound.system
     t = c.tables
     done = c.forces.work.load(w, 1)
+    share = done * 0.0 + 1.0
+    if ti.static(c.by_impulses):
+        share = 1.0 - c.bound.jumps.load(w, 0)
     for m in range(c.bound.n_motions):
         d = c.bound.motion_dof.at(m)
         v = c.motions.motion_qd.load(w, d)
         chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))) / h
         before = chord
         if ti.static(c.integrator == "zhong06"):
-            before = c.state.qd.load(w, d)
+            before = chord + (c.state.qd.load(w, d) - chord) * share
             given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
-            done = done - given * chord * (h * 0.5)
+            done = done - given * chord * (h * 0.5) * share
         done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
     if ti.static(c.integrator == "zhong06"):
         for r in range(y.n_rows):
@@ -207,7 +209,7 @@ def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
                 if m >= 0:
                     end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))
                     way = way + y.entry.load(w, y.n_mass + e) * end
-            done = done - y.force.load(w, r) * way * 0.5
+            done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.work.store(w, 1, done)
 
 

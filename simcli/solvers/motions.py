@@ -11,6 +11,7 @@ Called by constrained.py, which says what `c` holds.
 import taichi as ti
 
 from simcli.solvers.corrections import CORRECT, EVALUATE
+from simcli.solvers.repeat import foreseen
 
 
 @ti.func
@@ -94,7 +95,7 @@ def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32, h: ti.template()):
     else:
         speed = goal + c.motions.motion_qd.load(w, d)
         if ti.static(c.integrator == "zhong06"):  # that of the middle of the step, to second order
-            speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5)
+            speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
         goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + speed * h
     return goal
 
@@ -108,12 +109,15 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
     """
     y = c.bound.system
     supplied = c.forces.power.load(w, 1)
-    if ti.static(c.integrator != "zhong06"):  # whose work is that of both ends of a step
+    if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
+        share = supplied * 0.0 + 1.0
+        if ti.static(c.integrator == "zhong06"):
+            share = c.bound.jumps.load(w, 0)
         for m in range(c.bound.n_motions):
             d = c.bound.motion_dof.at(m)
             i = c.tables.unknown.at(d)
             mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-            supplied = supplied + y.effort.load(w, i) * mid
+            supplied = supplied + y.effort.load(w, i) * mid * share
     if ti.static(not c.is_natural):
         for m in range(y.n_leads):
             r = y.lead_row.at(m)

@@ -282,7 +282,7 @@ def add_work(c: ti.template(), w: ti.i32, h: ti.template()):
                 dissipated = dissipated + select(acts, damping * rate * rate, zero)
         if ti.static(p.has_laws):
             if p.law.at(k) >= 0:
-                given, taken = split_power(c.bound.system.laws, c.forces, w, p.law.at(k), rate, rate, h, zero == 0.0)
+                given, taken = split_power(c.bound.system.laws, c.forces, w, p.law.at(k), rate, rate, h, zero, zero == 0.0)
                 supplied = supplied + given
                 dissipated = dissipated + taken
     if ti.static(p.n_pushes > 0):

@@ -86,15 +86,13 @@ def enter_steps(c: ti.template(), w: ti.i32):
 
 @ti.func
 def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
-    """One step of length h of zhong06 or moreau: velocities projected, accelerations, positions corrected until they meet.
+    """One step of length h: velocities projected, accelerations, positions corrected until they meet.
 
     Reads:  c.steps, c.pushes.pull
     Writes: c.steps, c.state.{q, qd}, c.forces.work
     """
     f = c.steps.rows
-    g = h
-    if ti.static(c.integrator == "zhong06"):
-        g = h * 0.5
+    g = h * 0.5
     running = 1
     for k in range(2 + c.steps.corrections + MAX_PLACEMENTS):
         places = k >= 2 + c.steps.corrections
@@ -297,7 +295,7 @@ def finish(c: ti.template(), w: ti.i32, h: ti.template()):
     Writes: c.steps.rows.{x, v, gradient}, c.state.{q, qd}
     """
     f = c.steps.rows
-    if ti.static(c.integrator == "zhong06" and c.pushes.has_laws and c.forces.has_armature):
+    if ti.static(c.pushes.has_laws and c.forces.has_armature):
         note_paces(c, w, h * 0.5)
     bend_gradients(f, f.next_x, w)
     for i in range(f.n + f.n_forms):

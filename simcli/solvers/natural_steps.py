@@ -1,10 +1,14 @@
 """Steps in natural coordinates: velocities projected, then one step whose rows hold where it ends.
 
-    zhong06   v_m = v + h/2 a,  q+ = q + h v_m,  v+ = v + h/2 (a + M^-1 (F + A+^T lambda)):   order 2, symplectic
-    moreau    v_m = v + h a,    q+ = q + h v_m,  v+ = v_m:                                    order 1, for impacts
+    smooth    v_m = v + h/2 a,  q+ = q + h v_m,  v+ = v + h/2 (a + M^-1 (F + A+^T lambda)):   order 2, symplectic
+    impulse   v_m = v + h a,    q+ = q + h v_m,  v+ = v_m:                                    order 1, for impacts
 
-with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. A world of
-zhong06 in which a law stops a coordinate takes the step of moreau, whose impacts are plastic; the other one would reflect.
+with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. Both zhong06
+and moreau take the smooth step; a world in which a law stops a coordinate, or with moreau something touches, takes the other
+one, whose impacts are plastic; the smooth one would reflect. They differ by contacts, which moreau alone takes.
+
+Velocities of impulse steps are those half a step before their positions. Forces of springs at x + h^2/4 x'', without a part
+of v, are then those of the middle, (x- + 2 x + x+) / 4: such steps neither damp nor drive, however stiff the spring.
 
 Flat bodies and thin rods have no mass along some vectors. The weights that are inverted have a little there, W = M + D; what
 D does is taken away by the solutions that follow: W a' = F + D a + A^T lambda'.
@@ -25,6 +29,7 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.integrators import STAGES, copy
 from simcli.solvers.led import led_work, projection_work
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
+from simcli.solvers.repeat import foreseen
 from simcli.solvers.rotors import note_paces, weigh_rotors
 
 # Evaluations per step, of every solver's integrators.
@@ -96,10 +101,18 @@ def span_of(c, w, h, stage):
     """
     if c.integrator != "zhong06":
         return h
+    if c.bound.switches and not c.bound.repeats:
+        touches = c.bound.jumps.load(w, 0) > 0.0
+        return select(touches, c.tables.arena.zero() + h, c.tables.arena.zero() + h * 0.5)
     if c.bound.repeats:
         again = (stage > 0) & (c.bound.jumps.load(w, 0) > 0.0)
         return select(again, c.tables.arena.zero() + h, c.tables.arena.zero() + h * 0.5)
     return h * 0.5
+
+
+def takes_again(c, w):
+    """Mask of the worlds whose step is evaluated again: because a law stops something, or because nothing touches."""
+    return c.bound.jumps.load(w, 0) > 0.0 if c.bound.repeats else c.bound.parts.load(w, 0) > 0.0
 
 
 @ti.func
@@ -118,7 +131,7 @@ def load_midpoint(c: ti.template(), w: ti.i32, h: ti.template()):
         dissipated = c.forces.power.load(w, 0)
         supplied = c.forces.power.load(w, 1)
     copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
-    retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, h * 0.5)
+    retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w) * h * 0.5)
     place_all(c.tables, c.state, w)
     load_links(c.tables, c.forces, c.state, w)
     if ti.static(c.reports["energy"]):
@@ -317,11 +330,13 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
                 mass = t.weight.load(w, d) - t.excess.load(w, d)
                 thin = t.excess.load(w, d) > 0.0
                 rest = select(thin, found - a * mass, found * 0.0)
+                if ti.static(c.bound.switches):
+                    rest = select(c.bound.jumps.load(w, 0) > 0.0, rest * 0.0, rest)
                 c.bound.impulse.store(w, n, rest * (h * 0.5))
                 found = select(thin, a * t.weight.load(w, d), found)
             found = found / t.weight.load(w, d)
             half = (a + found) * 0.5
-            if ti.static(c.bound.repeats):
+            if ti.static(c.bound.switches):
                 half = select(c.bound.jumps.load(w, 0) > 0.0, a, half)
             a = half
         s.qd.store(w, d, s.qd.load(w, d) + a * h)

@@ -49,6 +49,16 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
             c.bound.jumps.store(w, 0, jumps)
 
 
+def foreseen(c, w):
+    """1 where forces expect what the velocity does in the step, 0 in steps of natural coordinates with contact.
+
+    The velocity of these is that of half a step before (natural_steps.py).
+    """
+    if c.is_natural and c.bound.switches and not c.bound.repeats:
+        return 1.0 - c.bound.jumps.load(w, 0)
+    return c.tables.arena.zero() + 1.0
+
+
 @ti.func
 def go_back(c: ti.template(), w: ti.i32):
     """Put the worlds that jump to where the step began.

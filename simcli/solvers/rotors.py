@@ -48,7 +48,7 @@ def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
     y = c.bound.system
     zero = c.tables.arena.zero()
     smooth = zero == 0.0
-    if ti.static(c.bound.repeats):
+    if ti.static(c.bound.switches):
         smooth = c.bound.jumps.load(w, 0) == 0.0
     for n in range(y.laws.n):
         if y.laws.is_loop.at(n) != 0:

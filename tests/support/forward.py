@@ -37,6 +37,9 @@ class Runner:
         integrator: as in the scene.
         device: from the fixture.
         channels: what a frame holds.
+
+    Attributes:
+        contacts: of the frames from 1 on of the last call, one by one.
     """
 
     def __init__(self, text: str, integrator: str, device, channels=CHANNELS):
@@ -57,8 +60,9 @@ class Runner:
         core.state.qd.write(np.nan_to_num(self.model.joint_qd)[..., None])
         core.clear()
         solver.n_steps, solver.status = 0, np.zeros(self.model.n_worlds, int)
-        blocks = [solver.initial().columns, solver.advance(n_frames).columns]
-        return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        blocks = [solver.initial(), solver.advance(n_frames)]
+        self.contacts = blocks[1].contacts
+        return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
 
 
 def slope(steps, errors) -> float:
