@@ -20,6 +20,7 @@ from simcli.spec.resolve import warnings
 SAME = 1e-13  # relative: the code of both runs differs in what it leaves out
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
 COUNTS = {"semi_implicit": (200, 400, 800), "implicit": (100, 200, 400), "rk4": (20, 40, 80)}
+RESTS = 1e-6  # [m], by which a ball that lies moves: contacts are solved to 1e-7 m/s or so
 ORDER_TOLERANCE = 0.1  # of a slope over two halvings
 
 
@@ -388,3 +389,36 @@ def test_patterns_that_matter_stand_for_themselves():
     document = scene(WIRED + "events:\n" + entries)
     first, *later = build_phases(document, resolve(document))
     assert [phase.step for phase in representatives(first.model, later)] == [1, 2, 4, 6]
+
+
+DROP = """
+world: {gravity: [0, 0, -10], shapes: {floor: {type: plane}}}
+bodies: {ball: {pose: {xyz: [0, 0, 0.1]}, shapes: {s: {type: sphere, radius: 0.1, density: 1000}}}}
+solver: {type: SOLVER, dt: 1e-3}
+run: {duration: 0.4}
+events:
+  - {at: 0.2, set: {contact.enabled: false}}
+"""
+
+
+@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow) for one in (
+    "maximal", "natural"))])  # fmt: skip
+def test_a_ball_falls_through_a_floor_whose_contact_ends(solver, device):
+    """It lies still until then, and falls freely from there, up to g t dt of a first-order step."""
+    document = scene(DROP.replace("SOLVER", solver))
+    spec = resolve(document)
+    first, *later = build_phases(document, spec)
+    run = SOLVERS[solver](first.model, spec.solver, RunPlan(1e-3, 100, 4, CHANNELS), device, later)
+    blocks = [run.initial()]
+    while sum(len(block.step) for block in blocks) < 5:
+        blocks.append(run.advance(1))
+    height = np.concatenate([block.columns["frames/body_q"][:, 0, 0, 2] for block in blocks])
+    assert np.abs(height[:3] - 0.1).max() < RESTS
+    for frame, t in ((3, 0.1), (4, 0.2)):
+        assert abs(height[frame] - (0.1 - 5.0 * t * t)) < 10.0 * t * 1e-3 + RESTS
+
+
+def test_no_barrier_begins_with_an_event():
+    start, _, event = DROP.replace("SOLVER", "affine").rpartition("  - ")
+    found = faults_of(f"  - {event}", start)
+    assert [code for code, _, _ in found] == ["SC501"]

@@ -22,6 +22,7 @@ RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
 # On a rim the lowest point comes on top, and somewhere else in each step.
 FACE_POINTS, RIM_POINTS, EDGE_POINTS, TERRAIN_POINTS = 4, 5, 2, 8
 SPARE, PER_SHAPE = 64, 16  # contacts of a world at `capacity: auto`: a box in a pile has 6 neighbours, half of 4 points each
+SWITCH = "contact.enabled"  # of events
 THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent, below which it has no normal
 
 
@@ -36,7 +37,8 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     Returns:
         The pairs in the order of the shapes; None if there are none.
     """
-    if not worlds.common(lambda s: s.contact.enabled, "contact.enabled"):
+    acts = worlds.common(lambda s: s.contact.enabled, "contact.enabled")
+    if not acts and not any(SWITCH in event.set for event in worlds.first.events):
         return None
     labels = _labels(worlds, shapes)
     n = len(labels)
@@ -55,7 +57,8 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     points = table[shapes.kind[a], shapes.kind[b]]
     auto = min(int(points.sum()), SPARE + PER_SHAPE * len(np.unique([a, b])))
     numbers = read_numbers(worlds, labels, a, b)
-    return Contacts(a, b, points, **numbers, capacity=worlds.first.contact.capacity or auto)
+    enabled = np.full((1, 1), float(acts))
+    return Contacts(a, b, points, **numbers, enabled=enabled, capacity=worlds.first.contact.capacity or auto)
 
 
 def most_points(kind_a: int, kind_b: int) -> int:

@@ -23,6 +23,7 @@ class Contacts(Table):
         restitution: [1], (W|1, P).
         d_hat: [m], (W|1, P), where the barrier of affine bodies begins; NaN: where the solver says.
         barrier_stiffness: [N/m^3], (W|1, P), of it; NaN likewise.
+        enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
         capacity: most contacts of a world.
     """
 
@@ -39,6 +40,7 @@ class Contacts(Table):
     restitution: Array
     d_hat: Array
     barrier_stiffness: Array
+    enabled: Array
     capacity: int
 
     @property

@@ -33,7 +33,8 @@ CHANGEABLE = {
     "affine": {"joint_stiffness", "limit_stiffness", "limit_strength", "driving_stiffness", "driving_acts",
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
                "hold_passive"},
-    "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution"},
+    "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution",
+                 "enabled"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd", "start")  # of the first phase alone

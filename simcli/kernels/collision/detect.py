@@ -48,6 +48,8 @@ def detect(c: ti.template(), w: ti.i32):
         c.extent.store(w, i, extent_of(c, w, i))
     for pair in range(c.n_pairs):
         near = boxes_touch(c, w, c.shape_a.at(pair), c.shape_b.at(pair))
+        if ti.static(c.can_rest):
+            near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
         if any_lane(near):
             for lane in range(c.lanes):
                 if get_lane(near, lane) != 0:

@@ -96,6 +96,7 @@ class Collider:
         friction, friction_static: [1], (pairs), of the round cone.
         has_grain: whether friction of some pair differs between directions; for those, their grain in a link,
             `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
+        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
     """
@@ -116,6 +117,7 @@ class Collider:
         self.most_points = arena.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution"):
             setattr(self, name, tables.column(getattr(pairs, name)))
+        self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)
         self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
