@@ -9,11 +9,11 @@ from simcli.model.tables import Model
 from simcli.records.chunks import frame_bytes
 from simcli.records.layout import selected
 from simcli.records.select import selection
+from simcli.records.writer import RING_BYTES
 
 # Measured on small scenes: what a file and a process take before the first frame.
 FILE_OVERHEAD = 200_000  # [B]
 PROCESS_BYTES = 300_000_000  # [B], Taichi and LLVM
-BACKLOG_BYTES = 256 * 2**20  # [B], of blocks that wait for the writer
 STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
 
@@ -46,7 +46,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
-        "memory_bytes": PROCESS_BYTES + min(most * n_frames, BACKLOG_BYTES) + STATE_COPIES * most,
+        "memory_bytes": PROCESS_BYTES + min(most * n_frames, RING_BYTES) + STATE_COPIES * most,
     }
 
 
