@@ -115,6 +115,8 @@ def _tree(text: str, file: str, faults: Faults, at: tuple[int, int], patient: bo
     attempt = Faults()
     try:
         if _FAST is not None:
+            if len(text) > _LONGEST:
+                _FAST(text).raw_parse()  # syntax alone, without objects in Python: a mistake at the end wastes the tree
             return _copied(attempt, faults, _Builder(text, file, attempt, at, _FAST).build())
     except _StopError:
         return _copied(attempt, faults, None)

@@ -13,6 +13,8 @@ from simcli.spec.syntax_flow import Mistake
 _TRIED = 12  # mistakes that are mended to see whether the parser comes further
 _LONGEST = 2**20  # characters of a text that is parsed again for each: libyaml takes a second for a million
 
+_READABLE = 2**23  # characters of a text that is read as people write it; of a longer one the parser's own place is told
+
 Failure = Callable[[str], int | None]
 
 
@@ -27,6 +29,8 @@ def mistake_of(text: str, failed: int, failure: Failure) -> tuple[Mistake | None
     Returns:
         The mistake, None if there is no likely one, and the mended text, None if no mend is known.
     """
+    if len(text) > _READABLE:
+        return None, None
     found: list[Mistake] = []
     best: tuple[int, Mistake, str] | None = None
     reader = BlockReader(text, _known)
