@@ -70,6 +70,7 @@ def test_elements_of_markdown():
     ]  # fmt: skip
     assert about(page) == "First paragraph with bold and a link."
     assert plain_text("a\n```yaml\n# b\n\nc: 1\n```\n") == "a\n\n    # b\n\n    c: 1\n"
+    assert plain_text("**a** is `2**3` or `L**2`") == "a is `2**3` or `L**2`\n"
 
 
 @pytest.mark.parametrize("key", [*fields(SceneSpec), *AUTHORING])
@@ -91,7 +92,8 @@ def test_sections_below_keys_and_names():
 
 @pytest.mark.parametrize(
     ("topic", "hint"),
-    [("jonts", "`joints`"), ("strat", "`start`"), ("joints.limt", "`limit`"), ("bodies.mass.x", "no key `bodies.mass.x`")],
+    [("jonts", "`joints`"), ("strat", "`start`"), ("unit", "`units`"), ("joints.limt", "`limit`"),
+     ("bodies.mass.x", "no key `bodies.mass.x`")],
 )
 def test_an_unknown_topic_is_wrong_usage_with_a_guess(command, topic, hint):
     code, out, err = command("docs", topic)

@@ -60,10 +60,11 @@ def _of_a_key(topic: str, pages: dict[str, str]) -> str:
     from difflib import get_close_matches
 
     from simcli.spec.reference import section
+    from simcli.spec.schema import AUTHORING, SceneSpec
 
     try:
         return section(topic.removeprefix(f"{SCENE}."))
     except UsageError as error:
-        near = get_close_matches(topic, pages, n=1)
-        words = f"did you mean `{near[0]}`?" if near else str(error)
+        near = get_close_matches(topic, [*pages, *SceneSpec.model_fields, *AUTHORING], n=1)  # of a key the error knows more
+        words = f"did you mean `{near[0]}`?" if near and near[0] in pages else str(error)
         raise UsageError(f"there is no page `{topic}`: {words}") from error

@@ -8,6 +8,7 @@ from itertools import zip_longest
 _LINK = re.compile(r"!?\[([^\]]*)\]\(([^)]*)\)")
 _ITEM = re.compile(r"(\s*(?:[-*]|\d+\.)\s+)(.*)")
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*\Z")
+_BOLD = re.compile(r"(`[^`]*`)|\*\*")  # in code, two stars are a power
 _FENCE = "```"
 _CODE_INDENT = "    "
 _UNDERLINES = {1: "=", 2: "-"}
@@ -113,4 +114,4 @@ def _table(block: list[str], width: int) -> list[str]:
 
 def _inline(text: str) -> str:
     text = _LINK.sub(lambda match: match.group(1) or match.group(2), text)
-    return text.replace("**", "")
+    return _BOLD.sub(lambda match: match.group(1) or "", text)

@@ -176,7 +176,7 @@ class JointSpec(Part):
                                  [0, 1, 0])  # fmt: skip
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
-    qd: PerDof | None = say(None, "Initial velocities", "rad/s or m/s", 0.0)
+    qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
     limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
     drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
     motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
