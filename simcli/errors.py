@@ -52,7 +52,7 @@ class Fault:
         message: one line: what is wrong, with the names and numbers involved.
         where: place, or None when the fault has no place.
         hint: what the user can do, shown beside the caret.
-        severity: "error" or "warning".
+        severity: "error", "warning", or "note": nothing is wrong, `check` of a valid scene mentions it.
     """
 
     code: str

@@ -326,9 +326,10 @@ def stop_when(spec: "SceneSpec", model: "Model"):
     condition = spec.run.stop_when
     if condition is None:
         return None
-    on_rate = condition.quantity == "joint_qd"
+    _, joint, quantity = condition.channel
+    on_rate = quantity == "qd"
     start = model.joints.qd_start if on_rate else model.joints.q_start
-    index = int(start[model.joints.name.index(condition.joint)]) + condition.component
+    index = int(start[model.joints.name.index(joint)]) + condition.component
     above = float("inf") if condition.above is None else condition.above
     below = float("-inf") if condition.below is None else condition.below
     return StopWhen(on_rate, index, above, below)

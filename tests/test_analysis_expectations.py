@@ -1,7 +1,6 @@
 """Expectations: what passes, what fails, and what the report says, on a file with known numbers."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from support.analysis_files import DT, STEPS_PER_FRAME, record
 
 from simcli.analysis.expectations import channels_needed, judge
 from simcli.model.snapshot import Status
+from simcli.spec.schema_expect import ExpectSpec
 
 N_FRAMES = 300  # more than the frames that are read at once
 N_WORLDS = 3
@@ -16,12 +16,10 @@ FRAME_TIME = DT * STEPS_PER_FRAME
 
 
 def expect(**given):
-    """An expectation with every field of the schema."""
-    empty = dict.fromkeys(
-        ["max", "min", "at", "body", "joint", "point", "quantity", "component", "world", "equals", "within", "below",
-         "above"]
-    )  # fmt: skip
-    return SimpleNamespace(**{**empty, **given})
+    """An expectation of the schema."""
+    if "equals" in given:
+        given["equals"] = [float(value) for value in given["equals"]]
+    return ExpectSpec(**given)
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +171,24 @@ def test_report_is_of_the_world_asked_for(trajectory):
     verdict = one(trajectory, at=100 * FRAME_TIME, joint="hinge0", quantity="q", equals=[102.0], within=0.0, world=2)
     assert verdict.passed
     assert (verdict.world, verdict.got, verdict.difference) == (2, 102.0, 0.0)
+
+
+OLD_AND_NEW = (
+    ({"at": 1.0, "joint": "hinge0", "quantity": "q"}, {"at": 1.0, "quantity": "joint.hinge0.q"}),
+    ({"at": 1.0, "joint": "hinge0", "quantity": "q"}, {"at": 1.0, "quantity": "joints.hinge0.q"}),
+    ({"at": "end", "body": "link1", "quantity": "position"}, {"at": "end", "quantity": "body.link1.position"}),
+    ({"at": 0.5, "body": "link0", "quantity": "orientation"}, {"at": 0.5, "quantity": "body.link0.orientation"}),
+    ({"min": "joints.hinge0.q"}, {"min": "joint.hinge0.q"}),
+    ({"max": "bodies.link1.velocity"}, {"max": "body.link1.velocity"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_AND_NEW, ids=lambda given: str(given))
+def test_both_spellings_have_the_same_verdict(trajectory, old, new):
+    for bounds in ({"above": 1e9}, {"below": 1e9}):
+        for world in (0, 1):
+            before, after = (one(trajectory, **given, **bounds, world=world) for given in (old, new))
+            assert repr(before) == repr(after)  # a NaN is not equal to itself
 
 
 def test_report_names_the_component_that_is_farthest_off(trajectory):

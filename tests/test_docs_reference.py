@@ -10,6 +10,8 @@ from simcli.errors import SceneError
 from simcli.model import build
 from simcli.model.joints import CATALOGUE
 from simcli.spec import dofs, resolve
+from simcli.spec.channel_names import GROUPS, SCALARS
+from simcli.spec.codes import over
 from simcli.spec.document import load_document
 from simcli.spec.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
 from simcli.spec.patterns import matching
@@ -139,6 +141,19 @@ def test_patterns_of_the_page_on_names():
     assert len(rows) > 5
     for pattern, means in rows:
         assert ", ".join(joints[k] for k in matching(joints, code(pattern))) == means, pattern
+
+
+def test_every_quantity_stands_on_the_page_on_names():
+    rows = {code(group): tuple(map(code, words.split(", "))) for group, words in rows_of("names", "group", "quantities")}
+    assert rows == {**GROUPS, **SCALARS}
+
+
+def test_conditions_of_the_page_on_names_are_valid():
+    (text,) = scenes("names")
+    (conditions,) = re.findall(r"```yaml\n(run:.*?)```", page("names"), re.DOTALL)
+    spec = spec_of(over(text, conditions))
+    assert spec.run.stop_when.above == pytest.approx(evaluate("pi/3", {}), rel=ROUNDING)
+    assert [one.channel for one in spec.expect] == ["energy.drift", "joint.right/pin.qd"]
 
 
 VALUES = {"gravity": -3.0, "damping": 0.5, "mass": 2.0, "dt": 0.002}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
+from simcli.spec.channel_names import SCALARS, canonical, split
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
@@ -37,7 +38,6 @@ QUANTITIES = {
     },
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }
-SCALARS = ("energy", "diag")
 CONTACTS = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {
@@ -46,7 +46,6 @@ COORDINATES = {
     "qdd": ("qd_start", "qd_unit", "^2"),
     "effort": ("qd_start", "effort_unit", ""),
 }
-PLURAL = {"joints": "joint", "bodies": "body", "points": "point"}
 MAX_JOINTS = 6  # drawn when no channel is named
 
 
@@ -122,14 +121,8 @@ def _fits(channel: str, pattern: str) -> bool:
 
     if fnmatchcase(channel, pattern):
         return True
-    (group, subject, quantity), (groups, subjects, quantities) = _split(channel), _split(pattern)
+    (group, subject, quantity), (groups, subjects, quantities) = split(channel), split(pattern)
     return bool(subjects) and fnmatchcase(group, groups) and fnmatchcase(quantity, quantities) and fits(subject, subjects)
-
-
-def canonical(name: str) -> str:
-    """A channel's name with its first word in the singular."""
-    group, dot, rest = name.partition(".")
-    return PLURAL.get(group, group) + dot + rest
 
 
 def available(trajectory: "Trajectory") -> list[str]:
@@ -183,16 +176,9 @@ def check_worlds(trajectory: "Trajectory", worlds: Sequence[int]) -> None:
             raise UsageError(f"no world {world} in {trajectory.path}: it holds 0 to {trajectory.n_worlds - 1}")
 
 
-def _split(name: str) -> tuple[str, str, str]:
-    """`body.upper.position` as group, subject, quantity; scalars have no subject."""
-    group, _, rest = name.partition(".")
-    subject, _, quantity = rest.rpartition(".")
-    return group, subject, quantity
-
-
 def _column(trajectory: "Trajectory", name: str):
     """The column of a channel, None if the file does not hold it."""
-    group, subject, quantity = _split(name)
+    group, subject, quantity = split(name)
     if group not in SCALARS and quantity not in QUANTITIES.get(group, ()):
         return None
     try:
@@ -205,7 +191,7 @@ def _column(trajectory: "Trajectory", name: str):
 
 def _source(trajectory: "Trajectory", name: str) -> Source:
     """A channel that is there."""
-    group, subject, quantity = _split(name)
+    group, subject, quantity = split(name)
     column = _column(trajectory, name)
     if group in SCALARS:
         return Source(name, column, (name,), (column.unit,))

@@ -14,6 +14,7 @@ import numpy as np
 from simcli.analysis.channels import Source, locate
 from simcli.errors import UsageError
 from simcli.model.snapshot import Status
+from simcli.spec.channel_names import split
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
@@ -94,7 +95,7 @@ def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence
         if expect.world is not None and expect.world not in world_numbers:
             continue
         try:
-            sources = locate(trajectory, channel_of(expect))
+            sources = locate(trajectory, expect.channel)
         except UsageError as error:
             verdicts.append(_unjudged(expect, world_numbers, f"not recorded: {error}"))
             continue
@@ -106,7 +107,7 @@ def channels_needed(expectations: Sequence) -> frozenset[str]:
     """Keys of `output.channels` that must be recorded for the expectations of a scene to be judged."""
     needed = set()
     for expect in expectations:
-        name = channel_of(expect)
+        name = expect.channel
         if name.startswith("energy."):
             needed.add("energy")
         elif name.endswith(".wrench"):
@@ -116,21 +117,10 @@ def channels_needed(expectations: Sequence) -> frozenset[str]:
     return frozenset(needed)
 
 
-def channel_of(expect) -> str:
-    """The channel that an expectation looks at."""
-    if expect.at is None:
-        return expect.max or expect.min
-    for group in ("body", "joint", "point"):
-        name = getattr(expect, group)
-        if name is not None:
-            return f"{group}.{name}.{expect.quantity}"
-    return expect.quantity
-
-
 def describe(expect) -> str:
     """An expectation in words, without its numbers."""
     component = f"[{expect.component}]" if expect.component is not None else ""
-    name = channel_of(expect) + component
+    name = expect.channel + component
     if expect.at is not None:
         return f"{name} at {expect.at if expect.at == 'end' else f'{expect.at:g} s'}"
     return f"max |{name}|" if expect.max else f"min {name}"
@@ -210,7 +200,7 @@ def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, ...]:
     if expect.equals is not None:
         expected = np.asarray(expect.equals, np.float64)
         target = np.broadcast_to(expected, values.shape)
-        if expect.quantity == "orientation" and values.shape[1] == len(expected) == 4:
+        if split(expect.channel).quantity == "orientation" and values.shape[1] == len(expected) == 4:
             # q and -q are the same rotation.
             target = np.where((values @ expected)[:, None] < 0, -expected, expected)
         off = np.abs(values - target)

@@ -1,5 +1,6 @@
 """`simcli check`: is this valid? Scenes, folders, outputs. Starts neither Taichi nor, for scenes, HDF5."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -31,7 +32,7 @@ class Finding:
 
     Attributes:
         path: the file.
-        faults: errors and warnings.
+        faults: errors, warnings and notes.
         note: what it is, for a file that is good.
         document: the text that the places are in, None for outputs.
     """
@@ -43,7 +44,7 @@ class Finding:
 
     def fails(self, strict: bool) -> bool:
         """True if the file counts as bad; `strict` counts warnings."""
-        return any(strict or fault.severity == "error" for fault in self.faults)
+        return any(fault.severity == "error" or (strict and fault.severity == "warning") for fault in self.faults)
 
 
 def check(
@@ -151,10 +152,9 @@ def _write_text(findings: list[Finding], bad: int) -> None:
             console.say(render_faults(finding.faults, finding.document, console.colour_wanted()))
         else:
             console.data(f"{finding.path}: ok ({finding.note})")
-    n_warnings = sum(fault.severity != "error" for finding in findings for fault in finding.faults)
-    n_errors = sum(len(finding.faults) for finding in findings) - n_warnings
-    if n_errors or n_warnings:
-        counts = f"{plural(n_errors, 'error')}, {plural(n_warnings, 'warning')}"
+    n_of = Counter(fault.severity for finding in findings for fault in finding.faults)
+    if n_of:
+        counts = ", ".join(plural(n_of[kind], kind) for kind in ("error", "warning", "note") if n_of[kind] or kind != "note")
         console.say(f"{counts}; {bad} of {plural(len(findings), 'file')} bad")
 
 

@@ -1,9 +1,9 @@
 """Names and references: every name that a scene uses must exist."""
 
-import math
 import re
 from collections.abc import Iterable
 
+from simcli.spec.check_expect import check_expectations, check_watched
 from simcli.spec.checker import Checker
 from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
@@ -14,20 +14,12 @@ from simcli.spec.schema_joint import JointSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _RESOLVED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_-]+)*\Z")
-_FRAME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
-_ENERGIES = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
-_OF = {
-    "body": ("position", "orientation", "velocity", "angular_velocity"),
-    "joint": ("q", "qd", "qdd", "effort", "wrench"),
-    "point": ("position", "velocity"),
-}
 # Keys of entries that name a body or a joint.
 _NAMES_IN = {
     "joints": {"parent": "body", "child": "body"},
     "forces": {"body": "body", "joint": "joint"},
     "expect": {"body": "body", "joint": "joint"},
 }
-_PLURAL = {"bodies": "body", "joints": "joint", "points": "point"}
 
 
 def check_names(check: Checker) -> None:
@@ -87,15 +79,9 @@ def check_references(check: Checker) -> None:
     _articulations(check)
     _patterns(check)
     _contact(check)
-    _expectations(check)
+    check_expectations(check)
     _of_refused(check)
-    stop = check.spec.run.stop_when
-    if stop is not None and check.joint_or_free(stop.joint, "run.stop_when.joint"):
-        joint = check.spec.joints.get(stop.joint)
-        n = check.n_q(joint) if joint and stop.quantity == "joint_q" else len(joint.dof_kinds) if joint else None
-        if n is not None and stop.component >= n:
-            path = "run.stop_when.component" if n else "run.stop_when.joint"
-            check.fault("SC205", f"joint `{stop.joint}` has {n} coordinate(s), counted from 0", path)
+    check_watched(check)
 
 
 def _of_refused(check: Checker) -> None:
@@ -318,78 +304,3 @@ def _touchable(check: Checker, name: str, path: str) -> None:
         path,
         did_you_mean(name, [*check.names["bodies"], *world, *every]),
     )
-
-
-def _expectations(check: Checker) -> None:
-    for index, expect in enumerate(check.spec.expect):
-        path = f"expect[{index}]"
-        for key in ("max", "min"):
-            if getattr(expect, key) is not None:
-                _channel(check, getattr(expect, key), f"{path}.{key}")
-        if expect.body is not None:
-            check.body(expect.body, f"{path}.body")
-        if expect.joint is not None:
-            check.joint_or_free(expect.joint, f"{path}.joint")
-        if expect.point is not None:
-            _point(check, expect.point, f"{path}.point")
-        if expect.world is not None and expect.world >= check.n_worlds and ("batch", "") not in check.broken:
-            check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
-        if isinstance(expect.at, float):
-            _expected_time(check, expect.at, f"{path}.at")
-
-
-def _expected_time(check: Checker, at: float, path: str) -> None:
-    """`at` is the time of a recorded frame: nothing is interpolated."""
-    spec = check.spec
-    if any((section, "") in check.broken for section in ("run", "output", "solver")):
-        return
-    if any(fault.code in ("SC407", "SC418") for fault in check.faults.found):
-        return  # the frames are not known
-    if at > spec.run.duration * (1 + 1e-12):
-        hint = f"the run ends at {spec.run.duration:g} s"
-        check.fault("SC233", f"the time {at:g} s is after the end of the run", path, hint)
-        return
-    every = spec.output.every or spec.solver.dt
-    last = math.floor(spec.run.duration / every * (1 + 1e-12))
-    frames = (min(round(at / every), last) * every, spec.run.duration)  # the run ends with a frame, too
-    nearest = min(frames, key=lambda time: abs(at - time))
-    if abs(at - nearest) > _FRAME_TOLERANCE * spec.solver.dt:
-        message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s, and at the end"
-        check.fault("SC233", message, path, f"the nearest is {nearest:.12g}")
-
-
-def _channel(check: Checker, text: str, path: str) -> None:
-    """`energy.X`, `diag.X`, `joint.NAME.q`, `body.NAME.position`, `point.BODY/NAME.velocity`; plurals mean the same."""
-    group, _, rest = text.partition(".")
-    group = _PLURAL.get(group, group)
-    if group == "diag" and rest:
-        return
-    if group == "energy":
-        if rest not in _ENERGIES:
-            check.fault("SC315", f"there is no energy `{rest}`", path, did_you_mean(rest, _ENERGIES, "energies"))
-        return
-    name, _, quantity = rest.rpartition(".")
-    if group not in _OF or not name:
-        check.fault(
-            "SC315", f"`{text}` is no recorded quantity", path, "as energy.drift, joint.pin.q or body.crank.position"
-        )
-        return
-    if quantity not in _OF[group]:
-        check.fault("SC315", f"there is no `{quantity}` of a {group}", path, did_you_mean(quantity, _OF[group]))
-    elif any(c in name for c in "*?["):
-        return
-    elif group == "point":
-        _point(check, name, path)
-    elif group == "joint":
-        check.joint_or_free(name, path)
-    else:
-        check.body(name, path)
-
-
-def _point(check: Checker, text: str, path: str) -> None:
-    body, slash, point = text.rpartition("/")
-    if not slash:
-        check.fault("SC310", f"`{text}` names no point", path, "write body/point")
-    elif check.body(body, path) and body in check.spec.bodies and point not in check.spec.bodies[body].points:
-        points = check.spec.bodies[body].points
-        check.fault("SC310", f"body `{body}` has no point `{point}`", path, did_you_mean(point, points, "points"))

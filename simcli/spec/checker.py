@@ -66,29 +66,29 @@ class Checker:
         where = place(mark) if mark is not None else self.where(path, on_key)
         self.faults.add(code, message, where, hint, severity)
 
-    def body(self, name: str, path: str) -> bool:
-        """Whether a body exists; a fault if not."""
-        return self._known("bodies", "SC304", "body", name, path)
+    def body(self, name: str, path: str, hint: str = "") -> bool:
+        """Whether a body exists; a fault if not, with a hint of its own if none is given."""
+        return self._known("bodies", "SC304", "body", name, path, hint)
 
-    def joint(self, name: str, path: str) -> bool:
-        """Whether a joint exists; a fault if not."""
-        return self._known("joints", "SC305", "joint", name, path)
+    def joint(self, name: str, path: str, hint: str = "") -> bool:
+        """Whether a joint exists; a fault if not, with a hint of its own if none is given."""
+        return self._known("joints", "SC305", "joint", name, path, hint)
 
-    def joint_or_free(self, name: str, path: str) -> bool:
+    def joint_or_free(self, name: str, path: str, hint: str = "") -> bool:
         """Whether a joint exists, the free joints NAME_free of bodies included."""
         if name.endswith("_free") and name[:-5] in self.names["bodies"]:
             return True
-        return self.joint(name, path)
+        return self.joint(name, path, hint)
 
     def is_lost(self, name: str) -> bool:
         """Whether a broken instance, reported already, may have made this name."""
         return name.startswith(self.document.lost)
 
-    def _known(self, section: str, code: str, what: str, name: str, path: str) -> bool:
+    def _known(self, section: str, code: str, what: str, name: str, path: str, hint: str) -> bool:
         if name in self.names[section]:
             return True
         if (section, "") not in self.broken and not self.is_lost(name):
             meant = value_meant(name, ("world",)) if section == "bodies" else ""
-            hint = f"did you mean `{meant}`?" if meant else did_you_mean(name, self.names[section], section)
-            self.fault(code, f"there is no {what} `{name[:60]}`", path, hint)
+            own = f"did you mean `{meant}`?" if meant else did_you_mean(name, self.names[section], section)
+            self.fault(code, f"there is no {what} `{name[:60]}`", path, hint or own)
         return False

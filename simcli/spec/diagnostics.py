@@ -28,7 +28,7 @@ def render_faults(faults: Sequence[Fault], document: Document | None, color: boo
 def render_fault(fault: Fault, document: Document | None, color: bool = False) -> str:
     """One fault: headline, place, source line with carets, help."""
     paint = _painter(color)
-    tint = _RED if fault.severity == "error" else _YELLOW
+    tint = {"error": _RED, "warning": _YELLOW}.get(fault.severity, _BLUE)
     lines = [f"{paint(f'{fault.severity}[{fault.code}]', _BOLD + tint)}{paint(f': {_clean(fault.message)}', _BOLD)}"]
     where = fault.where
     source = document.line(where) if document is not None and where is not None else None
@@ -109,9 +109,8 @@ def sarif(faults: Sequence[Fault]) -> dict[str, Any]:
 
 def _sarif_result(fault: Fault, codes: list[str]) -> dict[str, Any]:
     text = f"{fault.message} ({fault.hint})" if fault.hint else fault.message
-    level = "error" if fault.severity == "error" else "warning"
     result: dict[str, Any] = {
-        "ruleId": fault.code, "ruleIndex": codes.index(fault.code), "level": level, "message": {"text": text},
+        "ruleId": fault.code, "ruleIndex": codes.index(fault.code), "level": fault.severity, "message": {"text": text},
     }  # fmt: skip
     where = fault.where
     if where is not None and where.file:

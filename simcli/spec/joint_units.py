@@ -7,6 +7,7 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 from collections.abc import Collection, Mapping, Sequence
 
 from simcli.spec import dofs
+from simcli.spec.channel_names import WATCHED, is_whole, split
 from simcli.spec.faults import Faults
 from simcli.spec.nodes import Listing, Node, Scalar, Step, Table, plain
 from simcli.spec.patterns import matching
@@ -204,11 +205,13 @@ class JointUnits:
     def stop_when(self, node: Table) -> Table:
         """Bounds of `run.stop_when`."""
         joint, quantity = node.get("joint"), node.get("quantity")
-        name = joint.value if isinstance(joint, Scalar) else None
-        if name not in self.types or not isinstance(quantity, Scalar):
+        text = quantity.value if isinstance(quantity, Scalar) and isinstance(quantity.value, str) else ""
+        whole = split(text)
+        name = whole.subject if is_whole(text) else joint.value if isinstance(joint, Scalar) else None
+        if name not in self.types or not text:
             return node
         type_name, of = self.types[name]
-        role = "velocity" if quantity.value == "joint_qd" else "position"
+        role = "velocity" if "qd" in (whole.quantity, WATCHED.get(text)) else "position"
         units = dofs.units(role, dofs.q_kinds(type_name, of) if role == "position" else of)
         component = node.get("component")
         index = component.value if isinstance(component, Scalar) and type(component.value) is int else 0

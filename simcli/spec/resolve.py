@@ -35,14 +35,14 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
         The scene, expanded, in SI, checked. With values only what they touch is validated and checked again.
 
     Raises:
-        SceneError: with every fault; `error.document` renders the snippets.
+        SceneError: with every fault and warning, without notes; `error.document` renders the snippets.
     """
     faults = Faults()
     spec = _scene(document, faults)
     if spec is not None and values and not faults.errors:
         spec = updated_scene(document, spec, dict(values), faults)
     if faults.errors or spec is None:
-        error = SceneError(in_order(faults.found))
+        error = SceneError(in_order([fault for fault in faults.found if fault.severity != "note"]))
         error.document, error.spec = document, spec
         raise error
     return spec

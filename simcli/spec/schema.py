@@ -23,11 +23,11 @@ from simcli.spec.quantities import (
 from simcli.spec.schema_barrier import BarrierSpec
 from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
 from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
+from simcli.spec.schema_expect import ExpectSpec
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_parts import (
     BatchSpec,
     EventSpec,
-    ExpectSpec,
     ForceSpec,
     InitialSpec,
     OutputSpec,

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import (
     REQUIRED,
@@ -25,9 +25,8 @@ from simcli.spec.quantities import (
     refuse,
     say,
 )
+from simcli.spec.schema_expect import StopSpec, Values
 from simcli.spec.schema_select import SelectSpec
-
-NotNegative = quantity(ge=0)
 
 
 class EndSpec(Part):
@@ -120,13 +119,6 @@ class TorsionForce(Part):
 ForceSpec = Annotated[
     SpringForce | WrenchForce | TorqueForce | TorsionForce, ByType(SpringForce, WrenchForce, TorqueForce, TorsionForce)
 ]
-
-Values = Annotated[
-    tuple[AnyNumber, ...],
-    BeforeValidator(_listed),
-    WithJsonSchema(one_or_list_json()),
-]
-
 
 class SineSignal(Part):
     """offset + amplitude sin(2 pi frequency t + phase)."""
@@ -237,22 +229,6 @@ class InitialSpec(Part):
     assemble: Truth | None = say(None, "Close loops before t = 0 (default); false: gaps are refused", "", True)
 
 
-class StopSpec(Part):
-    """A condition that ends a world early."""
-
-    quantity: Literal["joint_q", "joint_qd"] = say(REQUIRED, "What is watched", "", "joint_q")
-    joint: Text = say(REQUIRED, "Joint", "", "pin")
-    component: count(ge=0) = say(0, "Which of the joint's coordinates", "", 0)
-    above: AnyNumber | None = say(None, "Stop when larger", "rad, m, rad/s or m/s", 3)
-    below: AnyNumber | None = say(None, "Stop when smaller", "rad, m, rad/s or m/s", -3)
-
-    @model_validator(mode="after")
-    def _bound(self) -> "StopSpec":
-        if self.above is None and self.below is None:
-            raise refuse("SC202", "one of `above`, `below` is missing", "add one of them")
-        return self
-
-
 class UnsolvedSpec(Part):
     """What a run comes to if steps leave their equations unsolved; `on_unsolved: fail` for short."""
 
@@ -272,7 +248,7 @@ class RunSpec(Part):
     duration: PositiveTime = say(1.0, "Simulated time, a whole multiple of dt; it ends with a frame", "s", 10)
     on_failure: Literal["isolate", "stop"] = say("isolate", "A failed world is frozen, or stops the run", "", "stop")
     on_unsolved: UnsolvedSpec = say(UnsolvedSpec, "Steps that are not solved: warn, fail, or {action, above}", "", "fail")
-    stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint_q, joint: pin, above: 3}")
+    stop_when: StopSpec | None = say(None, "Ends a world early", "", "{quantity: joint.pin.q, above: 3}")
 
 
 Channel = Literal["state", "joints", "bodies", "energy", "contacts", "reactions"]
@@ -332,73 +308,3 @@ class BatchSpec(Part):
     vary: dict[str, VarySpec] = say(
         dict, "Dotted path of a number to how it varies", "", "{joints.pin.damping: {uniform: [0, 1]}}"
     )
-
-
-_TIME = TypeAdapter(Time)
-
-
-_TIME_JSON = number_json("s", words=("end",), ge=0)
-
-
-def _when(value: object) -> object:
-    if value == "end":
-        return value
-    return _TIME.validate_python(value)
-
-
-Quantity = Literal[
-    "position", "orientation", "velocity", "angular_velocity", "q", "qd", "qdd", "effort",
-    "energy.kinetic", "energy.potential", "energy.elastic", "energy.dissipated", "energy.input", "energy.total",
-    "energy.drift",
-]  # fmt: skip
-
-
-class ExpectSpec(Part):
-    """One acceptance test of the result."""
-
-    max: Text | None = say(None, "Largest absolute value over time of a quantity by its path", "", "energy.drift")
-    min: Text | None = say(None, "Smallest value over time of a quantity by its path", "", "joints.pin.q")
-    at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = say(
-        None, "Time of the frame, or end", "s", 2.0
-    )
-    body: Text | None = say(None, "Body", "", "crank")
-    joint: Text | None = say(None, "Joint", "", "pin")
-    point: Text | None = say(None, "Named point, as body/point", "", "crank/b")
-    quantity: Quantity | None = say(None, "What is compared", "", "position")
-    component: count(ge=0) | None = say(None, "Only this component", "", 2)
-    world: count(ge=0) | None = say(None, "Only this world; default: every world", "", 0)
-    equals: Values | None = say(None, "Expected value(s)", "of the quantity", [0.1, 0.0, 0.2])
-    within: NotNegative | None = say(None, "Largest difference", "of the quantity", 1e-6)
-    below: AnyNumber | None = say(None, "Upper bound", "of the quantity", 1e-6)
-    above: AnyNumber | None = say(None, "Lower bound", "of the quantity", -1e-6)
-
-    @model_validator(mode="after")
-    def _shape(self) -> "ExpectSpec":
-        subject = one_of(self, ("max", "min", "at"))
-        if subject == "at":
-            _subject(self)
-        elif self.quantity is not None or self.equals is not None:
-            extra = "quantity" if self.quantity is not None else "equals"
-            raise refuse("SC207", f"`{extra}` goes with `at`, not with `{subject}`", "use `below` or `above`", extra)
-        if self.equals is None and self.below is None and self.above is None:
-            raise refuse("SC202", "one of `equals`, `below`, `above` is missing", "add one of them")
-        if (self.equals is None) != (self.within is None):
-            lacking = "within" if self.within is None else "equals"
-            raise refuse("SC202", f"`{lacking}` is missing", "`equals` and `within` go together")
-        return self
-
-
-def _subject(expect: ExpectSpec) -> None:
-    if expect.quantity is None:
-        raise refuse("SC202", "`quantity` is missing", "as `quantity: position`")
-    energy = expect.quantity.startswith("energy.")
-    subject = one_of(expect, ("body", "joint", "point"), required=not energy)
-    fits = {
-        None: energy,
-        "body": expect.quantity in ("position", "orientation", "velocity", "angular_velocity"),
-        "joint": expect.quantity in ("q", "qd", "qdd", "effort"),
-        "point": expect.quantity in ("position", "velocity"),
-    }[subject]
-    if not fits:
-        whose = f"of a {subject}" if subject else "without a body or joint"
-        raise refuse("SC207", f"there is no `{expect.quantity}` {whose}", "", "quantity")

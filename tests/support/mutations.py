@@ -181,7 +181,8 @@ def misspelt_key(rng, source):
 
 @kind
 def misspelt_value(rng, source):
-    found = [(p, n) for p, n in source.scalars() if p[-1] in ENUMS and isinstance(n.value, str) and len(n.value) > 2]
+    found = [(p, n) for p, n in source.scalars() if p[-1] in ENUMS and isinstance(n.value, str) and len(n.value) > 2
+             and "." not in n.value]  # fmt: skip
     if not found:
         return None
     _, node = rng.choice(found)
@@ -195,6 +196,8 @@ def _references(source):
         if not isinstance(name, str) or len(name) < 4 or path[0] not in ("joints", "forces", "expect", "articulations"):
             continue
         if (path[-1] in ("parent", "child", "body", "joint") and name != "world") or path[0] == "articulations":
+            yield path, node
+        if path[-1] == "quantity" and "." in name:
             yield path, node
         if is_signal(name) or path[-1] == "material" or (path[-1] in ("a", "b", "point") and "/" in name):
             yield path, node

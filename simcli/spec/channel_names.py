@@ -1,0 +1,69 @@
+"""Names of what a run records, one grammar for plot, export, `expect`, `run.stop_when` and tables of states.
+
+    energy.total                    an energy
+    diag.residual                   a diagnostic
+    joint.pin.q                     q, qd, qdd, effort, wrench of a joint
+    body.rod.position               position, orientation, velocity, angular_velocity of a body
+    point.rod/tip.position          position, velocity of a named point
+
+Older spellings mean the same: the first word in the plural (`joints.pin.q`, as in the paths of a scene), and in scenes
+`{joint: pin, quantity: q}` and `{joint: pin, quantity: joint_q}`.
+"""
+
+from typing import NamedTuple
+
+GROUPS = {
+    "joint": ("q", "qd", "qdd", "effort", "wrench"),
+    "body": ("position", "orientation", "velocity", "angular_velocity"),
+    "point": ("position", "velocity"),
+}
+SCALARS = {
+    "energy": ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift"),
+    "diag": ("iterations", "residual", "position_violation", "velocity_violation", "penetration", "gap", "contacts",
+             "status"),
+}  # fmt: skip
+PLURAL = {"joints": "joint", "bodies": "body", "points": "point"}
+WATCHED = {"joint_q": "q", "joint_qd": "qd"}  # what may end a world: older word, quantity of a joint
+
+
+class ChannelName(NamedTuple):
+    """A name in its parts.
+
+    Attributes:
+        group: "joint", "body", "point", "energy", "diag", or a pattern of these.
+        subject: which one, as `left/pin`; "" of energies and diagnostics.
+        quantity: as "q".
+    """
+
+    group: str
+    subject: str
+    quantity: str
+
+    def __str__(self) -> str:
+        return ".".join(part for part in self if part)
+
+
+def canonical(text: str) -> str:
+    """A name with its first word in the singular."""
+    group, dot, rest = text.partition(".")
+    return PLURAL.get(group, group) + dot + rest
+
+
+def split(text: str) -> ChannelName:
+    """The parts of a name; a text that is none gives parts that no list above has."""
+    group, _, rest = canonical(text).partition(".")
+    subject, _, quantity = rest.rpartition(".")
+    return ChannelName(group, subject, quantity)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a name with its group, and no quantity alone."""
+    return "." in text
+
+
+def pattern() -> str:
+    """The regular expression of all names, for editors."""
+    alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
+    plural = {one: many for many, one in PLURAL.items()}
+    of = [rf"({group}|{plural[group]})\..+\.({'|'.join(names)})" for group, names in GROUPS.items()]
+    return f"^({'|'.join((*alone, *of))})$"
