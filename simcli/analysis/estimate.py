@@ -7,13 +7,17 @@ from typing import Any
 
 from simcli.model.tables import Model
 from simcli.records.chunks import frame_bytes
-from simcli.records.layout import selected
+from simcli.records.layout import Axes, selected
+from simcli.records.model_columns import model_arrays
 from simcli.records.select import selection
 from simcli.records.writer import RING_BYTES
+from simcli.spec.resolved import to_yaml
 
 # Measured on small scenes: what a file and a process take before the first frame.
-FILE_OVERHEAD = 200_000  # [B]
+FILE_OVERHEAD = 130_000  # [B], headers of some 160 datasets and their attributes
+LABEL_BYTES = 64  # [B] of a name in the file: a reference and its place in the heap
 PROCESS_BYTES = 300_000_000  # [B], Taichi and LLVM
+TABLE_COPIES = 2  # of the model: in numpy and on the device
 STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
 
@@ -30,6 +34,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
     rows, n_frames = selected(axes, channels), schedule.n_frames + 1
     most = frame_bytes(rows, axes, spec.output.dtype)
     per_frame = frame_bytes(rows, replace(axes, capacity=0), spec.output.dtype)
+    tables, parameters = table_bytes(model), model.n_worlds * 8 * (len(model.param_name) + 2)
     return {
         "scene": spec.name,
         "solver": spec.solver.type,
@@ -44,9 +49,9 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "last_steps": schedule.last_steps,
         "frames": n_frames,
         "channels": sorted(channels),
-        "file_bytes": FILE_OVERHEAD + table_bytes(model) + per_frame * n_frames,
+        "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
-        "memory_bytes": PROCESS_BYTES + min(most * n_frames, RING_BYTES) + STATE_COPIES * most,
+        "memory_bytes": PROCESS_BYTES + TABLE_COPIES * tables + min(most * n_frames, RING_BYTES) + STATE_COPIES * most,
     }
 
 
@@ -56,6 +61,13 @@ def free_bytes(path: Path) -> int:
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
+
+
+def stored_bytes(model: Model, axes: Axes) -> int:
+    """Bytes of /model in the file: arrays of the kept bodies and joints, and their names."""
+    arrays = sum(array.nbytes for array in model_arrays(model, axes).values())
+    names = [name for labels in axes.label.values() for name in labels]
+    return arrays + sum(map(len, names)) + LABEL_BYTES * len(names)
 
 
 def table_bytes(model: Model) -> int:

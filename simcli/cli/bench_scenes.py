@@ -27,7 +27,8 @@ def chains(folder: Path) -> Iterator[tuple[Path, float]]:
             parent, axis = f"b{i - 1}" if i else "world", "[1, 0, 0]" if i % 2 else "[0, 1, 0]"
             lines.append(f"  j{i}: {{type: revolute, parent: {parent}, child: b{i}, at: [0, 0, {-CHAIN_STEP * i}], "
                          f"axis: {axis}, q: 0.1}}")  # fmt: skip
-        lines += ["solver: {type: generalized, dt: 1.0e-3}", "run: {duration: 1.0}", "output: {every: 0.01}",
+        lines += ["solver: {type: generalized, dt: 1.0e-3, integrator: semi_implicit}", "run: {duration: 1.0}",
+                  "output: {every: 0.01}",
                   "batch: {seed: 1, vary: {joints.j0.q: {uniform: [0.0, 0.3]}}}"]  # fmt: skip
         yield _written(folder / f"chain{n}.yaml", lines), 1.0
 
