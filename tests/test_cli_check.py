@@ -159,9 +159,10 @@ def test_show_says_tree_layout_and_freedom(folder):
     assert "tree" not in document
 
 
-def test_show_names_loops_that_the_solver_cannot_run(folder):
+@pytest.mark.parametrize("events", ["", "events: [{at: 0.5, set: {joints.pin.damping: 1}}]\n"])
+def test_show_names_loops_that_the_solver_cannot_run(folder, events):
     again = "  again: {type: revolute, parent: world, child: crank, axis: [0, 1, 0], friction: 1}"
-    loop = f"{GOOD}{again}\nsolver: {{type: natural, integrator: generalized_alpha}}\n"
+    loop = f"{GOOD}{again}\nsolver: {{type: natural, integrator: generalized_alpha}}\n{events}"
     (folder / "loop.yaml").write_text(loop)
     assert simcli("check", "loop.yaml", cwd=folder).returncode == Exit.NEGATIVE
     done = simcli("show", "loop.yaml", "--json", cwd=folder)

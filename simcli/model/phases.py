@@ -10,7 +10,7 @@ from simcli.errors import Fault, SceneError
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.join import NO_WORLD_AXIS
 from simcli.model.tables import Model
-from simcli.spec.check_events import in_time, kinds_of_scenes, scenes_of_events
+from simcli.spec.check_events import events_are_tried, in_time, kinds_of_scenes, scenes_of_events
 from simcli.spec.document import Document
 from simcli.spec.nodes import locate
 from simcli.spec.schema import SceneSpec
@@ -68,14 +68,16 @@ def build_phases(document: Document, spec: SceneSpec, world: int | None = None) 
         world: build this world of the batch alone; None builds all.
 
     Returns:
-        At least one, by rising step; the first is for step 0. What is equal in all worlds of all phases has a world axis
-        of length 1.
+        At least one, by rising step; the first is for step 0, and the only one of a scene that the solver does not honour.
+        What is equal in all worlds of all phases has a world axis of length 1.
 
     Raises:
         SceneError: some world makes no mechanism, or an event changes more than numbers and flags.
     """
     first = build_worlds(document, spec, world)
     n_steps = round(spec.run.duration / spec.solver.dt)
+    if not events_are_tried(document):
+        return [Phase(0, first, ())]
     order = [index for index in in_time(spec) if first_step(spec.events[index].at, spec.solver.dt) < n_steps]
     build_later = _build_one_by_one if first.param_name else _build_together
     found = [Phase(0, first, ())]

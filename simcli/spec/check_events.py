@@ -128,6 +128,11 @@ def in_time(spec: SceneSpec) -> list[int]:
     return sorted(range(len(spec.events)), key=lambda index: spec.events[index].at)
 
 
+def events_are_tried(document: Document) -> bool:
+    """Whether the scenes after the events are known; not those of a scene that its solver does not honour."""
+    return "scenes of events" in document.cache
+
+
 def scenes_of_events(document: Document) -> list[SceneSpec]:
     """The scene after each event of the file and all before it, without the values of any world.
 
