@@ -127,6 +127,13 @@ def test_what_is_no_name_is_refused_with_what_is_meant(stop, expect, code, hint)
     assert fault.where.line
 
 
+def test_what_is_mentioned_is_in_the_order_of_the_file():
+    text = document("quantity: joint_q, joint: left/pin, above: 1", "min: joints.left/pin.q, above: -1")
+    lines = [one.where.line for one in (resolve(text), warnings(text))[1]]
+    assert lines == sorted(lines)
+    assert len(lines) == 2
+
+
 def test_check_mentions_them_and_takes_the_scene(tmp_path):
     path = tmp_path / "scene.yaml"
     path.write_text(f"simcli: 1{BASE}run: {{duration: 1}}\nexpect: [{{min: joints.left/pin.q, above: -9}}]\n")

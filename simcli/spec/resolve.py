@@ -49,8 +49,8 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
 
 
 def warnings(document: Document) -> list:
-    """Faults of the scene that are no errors, once it is resolved."""
-    return [fault for fault in document.cache.get("faults", ()) if fault.severity != "error"]
+    """Faults of the scene that are no errors, once it is resolved, by their place."""
+    return in_order([fault for fault in document.cache.get("faults", ()) if fault.severity != "error"])
 
 
 def _scene(document: Document, faults: Faults) -> SceneSpec | None:
