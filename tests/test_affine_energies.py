@@ -52,7 +52,7 @@ JOINTS = {
     "rod": {"type": "distance", "length": 0.6, "parent_frame": {"xyz": [0.1, 0, 0]}, "child_frame": {"xyz": [0, 0.1, 0]}},
 }  # fmt: skip
 SCENE = {
-    "simcli": 1, "solver": {"type": "affine", "dt": DT, "strength_ratio": 0.02},
+    "simcli": 1, "solver": {"type": "affine", "integrator": "bdf1", "dt": DT, "strength_ratio": 0.02},
     "bodies": {f"{end}{k}": body(0.5 * (end == "b"), k) for k in range(len(JOINTS)) for end in "ab"} | {
         "arap": body(0, 20, affine={"stiffness": 3e4, "volume": 0.01, "energy": "arap"})},
     "joints": {name: {"parent": f"a{k}", "child": f"b{k}", "loop": True, **(

@@ -101,7 +101,8 @@ def test_gears_turn_together_and_share_the_load(machines):
     assert run.q("follower") == pytest.approx(-2 * leader, abs=1e-7)
     assert run.q("rack") == pytest.approx(0.1 * leader, abs=1e-7)
     assert run.of_joint("joint_effort", "follower")[1:] == pytest.approx(np.full(N, -2 * CUBE * 5 / whole), rel=5e-3)
-    assert run.of_joint("joint_effort", "rack")[1:] == pytest.approx(np.full(N, 6.4 * 5 / whole), rel=2e-2)
+    # The second step of bdf2 knows one of bdf1, whose constraint forces it overshoots; no other component delays it now.
+    assert run.of_joint("joint_effort", "rack")[3:] == pytest.approx(np.full(N - 2, 6.4 * 5 / whole), rel=2e-2)
 
 
 def test_dry_friction_creeps_at_rest_and_slides_by_its_force(machines):

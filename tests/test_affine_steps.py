@@ -57,7 +57,7 @@ bodies:
 forces:
   spin: {type: wrench, body: turned, torque: [0.5, -1, 2]}
   push: {type: wrench, body: pushed, force: [3, -2, 1], at: [0.3, 0.2, 0]}
-solver: {type: affine, dt: 0.01, tolerance: 1.0e-12}
+solver: {type: affine, integrator: bdf1, dt: 0.01, tolerance: 1.0e-12}
 run: {duration: 1}
 """
 MASS, COM = 2.0, np.array([0.1, -0.05, 0.2])
@@ -157,7 +157,7 @@ events:
   - {at: 0.4, set: {joints.toggled.driving.is_constrained: false}}
   - {at: 0.6, set: {joints.toggled.driving.is_constrained: true, joints.toggled.driving.is_passive: false,
                     joints.toggled.driving.aim_angle: 0.5}}
-solver: {type: affine, dt: 0.01, tolerance: 1.0e-11}
+solver: {type: affine, integrator: bdf1, dt: 0.01, tolerance: 1.0e-11}
 run: {duration: 1}
 """
 STEPS = 100

@@ -19,7 +19,7 @@ bodies:
   tumbling: {{velocity: {{angular: [5, 20, 3]}}, shapes: {{it: {{type: box, size: [0.3, 0.002, 0.002]}}}}}}
 contact: {{enabled: false}}
 batch: {{worlds: 4, vary: {{params.kappa: {{list: [1.0e+9, 1.0e+10, 1.0e+11, 1.0e+12]}}}}}}
-solver: {{type: affine, dt: {H}, tolerance: 1.0e-11}}
+solver: {{type: affine, integrator: bdf1, dt: {H}, tolerance: 1.0e-11}}
 run: {{duration: {N * H}}}
 """
 
