@@ -99,14 +99,17 @@ class Mechanism:
         lacks = self.correct(self.is_tree & ~written & ~self.is_led, CLOSED)
         if np.abs(lacks).max(initial=0.0) > OPEN:
             lacks = self.correct(self.is_tree & ~self.is_led, OPEN)
+        if np.abs(lacks).max(initial=0.0) > OPEN:
+            lacks = self.correct(self.is_tree & ~self.is_led, OPEN, evenly=False)
         return lacks
 
-    def correct(self, may: Array, bound: float) -> Array:
+    def correct(self, may: Array, bound: float, evenly: bool = True) -> Array:
         """Displace dofs until nothing is gained; gives what rows still lack.
 
         Args:
             may: (NV,) bool, dofs that may move.
             bound: [m, rad, 1], gaps up to which a world is left as it is.
+            evenly: of `least_motion`.
         """
         groups = self.groups(may, with_mass=False)
         q, angle, best = self.q.copy(), self.angle.copy(), np.full(self.lead, np.inf)
@@ -123,17 +126,18 @@ class Mechanism:
             chosen = np.flatnonzero(goes_on)
             if not len(chosen) or not groups:
                 break
-            self.q = moved(self.model.links, self.q, self.step(chosen, groups, chart, gaps, lacks))
+            self.q = moved(self.model.links, self.q, self.step(chosen, groups, chart, gaps, lacks, evenly))
         self.q, self.angle = q, angle
         return least
 
-    def step(self, chosen: Array, groups: list[tuple[Array, Array]], chart: Chart, gaps: Gaps, lacks: Array) -> Array:
+    def step(self, chosen: Array, groups: list[tuple[Array, Array]], chart: Chart, gaps: Gaps, lacks: Array,
+             evenly: bool) -> Array:  # fmt: skip
         """The least displacements that close the gaps of some worlds, (lead, NV)."""
         step, bulk = np.zeros((self.lead, self.model.n_qd)), composites(self.model.links, chart)
         for rows, dofs in groups:
             J = gradients(self.entries, chart, gaps, rows, dofs)[chosen] * self.acts[chosen][:, rows, None]
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)[chosen]
-            x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows])
+            x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows], evenly)
             largest = np.abs(x).max(axis=1, initial=0.0)
             step[np.ix_(chosen, dofs)] = x * (LARGEST_MOVE / np.maximum(largest, LARGEST_MOVE))[:, None]
         return step

@@ -15,7 +15,7 @@ RANK = 1e-9  # singular values of rows of length one below this part of the larg
 SINGULAR = 1e-13  # eigenvalues of a mass matrix with a diagonal of ones below this part of the largest are rounding
 
 
-def least_motion(J: Array, M: Array, p: Array, b: Array) -> Array:
+def least_motion(J: Array, M: Array, p: Array, b: Array, evenly: bool = True) -> Array:
     """The least motion, world by world.
 
     Args:
@@ -23,6 +23,8 @@ def least_motion(J: Array, M: Array, p: Array, b: Array) -> Array:
         M: (W, n, n), symmetric, positive semidefinite.
         p: (W, n).
         b: (W, m).
+        evenly: rows that contradict each other weigh the same; else each as its gradient, so that the sum of the squared
+            gaps falls (Gauss and Newton), which counts far from where they agree.
 
     Returns:
         (W, n).
@@ -34,7 +36,7 @@ def least_motion(J: Array, M: Array, p: Array, b: Array) -> Array:
     unit = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     A, S = J * unit[:, None], M * unit[:, :, None] * unit[:, None]
     length = np.sqrt(np.square(A).max(axis=2))  # any length will do that does not depend on the order of a sum
-    length = np.where(length > 0.0, length, 1.0)
+    length = np.where((length > 0.0) & evenly, length, 1.0)
     left, values, right = np.linalg.svd(A / length[..., None])
     m = values.shape[1]
     counts = (values > RANK * values.max(axis=1, initial=0.0)[:, None]) & (values > 0.0)
