@@ -140,6 +140,8 @@ class Scene:
         if "q" in keys and n_q > n:
             place = [0.0, 0.6, -0.8] if kind == "distance" else [0.0] * (n_q - 4)
             return {"q": [*place, 0.0, 0.6, 0.0, 0.8]}
+        if "qd" in keys and kind == "distance":
+            return {"qd": [keys["qd"], 0.0, 0.0, 0.0, 0.0, 0.0]}  # along its sphere, or the length would change
         return {key: [value] * (n_q if key == "q" else n) for key, value in keys.items()}
 
     def text(self, solver):
