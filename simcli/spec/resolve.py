@@ -143,7 +143,7 @@ def validate(document: Document, tree: Table, faults: Faults, unknown: set[str])
     spec, why = with_integrator(Checker(spec, tree, document, faults, broken))
     if why:  # the worlds of a batch and the phases after events have the integrator of the scene
         place = tree.items["solver"].mark if "solver" in tree.items else tree.mark
-        tree = replace(tree, ("solver", "integrator"), Scalar(spec.solver.integrator, place))
+        tree = replace(tree, ("solver", "integrator"), Scalar(spec.solver.integrator, place)) or tree
         document.expanded = tree
     document.cache["why_integrator"] = why
     check_spec(spec, tree, document, faults, broken)
