@@ -69,7 +69,6 @@ def ends(solver, integrator, device, steps):
     return found
 
 
-@pytest.mark.xfail(strict=True, reason="velocities of this scene converge with order 0.8, not two: not understood yet")
 def test_order_two_where_nothing_touches(device):
     """Bodies with shapes, and all kinds of forces: coordinates, energies and work; the limit is that of the tree."""
     coarse, middle, fine = ends("natural", "moreau", device, STEPS)

@@ -171,6 +171,9 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
             n_phases = 2  # velocities, then accelerations
         if ti.static(c.looks_back):
             n_phases = 2  # reactions where the step began, then the frame
+            if ti.static(c.is_natural):
+                if steps > 0:
+                    n_phases = 3  # the frame's velocities are projected, and bodies and rows placed with what is left
     over = 0
     for p in range(n_phases):
         if over == 0:
