@@ -1,10 +1,18 @@
 """The tree of a scene: how it is found, and that the work grows with the scene and no faster."""
 
+import sys
+
+import pytest
+
+from simcli.model.from_scene import build
 from simcli.spec import structure
 from simcli.spec.document import document_of_text
 from simcli.spec.resolve import resolve
 
 BODY = "{mass: 1, inertia: {diag: [1, 1, 1]}}"
+BASE, MORE = 20, 100  # bodies of two scenes, so that what does not grow with the bodies is taken out
+# Calls, of Python and of C, from the text to the model for one more free body: the numbers found, and a tenth.
+CALLS = {"maximal": 690, "affine": 890, "generalized": 950, "natural": 1090}
 LOOKS = 4  # at the joints of a body: once without and once with distance joints, twice beyond one of these
 
 
@@ -46,3 +54,29 @@ def test_what_hangs_beyond_two_distance_joints_is_reached():
     found = structure.tree(spec_of(bodies, joints))
     assert found.free_bodies == ("a",)
     assert found.tree_joints == ("ab", "bc", "cd")
+
+
+def calls_of(n: int, solver: str) -> int:
+    """Calls from the text of n free bodies to their model."""
+    bodies = "\n".join(f"  b{k}: {BODY[:-1]}, pose: {{xyz: [{k}, 0, 1]}}}}" for k in range(n))
+    text = f"simcli: 1\nbodies:\n{bodies}\nsolver: {{type: {solver}, dt: 1e-3}}\nrun: {{duration: 1}}\n"
+    count = 0
+
+    def counted(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        document = document_of_text(text, "many.yaml")
+        model = build(resolve(document), document)
+    finally:
+        sys.setprofile(None)
+    assert model.n_bodies == n
+    return count
+
+
+@pytest.mark.parametrize("solver", CALLS)
+def test_a_free_body_is_read_checked_and_built_in_few_calls(solver):
+    calls_of(1, solver)  # imports, and what is made once
+    assert calls_of(MORE, solver) - calls_of(BASE, solver) <= CALLS[solver] * (MORE - BASE)

@@ -19,8 +19,8 @@ def assemble(mechanism: Mechanism) -> Model:
         The tables.
     """
     joints = mechanism.joints
-    q_start = np.cumsum([0, *(part.n_q for part in joints)]).astype(np.int32)
-    qd_start = np.cumsum([0, *(part.n_qd for part in joints)]).astype(np.int32)
+    n_q, n_qd = ([getattr(part, name) for part in joints] for name in ("n_q", "n_qd"))
+    q_start, qd_start = (np.cumsum([0, *counts]).astype(np.int32) for counts in (n_q, n_qd))
     steps = depth_first(*([getattr(part, name) for part in joints] for name in ("parent", "child", "is_tree")))
     assert len(steps) == len(mechanism.bodies), "every body hangs on the world"
     n_worlds = mechanism.n_worlds
@@ -30,7 +30,7 @@ def assemble(mechanism: Mechanism) -> Model:
         plane=mechanism.plane,
         bodies=_bodies(mechanism.bodies),
         joints=_joints(mechanism, q_start, qd_start),
-        dofs=_dofs(joints),
+        dofs=_dofs(joints, n_q, n_qd),
         links=build_links(mechanism.bodies, joints, steps, q_start, qd_start),
         mimics=_mimics(joints, qd_start),
         shapes=mechanism.shapes,
@@ -43,8 +43,8 @@ def assemble(mechanism: Mechanism) -> Model:
         motions=no_motions(int(qd_start[-1])),
         gravity=_frozen(np.array(mechanism.gravity, float)),
         joint_q=_row([part.zero_q() if part.q is None else part.q for part in joints]),
-        joint_qd=_row([_or_zero(part.qd, part) for part in joints]),
-        joint_f=_row([np.zeros((1, part.n_qd)) if part.effort is None else part.effort for part in joints]),
+        joint_qd=_filled([_still(part) for part in joints], n_qd, 0.0),
+        joint_f=_filled([part.effort for part in joints], n_qd, 0.0),
         param_name=mechanism.param_name,
         param_unit=mechanism.param_unit,
         param_value=_frozen(np.zeros((n_worlds, 0)) if mechanism.param_value is None else mechanism.param_value),
@@ -57,18 +57,29 @@ def _frozen(array: Array) -> Array:
     return array
 
 
-def _or_zero(value: Array | None, part: JointPart) -> Array:
-    if value is not None:
-        return value
-    return np.full((1, part.n_qd), np.nan if part.entry.coordinates == "slots" else 0.0)
+def _still(part: JointPart) -> Array | None:
+    """Velocities of a joint as written; NaN of slots that say nothing, which have none."""
+    if part.qd is None and part.entry.coordinates == "slots":
+        return np.full((1, part.n_qd), np.nan)
+    return part.qd
 
 
 def _row(pieces: list[Array]) -> Array:
     """Concatenate (W|1, n) pieces along the second axis."""
     if not pieces:
         return _frozen(np.zeros((1, 0)))
-    n_worlds = max(len(piece) for piece in pieces)
+    n_worlds = max(map(len, pieces))
     return _frozen(np.concatenate(spread(pieces, n_worlds), axis=1))
+
+
+def _filled(pieces: list[Array | None], counts: list[int], default: float) -> Array:
+    """One number of each dof of all joints, (W|1, NV), at its default where a joint says nothing."""
+    given = [(j, np.atleast_2d(piece)) for j, piece in enumerate(pieces) if piece is not None]
+    row = np.full((max((len(piece) for _, piece in given), default=1), sum(counts)), default)
+    ends = np.cumsum(counts)
+    for j, piece in given:
+        row[:, ends[j] - counts[j] : ends[j]] = piece
+    return _frozen(row)
 
 
 def _bodies(parts: list[BodyPart]) -> Bodies:
@@ -117,33 +128,27 @@ def _axes(part: JointPart) -> Array:
     return np.concatenate(pieces, axis=-2)
 
 
-def _dofs(parts: list[JointPart]) -> Dofs:
-    axes = [_axes(part) for part in parts]
-    n_worlds = max((len(a) for a in axes), default=1)
-    counts = [part.n_qd for part in parts]
-    columns = {name: _column(parts, counts, name, default) for name, default in DOF_DEFAULTS.items()}
+def _dofs(parts: list[JointPart], n_q: list[int], counts: list[int]) -> Dofs:
+    axes_of: dict[tuple[int, str], Array] = {}  # free bodies have one motion in common
+    for part in parts:
+        key = id(part.motion), part.entry.coordinates
+        if key not in axes_of:
+            axes_of[key] = _axes(part)
+    axes = [axes_of[id(part.motion), part.entry.coordinates] for part in parts]
+    n_worlds = max(map(len, axes), default=1)
+    columns = {name: _filled([part.dof.get(name) for part in parts], counts, default)
+               for name, default in DOF_DEFAULTS.items()}  # fmt: skip
     modes = [mode for part, n in zip(parts, counts, strict=True) for mode in (part.drive_mode or (DriveMode.NONE,) * n)]
     return Dofs(
-        label=tuple(label for part in parts for label in labels(part.name, part.n_qd)),
-        q_label=tuple(label for part in parts for label in labels(part.name, part.n_q)),
+        label=tuple(label for part, n in zip(parts, counts, strict=True) for label in labels(part.name, n)),
+        q_label=tuple(label for part, n in zip(parts, n_q, strict=True) for label in labels(part.name, n)),
         joint=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
         axis=np.concatenate(spread(axes, n_worlds), axis=1) if axes else np.zeros((1, 0, 3)),
         drive_mode=np.array(modes, np.int32),
-        q_given=_flags([np.full(part.n_qd, part.q_given) for part in parts]),
-        qd_given=_flags([part.qd_given if part.qd_given is not None else np.zeros(part.n_qd) for part in parts]),
+        q_given=np.repeat(np.array([part.q_given for part in parts], bool), counts),
+        qd_given=_filled([part.qd_given for part in parts], counts, 0.0)[0].astype(bool),
         **columns,
     )
-
-
-def _column(parts: list[JointPart], counts: list[int], name: str, default: float) -> Array:
-    """One column of all dofs, (W|1, NV), at its default where a joint says nothing."""
-    given = [part.dof.get(name) for part in parts]
-    blank = {n: np.full((1, n), default) for n in set(counts)}
-    return _row([blank[n] if value is None else np.asarray(value, float) for value, n in zip(given, counts, strict=True)])
-
-
-def _flags(pieces: list[Array]) -> Array:
-    return np.concatenate([np.zeros(0), *pieces]).astype(bool)
 
 
 def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:

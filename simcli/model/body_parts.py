@@ -15,6 +15,7 @@ from simcli.model.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
 from simcli.spec.planes import NORMAL_INDEX
 
+_MASS_SHAPES = {"mass": (), "com": (3,), "inertia": (3, 3)}  # of one world
 MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
 SIZE_OF = {
     "sphere": lambda s: (s.radius, 0.0, 0.0),
@@ -197,7 +198,8 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     """
     path = f"bodies.{name}"
     body = worlds.first.bodies[name]
-    worlds.common(lambda s: _written(s.bodies[name]), path)
+    if len(worlds.specs) > 1:
+        worlds.common(lambda s: _written(s.bodies[name]), path)
     solids, before = {}, len(worlds.faults)
     for key in body.shapes:
         get = lambda s, key=key: s.bodies[name].shapes[key]  # noqa: E731
@@ -229,10 +231,6 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         worlds.fault("SC460", path, message, "write mass and inertia (or inertia: point), or shapes with a density")
         mass, inertia = np.ones(1), np.eye(3)[None]
     com = np.zeros((1, 3)) if com is None else com
-    if not all(np.isfinite(array).all() for array in (mass, com, inertia)):
-        message = f"mass and inertia of body `{name}`, as its shapes give them, are beyond the largest number"
-        worlds.fault("SC460", path, message, "check the sizes, units and scales of its shapes")
-        mass, com, inertia = np.ones(1), np.zeros((1, 3)), np.eye(3)[None]
     natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
     yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
@@ -243,7 +241,7 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
 def _written_inertia(worlds: Worlds, name: str) -> Array:
     """Inertia as written; of a moment about the normal of a plane the tensor of a thin plate, (I, I/2, I/2)."""
     plane = worlds.first.world.plane
-    if worlds.first.bodies[name].inertia.matrix() is not None:
+    if worlds.first.bodies[name].inertia.normal is None:
         return worlds.numbers(lambda s: s.bodies[name].inertia.matrix(), (3, 3))
     if plane is None:
         message = f"body `{name}` has the inertia of a planar body, about the normal only"
@@ -252,6 +250,17 @@ def _written_inertia(worlds: Worlds, name: str) -> Array:
     share = np.full(3, 0.5)
     share[NORMAL_INDEX[plane]] = 1.0
     return worlds.numbers(lambda s: s.bodies[name].inertia.normal)[:, None, None] * np.diag(share)
+
+
+def _refuse_infinite(worlds: Worlds, parts: list[BodyPart]) -> None:
+    """Refuse what overflows when mass properties come from shapes; all bodies are looked at in one go."""
+    columns = (pile([getattr(part, key) for part in parts], shape) for key, shape in _MASS_SHAPES.items())
+    finite = [np.isfinite(column).all(axis=(0, *range(2, column.ndim))) for column in columns]
+    for b in np.flatnonzero(~np.logical_and.reduce(finite)):
+        part = parts[b]
+        message = f"mass and inertia of body `{part.name}`, as its shapes give them, are beyond the largest number"
+        worlds.fault("SC460", f"bodies.{part.name}", message, "check the sizes, units and scales of its shapes")
+        part.mass, part.com, part.inertia = np.ones(1), np.zeros((1, 3)), np.eye(3)[None]
 
 
 def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
@@ -265,6 +274,7 @@ def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
         The parts, poses left at the identity.
     """
     parts = [body_part(worlds, name, index, reader) for index, name in enumerate(worlds.first.bodies)]
+    _refuse_infinite(worlds, parts)
     for key in worlds.first.world.shapes:
         reader.read(lambda s, key=key: s.world.shapes[key], f"world.shapes.{key}", key, WORLD, needs_mass=False)
     return parts

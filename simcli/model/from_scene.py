@@ -220,10 +220,12 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
 def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     """Outline the joints, find the walk, and place bodies and anchors along it."""
     tree = structure.tree(worlds.first)
-    joints = [reader.outline(name, name in tree.tree_joints) for name in worlds.first.joints]
+    of_tree = set(tree.tree_joints)
+    joints = [reader.outline(name, name in of_tree) for name in worlds.first.joints]
     worlds.raise_faults()
-    for name in tree.free_bodies:
-        joints.append(_free_joint(worlds.first.world.plane, name, reader.index[name]))
+    motion = _free_motion(worlds.first.world.plane)
+    kind = JointKind.FREE if worlds.first.world.plane is None else JointKind.PLANAR
+    joints += [JointPart(f"{name}_free", kind, WORLD, reader.index[name], motion) for name in tree.free_bodies]
     steps = depth_first(*([getattr(part, key) for part in joints] for key in ("parent", "child", "is_tree")))
     for step, guide in placing_order(worlds, joints, steps):
         part = joints[step.joint]
@@ -241,12 +243,11 @@ def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     return joints
 
 
-def _free_joint(plane: str | None, name: str, body: int) -> JointPart:
-    """The joint of a body that no other holds: free, or in a planar scene one that moves in the plane."""
+def _free_motion(plane: str | None) -> Motion:
+    """Axes along which bodies move that no joint holds: all, or in a planar scene those in the plane."""
     if plane is None:
-        return JointPart(f"{name}_free", JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
-    motion = Motion(np.array(AXES[plane]), np.array([normal(plane)]))
-    return JointPart(f"{name}_free", JointKind.PLANAR, WORLD, body, motion)
+        return CATALOGUE["free"].motion()
+    return Motion(np.array(AXES[plane]), np.array([normal(plane)]))
 
 
 def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:

@@ -56,6 +56,8 @@ class Worlds:
             (W, *shape), or (1, *shape) if all worlds agree.
         """
         first = get(self.specs[0])
+        if len(self.specs) == 1:
+            return np.array(first, dtype=float).reshape(1, *shape)
         rest = [get(spec) for spec in self.specs[1:]]
         if all(value == first for value in rest):
             return np.array([first], dtype=float).reshape(1, *shape)

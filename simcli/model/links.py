@@ -81,15 +81,15 @@ class _Chain:
         """Add the links of one tree joint."""
         part = self.joints[step.joint]
         inner, outer = (self.outer, self.inner) if step.inverted else (self.inner, self.outer)
-        rotation, offset = self._anchor(step.inner, *inner[step.joint])
+        rotation, offset = self._anchor(step.inner, *inner[step.joint][:2])
         back = self._joint_links(part, step, rotation, offset)
         self.links[-1].body = step.outer
         self.tip[step.outer] = len(self.links) - 1
-        outer_rotation, outer_offset = outer[step.joint]
-        B = rot.transpose(outer_rotation)
-        B = B if back is None else rot.multiply(back, B)
-        self.body_rotation[step.outer] = B
-        self.body_offset[step.outer] = -rot.turn(B, outer_offset)
+        _, offset, B, b = outer[step.joint]
+        if back is not None:
+            B = rot.multiply(back, B)
+            b = -rot.turn(B, offset)
+        self.body_rotation[step.outer], self.body_offset[step.outer] = B, b
 
     def _anchor(self, body: int, rotation: Array, offset: Array) -> tuple[Array, Array]:
         """Anchor frame in the frame of the link that carries the body."""
@@ -140,14 +140,18 @@ def pile(arrays: list[Array], shape: tuple[int, ...]) -> Array:
     """
     if not arrays:
         return np.zeros((1, 0, *shape))
-    arrays = [np.asarray(a, dtype=float) for a in arrays]
-    arrays = [a if a.ndim == len(shape) + 1 else a.reshape(-1, *shape) for a in arrays]
-    n_worlds = max(len(a) for a in arrays)
-    return np.stack(spread(arrays, n_worlds), axis=1)
+    rank = len(shape) + 1
+    arrays = [a if type(a) is np.ndarray and a.ndim == rank else np.asarray(a, float).reshape(-1, *shape) for a in arrays]
+    n_worlds = max(map(len, arrays))
+    if n_worlds == 1:
+        return np.concatenate(arrays, dtype=float)[None]  # five times faster than to stack
+    return np.stack(spread(arrays, n_worlds), axis=1, dtype=float)
 
 
 def spread(arrays: list[Array], n_worlds: int) -> list[Array]:
     """Repeat arrays with a leading world axis of 1 along it; those that have all worlds are left alone."""
+    if n_worlds == 1:
+        return arrays
     # numpy's broadcast_to costs 5 us even where it does nothing, and a scene of 50 bodies has 2500 pieces.
     return [a if len(a) == n_worlds else np.broadcast_to(a, (n_worlds, *a.shape[1:])) for a in arrays]
 
@@ -192,16 +196,21 @@ def build_links(
     )  # fmt: skip
 
 
-def _anchors(X: list[Array]) -> list[tuple[Array, Array]]:
-    """Rotation matrices (W|1, 3, 3) and offsets (W|1, 3) of poses (W|1, 7), those of one length turned in one go."""
-    found: list[tuple[Array, Array]] = [(pose, pose) for pose in X]
+def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
+    """Rotation matrices (W|1, 3, 3) and offsets (W|1, 3) of poses (W|1, 7), and both of the inverse poses.
+
+    Poses of one length are turned in one go.
+    """
+    found: list[tuple[Array, ...]] = [() for _ in X]
     by_length: dict[int, list[int]] = {}
     for j, pose in enumerate(X):
         by_length.setdefault(len(pose), []).append(j)
     for mine in by_length.values():
-        rotations = rot.quat_to_matrix(np.stack([X[j][:, 3:] for j in mine]))
-        for j, rotation in zip(mine, rotations, strict=True):
-            found[j] = rotation, X[j][:, :3]
+        poses = np.stack([X[j] for j in mine])
+        rotations, offsets = rot.quat_to_matrix(poses[..., 3:]), poses[..., :3]
+        back = rot.transpose(rotations)
+        for j, *one in zip(mine, rotations, offsets, back, -rot.turn(back, offsets), strict=True):
+            found[j] = tuple(one)
     return found
 
 

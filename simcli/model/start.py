@@ -39,8 +39,7 @@ def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -
             qd = worlds.numbers(lambda s, n=part.name: s.joints[n].qd, (part.n_qd,))
             _write(worlds, part, "qd", qd, f"joints.{part.name}.qd")
     _by_pattern(worlds, parts, "joint_qd")
-    for part in parts:
-        _normalise(worlds, part)
+    _normalise(worlds, parts)
     follow(worlds, parts)
 
 
@@ -97,7 +96,8 @@ def _by_pattern(worlds: Worlds, parts: list[JointPart], key: str) -> None:
     target, count = ("q", "n_q") if key == "joint_q" else ("qd", "n_qd")
     worlds.common(lambda s: [(k, v if isinstance(v, str) else len(v)) for k, v in get(s).items()], f"initial.{key}")
     names = [part.name for part in parts]
-    listed = {title: [names.index(n) for n in group] for title, group in (worlds.first.articulations or {}).items()}
+    place_of = {name: place for place, name in enumerate(names)}
+    listed = {title: [place_of[n] for n in group] for title, group in (worlds.first.articulations or {}).items()}
     for pattern, value in get(worlds.first).items():
         path = f"initial.{key}.{pattern}"
         chosen = [parts[place] for place in matching(names, pattern, listed)]
@@ -125,16 +125,20 @@ def _centre(worlds: Worlds, part: JointPart, path: str) -> Array:
     return 0.5 * (bounds[0] + bounds[1])
 
 
-def _normalise(worlds: Worlds, part: JointPart) -> None:
-    """Make the quaternion in joint_q unit."""
-    if part.entry.coordinates not in ("quaternion", "pose") or part.q is None:
-        return
-    quat: Array = part.q[:, -4:]
-    if np.abs(quat).max(axis=1).min() == 0.0:
-        message = f"the quaternion in q of joint `{part.name}` is zero"
-        worlds.fault("SC422", f"joints.{part.name}.q", message, "the identity is [0, 0, 0, 1]")
-        return
-    length = np.sqrt((quat * quat).sum(axis=1, keepdims=True))
-    near = np.abs(length - 1.0) <= NORMALISED
-    part.q = np.concatenate((part.q[:, :-4], np.where(near, quat, quat / length)), axis=1)
-
+def _normalise(worlds: Worlds, parts: list[JointPart]) -> None:
+    """Make the quaternions in joint_q unit, those of the joints with equally many worlds in one go."""
+    by_length: dict[int, list[JointPart]] = {}
+    for part in parts:
+        if part.entry.coordinates in ("quaternion", "pose") and part.q is not None:
+            by_length.setdefault(len(part.q), []).append(part)
+    for mine in by_length.values():
+        quats = np.stack([part.q[:, -4:] for part in mine])
+        for k in np.flatnonzero(~quats.any(axis=2).all(axis=1)):
+            message = f"the quaternion in q of joint `{mine[k].name}` is zero"
+            worlds.fault("SC422", f"joints.{mine[k].name}.q", message, "the identity is [0, 0, 0, 1]")
+            quats[k] = 1.0
+        length = np.sqrt((quats * quats).sum(axis=2, keepdims=True))
+        far = np.abs(length - 1.0) > NORMALISED
+        for k in np.flatnonzero(far.any(axis=(1, 2))):
+            unit = np.where(far[k], quats[k] / length[k], quats[k])
+            mine[k].q = np.concatenate((mine[k].q[:, :-4], unit), axis=1)

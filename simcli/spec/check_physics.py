@@ -96,9 +96,10 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
 
 def principal(matrix: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
     """Eigenvalues of a symmetric 3 x 3 matrix, rising, by cyclic Jacobi rotations."""
+    if not (matrix[0][1] or matrix[0][2] or matrix[1][2]):
+        low, middle, high = sorted(matrix[i][i] for i in range(3))
+        return (low, middle, high)
     scale = max(abs(value) for row in matrix for value in row)
-    if scale == 0.0:
-        return (0.0, 0.0, 0.0)
     a = [[value / scale for value in row] for row in matrix]
     for _ in range(12):  # converges quadratically; five sweeps reach rounding
         for p, q in ((0, 1), (0, 2), (1, 2)):
@@ -286,12 +287,12 @@ def check_structure(check: Checker) -> structure.Tree | None:
 def _spinning_points(check: Checker, tree: structure.Tree) -> None:
     """Leaf bodies that could spin without inertia."""
     spec = check.spec
-    leaves = structure.leaves(spec)
-    of_child = {joint.child: joint for name, joint in spec.joints.items() if name in set(tree.tree_joints)}
-    for name in leaves:
+    of_child = {spec.joints[name].child: spec.joints[name] for name in tree.tree_joints}
+    free = set(tree.free_bodies)
+    for name in structure.leaves(spec):
         body = spec.bodies[name]
         joint = of_child.get(name)
-        kind = "free" if name in tree.free_bodies else joint.type if joint else ""
+        kind = "free" if name in free else joint.type if joint else ""
         if body.inertia is None or body.kinematic or kind not in ("free", "ball", "distance"):
             continue
         low, high = _spread_of(check, body.inertia)
@@ -319,7 +320,7 @@ def check_quaternions(check: Checker) -> None:
         for name, entry in table.items.items() if isinstance(table, Table) else ():
             for key in ("pose", "parent_frame", "child_frame"):
                 pose = child(entry, key)
-                for spelling in ORIENTATIONS[1:3]:
+                for spelling in ORIENTATIONS[1:3] if pose is not None else ():
                     values = child(pose, spelling)
                     if isinstance(values, Listing):
                         _unit(check, values, f"{section}.{name}.{key}.{spelling}")

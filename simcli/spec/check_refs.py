@@ -183,7 +183,7 @@ def _signals(check: Checker) -> None:
     known = check.names["signals"]
     for section in ("bodies", "joints", "forces"):
         table = check.tree.get(section)
-        if not isinstance(table, Table):
+        if not isinstance(table, Table) or not table.has_dollar:
             continue
         for path, node in walk(table, (section,)):
             if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
@@ -209,7 +209,7 @@ def _articulations(check: Checker) -> None:
 
 def _patterns(check: Checker) -> None:
     """Patterns of `initial` and of `output.select`: each must mean something."""
-    joints = check.names["joints"]
+    joints = list(check.names["joints"])
     places = {name: index for index, name in enumerate(joints)}
     listed = {
         title: [places[name] for name in names if name in places]

@@ -23,15 +23,15 @@ class Checker:
         document: the scene as written.
         faults: collects.
         broken: (section, name) of what the schema refused; names in it count as known.
-        names: section to all names of it, refused ones included.
+        names: section to all names of it, refused ones included, in the order of the file.
     """
 
     def __init__(self, spec: SceneSpec, tree: Table, document: Document, faults: Faults, broken: set[tuple[str, str]]):
         self.spec, self.tree, self.document, self.faults, self.broken = spec, tree, document, faults, broken
-        self.names: dict[str, list[str]] = {}
+        self.names: dict[str, dict[str, None]] = {}
         for section in ENTRY_SECTIONS:
             table = tree.get(section)
-            self.names[section] = list(table.items) if isinstance(table, Table) else []
+            self.names[section] = dict.fromkeys(table.items) if isinstance(table, Table) else {}
 
     @property
     def n_worlds(self) -> int:

@@ -194,6 +194,8 @@ def check_joint_fields(check: Checker, tree: structure.Tree | None) -> None:
 def _check_field(check: Checker, tree: structure.Tree | None, name: str, field: str) -> None:
     honoured, kind = JOINTS[check.spec.solver.type], check.spec.joints[name].type
     in_tree, outside = kind in honoured.tree[field], kind in honoured.loop[field]
+    if in_tree and outside:
+        return
     if tree is None:
         fits = in_tree or outside
         where = ""

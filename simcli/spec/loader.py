@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 import yaml
+from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from simcli.errors import Where
 from simcli.spec.faults import Faults
@@ -189,9 +190,10 @@ class _Builder:
         self.loader = loader
         self.anchors: dict[str, Node | None] = {}
         self.aliases = 0
+        self.nodes = 0  # met so far, aliases expanded
 
     def build(self) -> Node | None:
-        self.events = yaml.parse(self.text, Loader=self.loader)
+        self.events = iter(self.loader(self.text).get_event, None)
         root = None
         documents = 0
         for event in self.events:
@@ -208,6 +210,11 @@ class _Builder:
     def node(self, event: yaml.NodeEvent, depth: int) -> Node:
         if depth > MAX_DEPTH:
             self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels", event, "flatten the scene")
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
+        if type(event) is ScalarEvent and event.tag is None and event.anchor is None:  # nearly all
+            return self.scalar(event)
         if isinstance(event, yaml.AliasEvent):
             return self.alias(event, depth)
         if event.tag is not None:
@@ -215,14 +222,12 @@ class _Builder:
         anchor = event.anchor
         if anchor is not None:
             self.anchors[anchor] = None
-        if isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, ScalarEvent):
             node: Node = self.scalar(event)
         elif isinstance(event, yaml.SequenceStartEvent):
             node = self.sequence(event, depth)
         else:
             node = self.mapping(event, depth)
-        if node.size > MAX_NODES:
-            self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
         if anchor is not None:
             self.anchors[anchor] = node
         return node
@@ -238,10 +243,11 @@ class _Builder:
             self.stop("SC105", f"the alias `*{_short(event.anchor)}` stands inside its own anchor", event)
         if depth + node.height - 1 > MAX_DEPTH:
             self.stop("SC105", f"nested deeper than {MAX_DEPTH} levels through an alias", event, "flatten the scene")
+        self.nodes += node.size - 1
         return node
 
-    def scalar(self, event: yaml.ScalarEvent) -> Scalar:
-        mark = self.mark(event)
+    def scalar(self, event: ScalarEvent) -> Scalar:
+        mark = self.mark(event, event.end_mark)
         if event.style:
             return Scalar(event.value, mark, quoted=True)
         try:
@@ -252,22 +258,16 @@ class _Builder:
 
     def sequence(self, event: yaml.SequenceStartEvent, depth: int) -> Listing:
         items = []
-        total = 0
-        while not isinstance(inner := next(self.events), yaml.SequenceEndEvent):
+        while type(inner := next(self.events)) is not SequenceEndEvent:
             items.append(self.node(inner, depth + 1))
-            total += items[-1].size
-            self.bound(total, inner)
-        return Listing(items, self.mark(event, inner if event.flow_style else None))
+        return Listing(items, self.mark(event, inner.end_mark if event.flow_style else None))
 
     def mapping(self, event: yaml.MappingStartEvent, depth: int) -> Table:
         items: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
-        total = 0
-        while not isinstance(inner := next(self.events), yaml.MappingEndEvent):
+        while type(inner := next(self.events)) is not MappingEndEvent:
             key, mark = self.key(inner)
             value = self.node(next(self.events), depth + 1)
-            total += value.size
-            self.bound(total, inner)
             if key in items:
                 first = keys[key]
                 self.faults.add(
@@ -278,10 +278,10 @@ class _Builder:
                 )
             else:
                 items[key], keys[key] = value, mark
-        return Table(items, keys, self.mark(event, inner if event.flow_style else None), not event.flow_style)
+        return Table(items, keys, self.mark(event, inner.end_mark if event.flow_style else None), not event.flow_style)
 
     def key(self, event: yaml.NodeEvent) -> tuple[str, Mark]:
-        if not isinstance(event, yaml.ScalarEvent):
+        if not isinstance(event, ScalarEvent):
             hint = "quote `${...}` inside braces" if self.text[max(0, event.start_mark.index - 1)] == "$" else ""
             self.stop("SC108", "a key that is not a plain word", event, hint or "keys are words or names")
         if event.tag is not None:
@@ -290,34 +290,28 @@ class _Builder:
             self.stop("SC108", "an anchor on a key", event, "anchor the value instead")
         if not event.style and event.value == "<<":
             self.stop("SC107", "a merge key `<<`", event, "use `include`, `defaults` or `models` instead")
-        return event.value, self.mark(event)
+        return event.value, self.mark(event, event.end_mark)
 
-    def bound(self, total: int, event: yaml.Event) -> None:
-        if total > MAX_NODES:
-            self.stop("SC105", f"more than {MAX_NODES} values once aliases are expanded", event, "write fewer aliases")
-
-    def mark(self, event: yaml.Event, last: yaml.Event | None = None) -> Mark:
-        start, end = event.start_mark, (last or event).end_mark
-        is_open = last is None and isinstance(event, yaml.CollectionStartEvent)
-        if is_open:
+    def mark(self, event: yaml.Event, end: yaml.Mark | None) -> Mark:
+        """The place of what begins with an event, and its length in the first line; a length of 1 without an end."""
+        start = event.start_mark
+        row, column = start.line, start.column
+        if end is None:
             length = 1
-        elif start.line == end.line:
-            length = max(1, end.column - start.column)
+        elif row == end.line:
+            length = end.column - column or 1
         else:
             line = _LINE_END.split(self.text[start.index : end.index], maxsplit=1)[0]
             length = max(1, len(line.rstrip()))
-        return self.shifted(start, length)
-
-    def shifted(self, start: yaml.Mark, length: int) -> Mark:
-        line, column = self.at
-        column_shift = column if start.line == 0 else 1
-        return Mark(self.file, start.line + line, start.column + column_shift, length)
+        first_row, first_column = self.at
+        return Mark(self.file, row + first_row, column + (1 if row else first_column), length)
 
     def where(self, mark: Mark) -> Where:
         return Where(mark.file, mark.line, mark.column, mark.length)
 
     def stop(self, code: str, message: str, event: yaml.Event, hint: str = "") -> None:
-        self.faults.add(code, message, self.where(self.mark(event)), hint)
+        opens = isinstance(event, yaml.CollectionStartEvent)
+        self.faults.add(code, message, self.where(self.mark(event, None if opens else event.end_mark)), hint)
         raise _StopError
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from simcli.errors import Where
@@ -24,14 +25,19 @@ class Node:
         mark: place of the value.
         size: number of nodes below and including this one, aliases expanded.
         height: depth of the tree below this node, 1 for a scalar.
+        has_dollar: True if a string below holds `$`; what has none holds no expression and no signal.
     """
 
-    __slots__ = ("height", "mark", "size")
+    __slots__ = ("has_dollar", "height", "mark", "size")
 
-    def __init__(self, mark: Mark):
+    def __init__(self, mark: Mark, items: Iterable["Node"] = ()):
         self.mark = mark
-        self.size = 1
-        self.height = 1
+        self.size = 1 + sum(map(_SIZE, items))
+        self.height = 1 + max(map(_HEIGHT, items), default=0)
+        self.has_dollar = any(map(_HAS_DOLLAR, items))
+
+
+_SIZE, _HEIGHT, _HAS_DOLLAR = attrgetter("size"), attrgetter("height"), attrgetter("has_dollar")
 
 
 class Scalar(Node):
@@ -45,9 +51,12 @@ class Scalar(Node):
     __slots__ = ("quoted", "value")
 
     def __init__(self, value: object, mark: Mark, quoted: bool = False):
-        super().__init__(mark)
+        # Not by the class above: a scene of twenty thousand bodies has half a million scalars.
+        self.mark = mark
+        self.size = self.height = 1
         self.value = value
         self.quoted = quoted
+        self.has_dollar = isinstance(value, str) and "$" in value
 
 
 class Listing(Node):
@@ -56,10 +65,8 @@ class Listing(Node):
     __slots__ = ("items",)
 
     def __init__(self, items: list[Node], mark: Mark):
-        super().__init__(mark)
+        super().__init__(mark, items)
         self.items = items
-        self.size = 1 + sum(item.size for item in items)
-        self.height = 1 + max((item.height for item in items), default=0)
 
 
 class Table(Node):
@@ -74,12 +81,10 @@ class Table(Node):
     __slots__ = ("block", "items", "keys")
 
     def __init__(self, items: dict[str, Node], keys: dict[str, Mark], mark: Mark, block: bool = True):
-        super().__init__(mark)
+        super().__init__(mark, items.values())
         self.items = items
         self.keys = keys
         self.block = block
-        self.size = 1 + sum(item.size for item in items.values())
-        self.height = 1 + max((item.height for item in items.values()), default=0)
 
     def get(self, key: str) -> Node | None:
         """Value of a key, None if it is not there."""

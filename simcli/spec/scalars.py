@@ -1,6 +1,7 @@
 """Plain scalars by the core schema of YAML 1.2, without what surprises: no octal by a leading zero, no on/off."""
 
 import re
+from functools import lru_cache
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -17,6 +18,7 @@ class ScalarError(ValueError):
     """A plain scalar that is a number, but not one that simcli takes. The message is for the user."""
 
 
+@lru_cache(maxsize=4096)  # files say 0, 1 and true again and again
 def plain_scalar(text: str) -> object:
     """The value of an unquoted scalar.
 
@@ -30,10 +32,10 @@ def plain_scalar(text: str) -> object:
     first = text[0]
     if not (first.isdigit() or first in "+-."):
         return text
-    if _NOT_FINITE.match(text):
-        raise ScalarError(f"`{text}` is not a finite number")
     is_int = _INT.match(text)
     if not (is_int or _FLOAT.match(text) or _OCTAL.match(text) or _HEX.match(text)):
+        if _NOT_FINITE.match(text):
+            raise ScalarError(f"`{text}` is not a finite number")
         return text
     if len(text) > _MAX_DIGITS:
         raise ScalarError(f"a number of {len(text)} characters")

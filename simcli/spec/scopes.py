@@ -133,6 +133,8 @@ def _any_unit(text: str) -> float:
 
 def evaluated(node: Node, scope: Scope) -> Node:
     """The tree with every `${...}` replaced by its value; parts without one are shared, not copied."""
+    if not node.has_dollar:
+        return node
     if isinstance(node, Scalar):
         if not has_expression(node.value):
             return node
@@ -164,6 +166,8 @@ def failed(mark: Mark) -> Scalar:
 
 def uses(node: Node, names: set[str]) -> bool:
     """Whether an expression below a node names one of the parameters."""
+    if not node.has_dollar:
+        return False
     if isinstance(node, Scalar):
         return has_expression(node.value) and bool(names & names_in(node.value))
     children = node.items.values() if isinstance(node, Table) else node.items
