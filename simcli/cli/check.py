@@ -57,7 +57,9 @@ def check(
 ) -> int:
     """Check scenes and outputs without running anything.
 
-    Exit code 1 if anything is wrong. Example: simcli check scenes/
+    Exit code 1 if anything is wrong. Of more than 200 faults of a file the first are printed; --json has them all.
+
+    Example: simcli check scenes/
     """
     findings = [_check_one(path) for path in _files(paths)]
     bad = sum(finding.fails(strict) for finding in findings)

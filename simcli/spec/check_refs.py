@@ -157,7 +157,7 @@ def _materials(check: Checker) -> None:
     owners = [(f"bodies.{name}.shapes", body.shapes) for name, body in check.spec.bodies.items()]
     for path, shapes in [*owners, ("world.shapes", check.spec.world.shapes)]:
         for key, shape in shapes.items():
-            if shape.material is not None and shape.material not in known:
+            if shape.material is not None and shape.material not in known and not check.is_refused("materials"):
                 hint = did_you_mean(shape.material, known, "materials")
                 check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
 
@@ -187,7 +187,7 @@ def _signals(check: Checker) -> None:
             continue
         for path, node in walk(table, (section,)):
             if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
-                if check.is_lost(node.value[1:]):
+                if check.is_lost(node.value[1:], "signals"):
                     continue
                 name = node.value[1:]
                 hint = f"a parameter is written `${{{name}}}`" if name in check.spec.params else ""
@@ -220,7 +220,7 @@ def _patterns(check: Checker) -> None:
         for pattern, value in getattr(check.spec.initial, key).items():
             path = ("initial", key, pattern)
             matched = matching([*joints, *free], pattern, listed)
-            if not matched and not check.document.lost:
+            if not matched and not check.lacks_names("bodies", "joints", "articulations"):
                 hint = did_you_mean(pattern, [*joints, *listed], "joints")
                 check.fault("SC454", f"`{pattern}` fits no joint", path, hint, on_key=True)
             for place in matched:
@@ -235,7 +235,7 @@ def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> N
     known = len(check.faults.found)
     for key in ("include", "exclude"):
         for index, pattern in enumerate(getattr(select, key) or ()):
-            if not matching(names, pattern, listed) and not check.document.lost:
+            if not matching(names, pattern, listed) and not check.lacks_names("bodies", "joints", "articulations"):
                 message = f"`{pattern}` fits no body, no joint and no listed articulation"
                 hint = did_you_mean(pattern, [*names, *listed], "names")
                 path = f"output.select.{key}[{index}]"
@@ -244,7 +244,8 @@ def _select(check: Checker, names: list[str], listed: dict[str, list[int]]) -> N
     types = [check.spec.joints[name].type if name in check.spec.joints else None for name in check.names["joints"]]
     kinds = [*types, *[None] * n_bodies, *["free"] * n_bodies]
     kept = wanted(names, kinds, select.include, select.exclude, select.types, select.exclude_types, listed)
-    if not kept and len(check.faults.found) == known and not check.document.lost:
+    lacks = check.lacks_names("bodies", "joints", "articulations")
+    if not kept and len(check.faults.found) == known and not lacks:
         check.fault("SC313", "`select` keeps no body and no joint", "output.select", "include more, or exclude less")
 
 
@@ -295,6 +296,7 @@ def _touchable(check: Checker, name: str, path: str) -> None:
         or name in world
         or shape in shapes
         or ("bodies", body) in check.broken
+        or check.is_refused("bodies", "world")
     ):
         return
     every = [f"{b}/{key}" for b, spec in check.spec.bodies.items() for key in spec.shapes]

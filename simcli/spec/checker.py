@@ -80,14 +80,22 @@ class Checker:
             return True
         return self.joint(name, path, hint)
 
-    def is_lost(self, name: str) -> bool:
-        """Whether a broken instance, reported already, may have made this name."""
-        return name.startswith(self.document.lost)
+    def is_lost(self, name: str, *sections: str) -> bool:
+        """Whether a broken instance or a refused section, reported already, may have made this name."""
+        return name.startswith(self.document.lost) or self.is_refused(*sections)
+
+    def lacks_names(self, *sections: str) -> bool:
+        """Whether names are missing from these sections because of faults that are reported already."""
+        return bool(self.document.lost) or self.is_refused(*sections)
+
+    def is_refused(self, *sections: str) -> bool:
+        """Whether the schema refused one of these sections as a whole."""
+        return any((section, "") in self.broken for section in sections)
 
     def _known(self, section: str, code: str, what: str, name: str, path: str, hint: str) -> bool:
         if name in self.names[section]:
             return True
-        if (section, "") not in self.broken and not self.is_lost(name):
+        if not self.is_lost(name, section):
             meant = value_meant(name, ("world",)) if section == "bodies" else ""
             own = f"did you mean `{meant}`?" if meant else did_you_mean(name, self.names[section], section)
             self.fault(code, f"there is no {what} `{name[:60]}`", path, hint or own)

@@ -7,22 +7,27 @@ from simcli.errors import Fault
 from simcli.spec.document import Document
 
 _RED, _YELLOW, _BLUE, _BOLD, _OFF = "\x1b[31m", "\x1b[33m", "\x1b[34m", "\x1b[1m", "\x1b[0m"
+MOST_SHOWN = 200  # faults of one file that people read; programs get all of them
 _MAX_COLUMNS = 120  # longest source line that is shown whole
 _MARGIN = 30  # characters kept before the marked place of a longer line
 
 
 def render_faults(faults: Sequence[Fault], document: Document | None, color: bool = False) -> str:
-    """All faults as a compiler would show them.
+    """Faults as a compiler would show them; of very many the first, and how many are left out.
 
     Args:
-        faults: to show.
+        faults: of one file, in order. Where they are more than are shown, errors come before warnings and notes.
         document: holds the source lines; None shows no snippets.
         color: use terminal colours.
 
     Returns:
         One paragraph per fault, with an empty line between them.
     """
-    return "\n\n".join(render_fault(fault, document, color) for fault in faults)
+    by_weight = sorted(range(len(faults)), key=lambda k: faults[k].severity != "error")
+    shown = [render_fault(faults[k], document, color) for k in sorted(by_weight[:MOST_SHOWN])]
+    if len(faults) > MOST_SHOWN:
+        shown.append(f"and {len(faults) - MOST_SHOWN} more; --json has them all")
+    return "\n\n".join(shown)
 
 
 def render_fault(fault: Fault, document: Document | None, color: bool = False) -> str:

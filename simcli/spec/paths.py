@@ -8,7 +8,7 @@ from simcli.spec.nodes import Listing, find, format_path, parse_path
 
 
 def nowhere(check: Checker, text: str, path: list) -> None:
-    """The fault of a path that leads nowhere.
+    """The fault of a path that leads nowhere, unless that follows from a fault of the entry that it leads into.
 
     Args:
         check: takes it.
@@ -16,6 +16,8 @@ def nowhere(check: Checker, text: str, path: list) -> None:
         path: where it is written.
     """
     steps = parse_path(text) or ()
+    if _into_refused(check, steps):
+        return
     known: list[str] = []
     for length in range(len(steps), 0, -1):
         above = find(check.tree, steps[: length - 1])
@@ -27,6 +29,13 @@ def nowhere(check: Checker, text: str, path: list) -> None:
             check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, close, on_key=True)
             return
     check.fault("SC303", f"the path `{text[:80]}` leads nowhere", path, "as joints.pin.damping", on_key=True)
+
+
+def _into_refused(check: Checker, steps: tuple) -> bool:
+    """Whether a path leads into a section, or to a key that the schema knows of an entry, that is refused already."""
+    if check.is_refused(*map(str, steps[:1])):
+        return True
+    return len(steps) > 2 and steps[:2] in check.broken and str(steps[-1]) in known_keys(steps[:-1])
 
 
 def exists(check: Checker, steps: tuple) -> bool:
