@@ -106,8 +106,7 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
         return _finished(job)
     if not goes_on:
         continuation.claim_output(job.output, job.request.force)
-    claim_space(job)
-    with RecorderProcess() as process:  # it starts while Taichi is imported, and never after: that hangs
+    with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported, and never after: that hangs
         return _execute_into(job, watch, process, goes_on)
 
 
@@ -253,7 +252,8 @@ def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watc
 
     def step_on(limit: int) -> bool:
         left = schedule.n_frames + 1 - outcome.n_frames
-        return record(solver.advance(min(solver.suggest_frames(), recorder.frames_wanted, left, limit)))
+        n_frames = min(solver.suggest_frames(), recorder.frames_wanted, left, limit)
+        return record(solver.advance(n_frames, recorder.places(n_frames)))
 
     going = first is None or record(first)
     while going and outcome.n_frames <= schedule.n_frames:
@@ -340,8 +340,11 @@ def default_output(name: str, world: int | None) -> Path:
     return Path("outputs") / (f"{name}.h5" if world is None else f"{name}-world{world}.h5")
 
 
-def claim_space(job: Job) -> None:
+def claim_space(job: Job) -> int:
     """Refuse to start a run whose file will not fit, unless `force` is given.
+
+    Returns:
+        [B], about what the file will take.
 
     Raises:
         OutputError: with what is needed and what is free.
@@ -354,6 +357,7 @@ def claim_space(job: Job) -> None:
         sizes = f"needs about {needed / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free there"
         way_out = "take fewer worlds or frames (output.every, output.channels), or --force to start all the same"
         raise OutputError(f"{job.output}: {sizes}; {way_out}")
+    return needed
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:

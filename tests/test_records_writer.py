@@ -18,7 +18,7 @@ from support.tiny_model import frames, tiny_model
 
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
-from simcli.records import writer
+from simcli.records import ring, writer
 from simcli.records.backlog import Backlog
 from simcli.records.integrity import verify
 from simcli.records.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
@@ -166,7 +166,7 @@ def test_a_slow_run_commits_after_a_while_without_more_frames(tmp_path, monkeypa
 
 def test_put_waits_while_the_recorder_is_behind(tmp_path, monkeypatch):
     """The run may not run away; what waits goes round the ring several times and arrives whole."""
-    monkeypatch.setattr(writer, "RING_BYTES", 1)
+    monkeypatch.setattr(ring, "LIMIT_BYTES", 1)
     monkeypatch.setattr(writer, "PORTION_BYTES", 1)
     out = recorder(tmp_path / "a.h5")
     assert out._ring.length < N_FRAMES // 4

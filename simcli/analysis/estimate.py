@@ -9,8 +9,8 @@ from simcli.model.tables import Model
 from simcli.records.chunks import frame_bytes
 from simcli.records.layout import Axes, selected
 from simcli.records.model_columns import model_arrays
+from simcli.records.ring import LIMIT_BYTES
 from simcli.records.select import selection
-from simcli.records.writer import RING_BYTES
 from simcli.spec.resolved import to_yaml
 
 # Measured on small scenes: what a file and a process take before the first frame.
@@ -51,7 +51,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
-        "memory_bytes": PROCESS_BYTES + TABLE_COPIES * tables + min(most * n_frames, RING_BYTES) + STATE_COPIES * most,
+        "memory_bytes": PROCESS_BYTES + TABLE_COPIES * tables + min(most * n_frames, LIMIT_BYTES) + STATE_COPIES * most,
     }
 
 

@@ -1,9 +1,10 @@
-"""The process that writes the file of one run: `python -m simcli.records.recorder_process DESCRIPTOR`.
+"""The process that writes the file of one run: `python -m simcli.records.recorder_process DESCRIPTOR BYTES`.
 
-It reads `messages` on its standard input (an `Assignment`, then `Frames`, then `Close`), takes the frames out of the shared
-memory behind the descriptor, and answers on its standard output. It imports no Taichi. Only the run decides when it ends:
-the signals of a terminal or a scheduler do not reach it (`spawn`). When the run is gone without a word, killed, the pipe
-ends: what had been handed over completely is committed, and the file closed as `stopped`.
+It reserves the shared memory behind the descriptor, for so many bytes of frames at most. Then it reads `messages` on its
+standard input (an `Assignment`, then `Frames`, then `Close`), takes the frames out of that memory, and answers on its
+standard output. It imports no Taichi. Only the run decides when it ends: the signals of a terminal or a scheduler do not
+reach it (`spawn`). When the run is gone without a word, killed, the pipe ends: what had been handed over completely is
+committed, and the file closed as `stopped`.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ from simcli.records.backlog import Backlog
 from simcli.records.lock import WriterLock
 from simcli.records.messages import Assignment, Close, Closed, Committed, Defect, Failed, Inbox, send
 from simcli.records.output_file import OutputFile
-from simcli.records.ring import Ring
+from simcli.records.ring import Ring, reserve
 from simcli.records.tidy import remove_drafts
 
 
@@ -113,6 +114,7 @@ class Recording:
 def main() -> None:
     """Make and write one file, or none if the run ends before it says which."""
     memory, post, recording = int(sys.argv[1]), Correspondence(), None
+    reserve(memory, int(sys.argv[2]))
     try:
         try:
             assignment = post.inbox.take()

@@ -16,6 +16,9 @@ import numpy as np
 from simcli.records.layout import Axes, Dataset
 
 ALIGNMENT = 64  # [B] a cache line
+LIMIT_BYTES = 64 * 1024 * 1024  # of frames that wait to be written; more where a commit is larger
+# To touch fresh memory costs ten times as much as to copy there, page by page; all at once it costs little.
+AT_ONCE = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
 
 
 def nameless_file() -> int:
@@ -25,6 +28,28 @@ def nameless_file() -> int:
             return os.memfd_create("simcli-recorder")
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())
+
+
+def most_bytes() -> int:
+    """[B], of a ring: what `LIMIT_BYTES` says, or how large a file may become for this process, since its memory is one."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return LIMIT_BYTES if soft == resource.RLIM_INFINITY else min(LIMIT_BYTES, soft)
+
+
+def reserve(descriptor: int, n_bytes: int) -> None:
+    """Let the system give the memory of a ring now. What it refuses, a ring will ask for again.
+
+    Args:
+        descriptor: of `nameless_file`.
+        n_bytes: [B], that the frames of a run may take; a ring takes no more than `most_bytes` of them.
+    """
+    size = min(n_bytes, most_bytes())
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, size)
+        if size:
+            mmap.mmap(descriptor, size, flags=AT_ONCE).close()
 
 
 class Ring:
@@ -51,7 +76,7 @@ class Ring:
                 end += -(-prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         if os.fstat(descriptor).st_size < end:
             os.ftruncate(descriptor, end)
-        memory = mmap.mmap(descriptor, end)
+        memory = mmap.mmap(descriptor, end, flags=AT_ONCE)
         self._columns = {path: np.ndarray(shape, dtype, memory, place) for path, (shape, dtype, place) in places.items()}
 
     def __iter__(self) -> Iterator[str]:

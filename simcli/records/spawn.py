@@ -28,6 +28,9 @@ class RecorderProcess:
 
     It ends with its file; or, if it was given none, when it is `dismissed` or this process ends.
 
+    Args:
+        n_bytes: [B], that the file may take; the system gives the memory for its frames while nobody waits for it.
+
     Attributes:
         memory: descriptor of the memory that both see.
         pid: its process id.
@@ -36,7 +39,7 @@ class RecorderProcess:
         OutputError: the system has no such processes.
     """
 
-    def __init__(self):
+    def __init__(self, n_bytes: int = 0):
         if os.name != "posix":
             raise OutputError("runs are recorded on Linux and macOS only")
         self.memory = nameless_file()
@@ -44,7 +47,8 @@ class RecorderProcess:
         # for a library (-P).
         house = str(Path(__file__).parents[2])
         path = os.pathsep.join([house, *(part for part in sys.path if part)])
-        command = [sys.executable, "-S", "-P", "-m", "simcli.records.recorder_process", str(self.memory)]
+        command = [sys.executable, "-S", "-P", "-m", "simcli.records.recorder_process", str(self.memory),
+                   str(n_bytes)]  # fmt: skip
         with _signals_kept_from_children():
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0,

@@ -20,7 +20,7 @@ from simcli.records.chunks import fill_rows, frame_bytes, frames_per_commit
 from simcli.records.layout import CATALOGUE, STATUSES, Axes, axes_of, selected
 from simcli.records.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order
 from simcli.records.ragged import misfit
-from simcli.records.ring import Ring
+from simcli.records.ring import Ring, most_bytes
 from simcli.records.spawn import RecorderEndedError, RecorderProcess
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from simcli.records.provenance import Provenance
 
 PORTION_BYTES = 8 * 1024 * 1024  # of a commit and of a block: long enough for their fixed cost, short enough for the caches
-RING_BYTES = 64 * 1024 * 1024  # of frames that wait to be written; more where a commit is larger
 PATIENCE_S = 2.0  # a slow run commits this often, once a whole grain is there
 
 
@@ -69,6 +68,7 @@ class Recorder:
         self._dtype = dtype
         self._cuts = {row.path: [(k, self.axes.index[axis]) for k, axis in enumerate(row.axes) if axis in self.axes.index]
                       for row in rows}  # fmt: skip
+        self._whole = [row.path for row in rows if row.axes[:2] == ("F", "W") and not self._cuts[row.path]]
         self.frames_per_commit = frames_per_commit(rows, self.axes, dtype, n_frames)
         self._n_kept = continues.n_frames if continues else 0
         self._n_put = self._n_committed = self._n_kept
@@ -100,11 +100,26 @@ class Recorder:
 
     @property
     def frames_wanted(self) -> int:
-        """Frames that the next block should hold: no more than are written at once."""
-        return self._portion - self._n_put % self._portion
+        """Frames that the next block should hold: no more than are written at once, and lie in one piece."""
+        return min(self._portion - self._n_put % self._portion, self._ring.left(self._n_put - self._n_kept))
+
+    def places(self, n_frames: int) -> dict[str, np.ndarray]:
+        """Where the columns of the next frames may be made: those that `put` finds there it need not copy.
+
+        Args:
+            n_frames: no more than `frames_wanted`.
+
+        Returns:
+            Path to (n_frames, W, ...), C-contiguous, of the type of the file, without the columns that the file has in part.
+            They hold until that many frames are put. Nothing while the memory between the processes is full.
+        """
+        self._listen()
+        if self._free < n_frames:
+            return {}
+        return {path: self._ring.frames(path, self._n_put - self._n_kept, n_frames) for path in self._whole}
 
     def put(self, block: FrameBlock) -> None:
-        """Hand over the next frames. They are copied: the arrays may be used again.
+        """Hand over the next frames. They are copied, but for columns made at their `places`: the arrays may be used again.
 
         Waits while the memory between the processes is full.
 
@@ -154,10 +169,10 @@ class Recorder:
         """Share the memory, give the order, and wait until the file is there."""
         grain = self.frames_per_commit
         bare = max(frame_bytes(order.rows, replace(self.axes, capacity=0), self._dtype), 1)
-        limit = min(RING_BYTES, _file_limit())
         self._portion = grain * max(PORTION_BYTES // (grain * bare), 1)
         self._portion = min(self._portion, grain * max(n_frames // (2 * grain), 1))
-        length = self._portion * max(limit // (self._portion * bare), 2)
+        enough = -(-max(n_frames - self._n_kept, 1) // self._portion)
+        length = self._portion * min(max(most_bytes() // (self._portion * bare), 2), enough)
         try:
             self._ring = Ring(self._process.memory, order.rows, self.axes, self._dtype, length)
         except OSError as error:
@@ -165,15 +180,20 @@ class Recorder:
         self._send(Assignment(order, os.getcwd(), os.getpid(), length, self._portion, PATIENCE_S))
         self._hear(wait=True)
 
+    @property
+    def _free(self) -> int:
+        """Frames that the ring has room for."""
+        return self._n_committed + self._ring.length - self._n_put
+
     def _room(self) -> int:
         """Frames that can be copied now, at most to the end of a portion; waits until there is at least one."""
         self._listen()
-        while (free := self._n_committed + self._ring.length - self._n_put) <= 0:
+        while self._free <= 0:
             self._hear(wait=True)
-        return min(free, self.frames_wanted, self._ring.left(self._n_put - self._n_kept))
+        return min(self._free, self.frames_wanted)
 
     def _copy(self, block: FrameBlock, first: int, last: int) -> None:
-        """Copy frames of a block to their places in the ring."""
+        """Copy frames of a block to their places in the ring, unless they were made there."""
         special = {"frames/time": block.time, "frames/step": block.step}
         for path in self._ring:
             column = special[path] if path in special else block.columns.get(path)
@@ -184,7 +204,8 @@ class Recorder:
             rows = column[first:last]
             for k, index in self._cuts[path]:
                 rows = np.take(rows, index, axis=k)
-            np.copyto(place, rows, casting="same_kind")
+            if _address(rows) != _address(place):
+                np.copyto(place, rows, casting="same_kind")
 
     def _send(self, message: Any) -> None:
         self._listen()
@@ -247,9 +268,6 @@ class Recorder:
             raise ValueError(wrong)
 
 
-def _file_limit() -> int:
-    """[B], how large a file may become for this process: the shared memory counts as one."""
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
-    return RING_BYTES if soft == resource.RLIM_INFINITY else soft
+def _address(array: np.ndarray) -> int:
+    """Where the first entry of an array is in memory."""
+    return array.__array_interface__["data"][0]

@@ -5,7 +5,8 @@ in integrators.py.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +31,7 @@ from simcli.solvers.plan import RunPlan
 from simcli.solvers.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.start import lacking, start_events
 
-CALL_SECONDS = 0.02  # aim of one kernel call: short, because it holds the interpreter lock that the writer needs
+CALL_SECONDS = 0.05  # aim of one kernel call: short, because signals and those who watch wait for its end
 BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
+NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 TREE = Engine(Core, begin_frames, advance, report, judge, blame, close, open_new)
@@ -143,8 +145,13 @@ class GeneralizedSolver:
                 health[world, 0, 0] = self.status[world] = status
             self.core.health.write(health)
 
-    def advance(self, n_frames: int) -> FrameBlock:
-        """The next frames: n_frames of them, or fewer if an event comes before."""
+    def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """The next frames: n_frames of them, or fewer if an event comes before.
+
+        Args:
+            n_frames: how many.
+            places: where columns are made, if they fit there: HDF5 path to (n_frames, W, ...), C-contiguous.
+        """
         steps, left = self.plan.steps_per_frame, self.plan.n_steps - self.n_steps
         if 0 < left < steps:
             n_frames, steps = 1, left  # the run ends between two frames of its rhythm, with one more
@@ -152,10 +159,10 @@ class GeneralizedSolver:
             n_frames = min(n_frames, left // steps)
         asked, events = steps, self.switch()
         while (part := min(self.steps_to_switch(), self.most_steps)) < steps:  # in the midst of the next frame
-            events += self.call(1, part)[1] + self.switch()
+            events += self.call(1, part, places)[1] + self.switch()
             steps -= part
         whole = steps == asked and not self.device.most_turns
-        block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps)
+        block = self.run(min(n_frames, self.steps_to_switch() // steps) if whole else 1, steps, places)
         block.events[:0] = events
         return block
 
@@ -213,10 +220,10 @@ class GeneralizedSolver:
         self.status = np.asarray(arrays["status"], int).reshape(self.model.n_worlds)
         self.n_steps = n_steps
 
-    def run(self, n_frames: int, steps: int) -> FrameBlock:
-        """Frames of so many steps."""
+    def run(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """Frames of so many steps; `places` as of `advance`."""
         before = self.n_steps
-        arrays, events = self.call(n_frames, steps)
+        arrays, events = self.call(n_frames, steps, places)
         step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
         contacts = None
         if self.core.reports["contacts"]:
@@ -224,26 +231,26 @@ class GeneralizedSolver:
         return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts,
                           self.unsolved)
 
-    def call(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
-        """Advance by frames: their columns, and events of what failed.
+    def call(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray]) -> tuple[dict, list[Event]]:
+        """Advance by frames: their columns, and events of what failed; `places` as of `advance`.
 
         Raises:
             DeviceError: the device cannot do it.
         """
         if not self.device.is_gpu:
-            return self.call_once(n_frames, steps)
+            return self.call_once(n_frames, steps, places)
         try:
             return call_in_parts(self, n_frames, steps) if self.device.most_turns else self.call_once(n_frames, steps)
         except RuntimeError as error:  # Taichi's
             raise unable(self.device, error) from error
 
-    def call_once(self, n_frames: int, steps: int) -> tuple[dict, list[Event]]:
-        """Call the kernel, gather its buffers, and turn new failures into events.
+    def call_once(self, n_frames: int, steps: int, places: Mapping[str, np.ndarray] = NOWHERE) -> tuple[dict, list[Event]]:
+        """Call the kernel, gather its buffers, and turn new failures into events; `places` as of `advance`.
 
         Raises:
             LoopsCutError: the state is spoilt.
         """
-        buffers = self.buffers(n_frames)
+        buffers = self.buffers(n_frames, places)
         start = time.perf_counter()
         if self.compile_seconds is None:
             work = self.model.n_worlds * self.plan.n_steps
@@ -291,18 +298,28 @@ class GeneralizedSolver:
             "contacts": self.core.contacts.width if reports["contacts"] else 0,
         }  # fmt: skip
 
-    def buffers(self, n_frames: int) -> dict:
-        """Flat output buffers of a call, with their numbers of columns.
+    def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
+        """Flat output buffers of a call, with their numbers of columns; `places` as of `advance`.
 
         Device memory is kept for the next call of as many frames: Taichi frees its arrays only when Python collects them.
         """
         if n_frames in self.kept:
             return self.kept[n_frames]
         rows = n_frames * self.arena.n_blocks * self.device.lanes
-        buffers = {name: (self.device.buffer((max(rows * n, 1),)), n) for name, n in self.widths().items()}
+        buffers = {}
+        for name, n in self.widths().items():
+            place = self.fitting(places.get(f"frames/{name}"), n_frames, rows * n)
+            buffers[name] = (self.device.buffer((max(rows * n, 1),)) if place is None else place, n)
         if self.device.is_gpu:
             self.kept = {n_frames: buffers}
         return buffers
+
+    def fitting(self, place: np.ndarray | None, n_frames: int, size: int) -> np.ndarray | None:
+        """A place as a flat buffer of so many values, if a kernel can fill it: no idle lanes, and the device's type."""
+        if place is None or self.device.is_gpu or place.dtype != self.device.dtype:
+            return None
+        flat = place[:n_frames].reshape(-1)
+        return flat if flat.size == size else None
 
     def fetch(self, buffer, n_frames: int, n: int) -> np.ndarray:
         """A buffer on the host, (F, W, n), without the idle lanes of the last block."""
@@ -316,8 +333,8 @@ class GeneralizedSolver:
         lead = (n_frames, model.n_worlds)
         if self.core.reports["joints"]:
             for name, blank in self.placeholders.items():
-                values = np.where(blank, np.nan, arrays[name]) if blank.any() else arrays[name]
-                columns[f"frames/{name}"] = values.astype(arrays[name].dtype, copy=False)
+                arrays[name][..., blank] = np.nan
+                columns[f"frames/{name}"] = arrays[name]
         if self.core.reports["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)

@@ -5,7 +5,7 @@ mass matrix is that of single bodies, and limits, drives and friction act on coo
 makes no difference.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.tables import Model
 from simcli.solvers.engine import Engine
-from simcli.solvers.generalized import TREE, GeneralizedSolver
+from simcli.solvers.generalized import NOWHERE, TREE, GeneralizedSolver
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.start import start_of
 
@@ -101,9 +101,9 @@ class LooseSolver:
         """Frame 0."""
         return self.shown(self.stepper.initial())
 
-    def advance(self, n_frames: int) -> FrameBlock:
-        """The next frames: n_frames of them, or fewer if an event comes before."""
-        return self.shown(self.stepper.advance(n_frames))
+    def advance(self, n_frames: int, places: Mapping[str, np.ndarray] = NOWHERE) -> FrameBlock:
+        """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `GeneralizedSolver`."""
+        return self.shown(self.stepper.advance(n_frames, places))
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
