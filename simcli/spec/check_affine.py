@@ -2,7 +2,7 @@
 
 from simcli.spec import dofs, structure
 from simcli.spec.checker import Checker
-from simcli.spec.joint_fields import AFFINE_COORDINATES, asked, place, refuse
+from simcli.spec.joint_fields import AFFINE_COORDINATES, JOINTS, asked, place, refuse
 from simcli.spec.schema_joint import JointSpec
 
 AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
@@ -18,6 +18,9 @@ def check_affine(check: Checker) -> None:
     for name, joint in check.spec.joints.items():
         _check_kinematic(check, name, joint)
         _check_driving(check, name, joint)
+        if joint.strength_ratio is not None and joint.type not in JOINTS["affine"].tree["compliance"]:
+            refuse(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
+                   "leave it out: such a joint holds nothing", True)  # fmt: skip
         if joint.compliance and joint.strength_ratio is not None:
             check.fault("SC613", f"joint `{name}` has both `compliance` and `strength_ratio`",
                         f"joints.{name}.strength_ratio", "keep one of them")  # fmt: skip

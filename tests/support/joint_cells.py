@@ -22,6 +22,8 @@ VALUES = {"target": 0.4, "target_velocity": 1.5, **GAINS}
 SERVO = {"mode": "position", "target": 2.0, "stiffness": 500.0, "damping": 5.0}
 NARROW = {"lower": -0.004, "upper": 0.004}
 UP, DOWN = ({"drive": {"mode": "effort", "target": sign * 20.0}} for sign in (1, -1))  # runs into a bound within 60 ms
+UNTWISTED = {"nc_floating", "nc_floating_revolute", "nc_floating_universal"}  # rotation is held, and weight turns no body
+HOLDING = ("compliance", "strength_ratio", "enabled")  # fields that say how a joint holds
 AXIS = {name: [0.2, 1, 0.3] for name in dofs.AXIS}
 NEEDS = {
     "d6": {"axes": {"linear": [[1, 0, 0]], "angular": [[0, 1, 0]]}},
@@ -69,7 +71,7 @@ def fields():
     values = {
         "damping": 2.0, "friction": 0.5, "armature": 3.0, "compliance": 1e-3, "enabled": False,
         "mimic": {"joint": "leader"}, "motion.position": "$wave", "motion.velocity": 1.0, "init_angle": 0.1, "q": 0.2,
-        "qd": 0.7, "strength_ratio": 50.0, "driving": {"aim_angle": 0.5, "is_constrained": True},
+        "qd": 0.7, "strength_ratio": 1.0, "driving": {"aim_angle": 0.5, "is_constrained": True},
     }  # fmt: skip
     plain = [Field("velocity_limit", UP, {**UP, "velocity_limit": 0.31})]
     for name, value in values.items():
@@ -101,16 +103,19 @@ class Scene:
 
     bodies: dict = field(default_factory=dict)
     joints: dict = field(default_factory=dict)
+    forces: dict = field(default_factory=dict)
     cells: dict = field(default_factory=dict)
     known: dict = field(default_factory=dict)
 
-    def joint(self, kind, keys, outside):
+    def joint(self, kind, keys, outside, twisted=False):
         """The name of a joint of a type with these keys; one joint for all cells that say the same."""
-        text = f"{kind} {json.dumps(keys, sort_keys=True)}"
+        text = f"{kind} {json.dumps(keys, sort_keys=True)} {twisted}"
         if text not in self.known:
             name = self.known[text] = f"j{len(self.known)}"
             self.bodies[name] = {"mass": 1.2, "com": [0.1, 0.15, 0.2], "inertia": {"diag": [0.1, 0.2, 0.25]}}
             self.joints[name] = self.keys(kind, name, keys, outside)
+            if twisted:
+                self.forces[name] = {"type": "wrench", "body": name, "torque": [3.0, 5.0, 4.0]}
         return self.known[text]
 
     def keys(self, kind, name, keys, outside):
@@ -142,12 +147,13 @@ class Scene:
             return {"q": [*place, 0.0, 0.6, 0.0, 0.8]}
         if "qd" in keys and kind == "distance":
             return {"qd": [keys["qd"], 0.0, 0.0, 0.0, 0.0, 0.0]}  # along its sphere, or the length would change
-        return {key: [value] * (n_q if key == "q" else n) for key, value in keys.items()}
+        return {key: [value] * max(n_q if key == "q" else n, 1) for key, value in keys.items()}  # none would say nothing
 
     def text(self, solver):
         """The scene as text."""
         return json.dumps({
             "simcli": 1, "world": {"gravity": [0.7, -0.4, -9.81]}, "bodies": self.bodies, "joints": self.joints,
+            "forces": self.forces,
             "signals": {"wave": {"sine": {"amplitude": 0.3, "frequency": 2.0}}},
             "solver": {"type": solver, "dt": 1e-3}, "run": {"duration": 0.06}, "output": {"every": 0.06},
         }, indent=0)  # fmt: skip
@@ -165,12 +171,12 @@ def build(outside, skip=frozenset()):
         for one in FIELDS:
             if (kind, one.name) in skip:
                 continue
-            having = dict(one.having)
-            if "mimic" in having:
-                having["mimic"] = {"joint": scene.joint(kind, {"damping": 1.0} if dofs.TYPES[kind] else {}, outside)}
+            having, twisted = dict(one.having), one.name in HOLDING and kind in UNTWISTED
+            if "mimic" in having:  # a leader that moves otherwise than the base
+                having["mimic"] = {"joint": scene.joint(kind, {} if kind in dofs.NO_DOFS else {"damping": 1.0}, outside)}
             if "driving" in having and kind in ("prismatic", "nc_prismatic"):
                 having["driving"] = {"aim_distance": 0.5, "is_constrained": True}
-            scene.cells[kind, one.name] = (scene.joint(kind, having, outside), scene.joint(kind, one.without, outside))
+            scene.cells[kind, one.name] = tuple(scene.joint(kind, keys, outside, twisted) for keys in (having, one.without))
     return scene
 
 
