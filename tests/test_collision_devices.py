@@ -79,7 +79,7 @@ def test_shapes_ride_on_links(tmp_path, all_honoured, device):
     origin = links.origin.read()[:, model.links.root]
     k = found["pair"][:, :6].astype(int)
     sides = []
-    for side, start in (("a", model.contacts.shape_a), ("b", model.contacts.shape_b)):
+    for side, start in (("a", model.contacts.pairs.shape_a), ("b", model.contacts.pairs.shape_b)):
         i = link[start[k]]
         w = np.arange(N)[:, None]
         x = np.einsum("wcij,wcj->wci", R[w, i], found[f"core_{side}"][:, :6]) + o[w, i] + origin[w, i]
@@ -131,7 +131,7 @@ def everything(folder, device, margin):
         if "/" in name:
             pose[:, k] = two[:, 0 if name.startswith("a/") else 1]
     found = bench.run(pose, margin)
-    pairs = np.arange(model.contacts.n_pairs)
+    pairs = np.arange(len(model.contacts.pairs.shape_a))
     found["least"] = np.array([np.where(found["pair"] == p, found["gap"], np.inf).min(axis=1) for p in pairs]).T
     bench.destroy()
     return model, found

@@ -1,10 +1,17 @@
 """Which shapes can touch, with which numbers; hulls of meshes; heights of terrain."""
 
+from contextlib import nullcontext
+from dataclasses import fields
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 from support.contacts import read_model, terrain
 
 from simcli.errors import SceneError
+from simcli.kernels.collision.tables import Collider
+from simcli.kernels.memory import Arena
+from simcli.kernels.tables import Tables
 from simcli.model import rotations as rot
 from simcli.model.colliders import MOST_CORNERS, colliders
 from simcli.model.csv_table import CsvError, read_grid
@@ -26,7 +33,7 @@ def pairs_of(model):
     if model.contacts is None:
         return set()
     name = model.shapes.name
-    return {frozenset((name[i], name[j])) for i, j in zip(model.contacts.shape_a, model.contacts.shape_b, strict=True)}
+    return {frozenset((name[i], name[j])) for i, j in zip(*model.contacts.pairs[:2], strict=True)}
 
 
 def names(*pairs):
@@ -93,9 +100,9 @@ def test_numbers_of_a_pair_win(tmp_path, all_honoured):
     rest = "contact: {pairs: [{a: x, b: ground, friction: 0.8, restitution: 0.3}, {a: x, b: y, friction_static: 0.9}]}\n"
     bodies = {"x": f"shapes: {{s: {BALL}}}", "y": f"shapes: {{s: {BALL}}}"}
     model = read_model(tmp_path, scene(bodies, rest, "{ground: {type: plane}}"))
-    of = {pair: k for k, pair in enumerate(map(frozenset, zip(model.contacts.shape_a, model.contacts.shape_b, strict=True)))}
+    of = {pair: k for k, pair in enumerate(map(frozenset, zip(*model.contacts.pairs[:2], strict=True)))}
     x, y, ground = (model.shapes.name.index(name) for name in ("x/s", "y/s", "ground"))
-    rows = [of[frozenset(pair)] for pair in ((x, ground), (x, y), (y, ground))]
+    rows = model.contacts.pairs.combination[[of[frozenset(pair)] for pair in ((x, ground), (x, y), (y, ground))]]
     np.testing.assert_array_equal(model.contacts.friction[0, rows], (0.8, 0.5, 0.5))
     np.testing.assert_array_equal(model.contacts.friction_static[0, rows], (0.8, 0.9, 0.5))
     np.testing.assert_array_equal(model.contacts.restitution[0, rows], (0.3, 0, 0))
@@ -108,8 +115,8 @@ def test_capacity(tmp_path, all_honoured):
     assert read_model(tmp_path, scene(bodies, "contact: {capacity: 5}\n", world)).contacts.capacity == 5
     crowd = {f"b{k}": "shapes: {s: {type: box, size: [1, 1, 1]}}" for k in range(20)}
     contacts = read_model(tmp_path, scene(crowd, "", world)).contacts
-    assert contacts.n_pairs == 210
-    assert contacts.capacity == 64 + 16 * 21 < contacts.points.sum()
+    assert len(contacts.pairs.shape_a) == 210
+    assert contacts.capacity == 64 + 16 * 21 < contacts.points[contacts.pairs.combination].sum()
 
 
 def test_a_point_has_a_radius_of_zero_but_no_mass(tmp_path, all_honoured):
@@ -187,3 +194,56 @@ def test_large_faces_are_thinned(tmp_path, all_honoured):
     assert len(host.corner) == 200
     assert np.diff(host.ring_start).max() == MOST_CORNERS
     np.testing.assert_allclose(host.position[0, 0], (0, 0, 0.5), atol=1e-15)
+
+
+def random_scene(rng):
+    """Text of a scene with joints, exclusions, still bodies; who touches, pair by pair; numbers for no pair."""
+    names = [f"b{k}" for k in range(7)]
+    kinds = (BALL, "{type: box, size: [1, 1, 1], density: 1000}", "{type: sphere, radius: 0.1, collide: false}")
+    shapes = {name: {f"s{i}": kinds[rng.integers(3)] for i in range(rng.integers(1, 4))} for name in names}
+    still = set(rng.choice(names, 2, replace=False).tolist())
+    bodies = {}
+    for name, own in shapes.items():
+        written = ", ".join(f"{key}: {text}" for key, text in own.items())
+        bodies[name] = f"shapes: {{{written}}}" + (", kinematic: true" if name in still else "")
+    known = ["world", "ground", *names, *(f"{name}/s0" for name in names)]
+    exclude = [rng.choice(known, 2, replace=False).tolist() for _ in range(3)]
+    joint = rng.choice(sorted({*names} - still), 2, replace=False).tolist()
+    asked = [[joint[1], f"{joint[0]}/s0"]] if rng.integers(2) else []
+    rest = f"joints: {{j: {{type: revolute, parent: {joint[0]}, child: {joint[1]}}}}}\ncontact:\n  exclude: {exclude}\n"
+    rest += "".join(f"  pairs: [{{a: {a}, b: {b}}}]\n" for a, b in asked)
+    text = scene(bodies, rest, "{ground: {type: plane}, post: {type: sphere, radius: 1}}")
+
+    def means(pair, one, other):
+        return (pair[0] in one and pair[1] in other) or (pair[0] in other and pair[1] in one)
+
+    every = [(f"{name}/{key}", name) for name, own in shapes.items() for key, kind in own.items() if "collide" not in kind]
+    expected, unread = set(), [*asked]
+    for one, other in combinations([*every, ("ground", "world"), ("post", "world")], 2):
+        owners = {one[1], other[1]}
+        held = owners == {*joint} and not any(means(pair, one, other) for pair in asked)
+        apart = held or len(owners) == 1 or owners <= {"world", *still}
+        if not (apart or any(means(pair, one, other) for pair in exclude)):
+            expected.add(frozenset((one[0], other[0])))
+            unread = [pair for pair in unread if not means(pair, one, other)]
+    return text, expected, unread
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_rule_is_that_of_every_single_pair(seed, tmp_path, all_honoured):
+    text, expected, unread = random_scene(np.random.default_rng(seed))
+    with pytest.raises(SceneError, match="never touch") if unread else nullcontext():
+        assert pairs_of(read_model(tmp_path, text)) == expected
+
+
+def test_tables_of_contact_grow_with_the_shapes_and_no_faster(tmp_path, all_honoured, device):
+    """Pairs are found, not listed: on the host and on the device each further ball takes as much as the one before."""
+    sizes = []
+    for n in (20, 40, 60):
+        balls = {f"b{k}": f"shapes: {{s: {BALL}}}" for k in range(n)}
+        model = read_model(tmp_path, scene(balls, "contact: {capacity: 9}\n", "{ground: {type: plane}}"))
+        arena = Arena(device.for_worlds(1), 1)
+        Collider(model, Tables(model, arena), arena)
+        columns = (getattr(model.contacts, one.name) for one in fields(model.contacts))
+        sizes.append((sum(np.asarray(column).nbytes for column in columns), arena.n_ints, arena.n_reals, arena.n_rows))
+    assert len({tuple(np.subtract(b, a).tolist()) for a, b in pairwise(sizes)}) == 1

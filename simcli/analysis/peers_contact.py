@@ -88,13 +88,14 @@ def _geoms(model: Model) -> dict[int, list[str]]:
 
     The engine takes the larger friction and the larger number of directions of two shapes.
     """
-    shapes, table, c = model.shapes, colliders(model), model.contacts
+    shapes, table, c = model.shapes, colliders(model), model.contacts.pairs
     sizes = {ShapeKind.PLANE: lambda h, r: (1, 1, 1), ShapeKind.SPHERE: lambda h, r: (r,),
              ShapeKind.BOX: lambda h, r: h, ShapeKind.CAPSULE: lambda h, r: (r, h[2] - h[0])}  # fmt: skip
     mu = np.full(len(shapes.name), np.inf)
+    friction = model.contacts.friction[0, c.combination]
     for ends in (c.shape_a, c.shape_b):
-        np.minimum.at(mu, ends, c.friction[0])
-    if not np.array_equal(np.maximum(mu[c.shape_a], mu[c.shape_b]), c.friction[0]):
+        np.minimum.at(mu, ends, friction)
+    if not np.array_equal(np.maximum(mu[c.shape_a], mu[c.shape_b]), friction):
         raise UsageError("no peer where the friction of a pair is not the larger one of its shapes")
     found: dict[int, list[str]] = {}
     for s, (body, kind) in enumerate(zip(shapes.body, shapes.kind, strict=True)):
@@ -111,8 +112,8 @@ def _geoms(model: Model) -> dict[int, list[str]]:
 def _exclusions(model: Model) -> list[str]:
     """Pairs of bodies whose shapes do not touch here."""
     body = np.asarray(model.shapes.body)
-    touching = {frozenset((int(a), int(b))) for a, b in zip(body[model.contacts.shape_a], body[model.contacts.shape_b],
-                                                           strict=True)}  # fmt: skip
+    ends = (body[shapes].tolist() for shapes in model.contacts.pairs[:2])
+    touching = {frozenset(pair) for pair in zip(*ends, strict=True)}
     shaped = sorted(set(body.tolist()) - {WORLD})
     return [f'<exclude body1="b{a}" body2="b{b}"/>' for a in shaped for b in shaped
             if a < b and frozenset((a, b)) not in touching]  # fmt: skip

@@ -6,7 +6,7 @@ Which links touch differs between the worlds of a pack, so that this goes lane b
 import taichi as ti
 
 from simcli.kernels.collision.lanes import across as perpendicular
-from simcli.kernels.collision.lanes import one, put, unit_or, vector
+from simcli.kernels.collision.lanes import one, put, unit_or, vector, whole_of
 from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
 from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
 from simcli.kernels.memory import get_lane
@@ -56,16 +56,16 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     for lane in range(k.lanes):
         for c in range(contacts_of(k, w, lane)):
             put(p.contacts.on, w, lane, c, 1.0)
-            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
+            combination = whole_of(k.contacts.combination, w, lane, c)
             n = one(k.contacts.normal, w, lane, c)
-            along = tangent_of(k, s, w, lane, pair, n)
+            along = tangent_of(k, s, w, lane, combination, n)
             frame = (n, along, n.cross(along))
-            axes = cone_axes(k, frame, w, lane, pair)
+            axes = cone_axes(k, frame, w, lane, combination)
             put(k.contacts.along, w, lane, c, axes[1])
             put(k.contacts.across, w, lane, c, axes[2])
             point_a, point_b = pushed_points(k, t, s, w, lane, c)
-            a = k.link.at(k.shape_a.at(pair))
-            b = k.link.at(k.shape_b.at(pair))
+            a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
+            b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
             if ti.static(p.is_large):
                 see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
                 see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
@@ -74,21 +74,22 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
                 pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
 
 
-def cone_axes(k, frame, w, lane, pair):
+def cone_axes(k, frame, w, lane, combination):
     """Axes along which a contact is stated: those of its frame, shorter where there is less friction."""
     if not k.has_grain:
         return frame
-    return frame[0], frame[1] * one(k.share_along, w, lane, pair), frame[2] * one(k.share_across, w, lane, pair)
+    along, across = (one(share, w, lane, combination) for share in (k.share_along, k.share_across))
+    return frame[0], frame[1] * along, frame[2] * across
 
 
 @ti.func
-def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, n: ti.template()):
-    """A unit tangent: along the grain of the pair, if it has one."""
+def tangent_of(k: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, n: ti.template()):
+    """A unit tangent: along the grain of the shapes, if it has one."""
     found = perpendicular(n)
     if ti.static(k.has_grain):
-        link = k.grain_link.at(pair)
+        link = k.grain_link.at(combination)
         if link != NO_GRAIN:
-            grain = one(k.grain, w, lane, pair)
+            grain = one(k.grain, w, lane, combination)
             if link >= 0:
                 grain = one(s.R, w, lane, link) * grain
             along = grain - n * n.dot(grain)
@@ -175,10 +176,9 @@ def core_place(t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, link
 @ti.func
 def surface_points(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     """[m], where contact c has the surfaces of A and of B at the present poses: core point + radius along the normal."""
-    pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
     n = one(k.contacts.normal, w, lane, c)
-    x_a = core_place(t, s, w, lane, k.link.at(k.shape_a.at(pair)), one(k.contacts.core_a, w, lane, c))
-    x_b = core_place(t, s, w, lane, k.link.at(k.shape_b.at(pair)), one(k.contacts.core_b, w, lane, c))
+    x_a = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), one(k.contacts.core_a, w, lane, c))
+    x_b = core_place(t, s, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), one(k.contacts.core_b, w, lane, c))
     return x_a + n * one(k.contacts.radius_a, w, lane, c), x_b - n * one(k.contacts.radius_b, w, lane, c)
 
 
@@ -210,7 +210,7 @@ def place_of_contact(k: ti.template(), t: ti.template(), s: ti.template(), w: ti
     point_a, point_b = surface_points(k, t, s, w, lane, c)
     r_a = one(k.contacts.radius_a, w, lane, c)
     r_b = one(k.contacts.radius_b, w, lane, c)
-    kind = k.kind.at(k.shape_a.at(ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)))
+    kind = k.kind.at(whole_of(k.contacts.shape_a, w, lane, c))
     share = 0.5 + 0.0 * r_a  # of the way of B
     if kind == PLANE or kind == TERRAIN:
         share = 1.0 + 0.0 * r_a
@@ -252,11 +252,10 @@ def push_links(k: ti.template(), t: ti.template(), s: ti.template(), impulse: ti
     """
     for lane in range(k.lanes):
         for c in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, c), ti.i32)
             force = force_of_contact(k, impulse, w, lane, c) * get_lane(scale, lane)
             point_a, point_b = pushed_points(k, t, s, w, lane, c)
-            push_link(t, s, f, w, lane, k.link.at(k.shape_a.at(pair)), point_a, -force)
-            push_link(t, s, f, w, lane, k.link.at(k.shape_b.at(pair)), point_b, force)
+            push_link(t, s, f, w, lane, k.link.at(whole_of(k.contacts.shape_a, w, lane, c)), point_a, -force)
+            push_link(t, s, f, w, lane, k.link.at(whole_of(k.contacts.shape_b, w, lane, c)), point_b, force)
 
 
 @ti.func

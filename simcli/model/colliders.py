@@ -72,7 +72,7 @@ def colliders(model: Model) -> Colliders:
         HullError: a mesh that can touch something has no hull.
     """
     shapes = model.shapes
-    touching = np.unique([model.contacts.shape_a, model.contacts.shape_b])
+    touching = model.contacts.touching
     hulls, middle, mesh_half = _hulls(model, touching)
     R = rot.quat_to_matrix(shapes.pose[..., 3:])
     at = shapes.pose[..., :3] + np.einsum("wsij,sj->wsi", R, middle)

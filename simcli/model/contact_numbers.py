@@ -1,4 +1,4 @@
-"""The numbers of pairs of shapes that can touch: what their materials combine to, what `contact.pairs` says, and grains.
+"""The numbers of shapes that can touch: what their materials combine to, what `contact.pairs` says, and grains.
 
 Shapes are known by labels: their name and their body's, as `contact` may write them.
 """
@@ -29,18 +29,19 @@ _DEFAULT = MaterialSpec()
 Labels = list[tuple[str, str]]
 
 
-def read_numbers(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
-    """Numbers of all pairs by their names in the table Contacts.
+def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Array) -> dict[str, Array]:
+    """Numbers of all combinations of groups of shapes by their names in the table Contacts.
 
     Args:
         worlds: the scenes.
-        labels: (S) of the shapes.
-        a: (P,) first shapes of the pairs.
-        b: (P,) second shapes.
+        labels: (G) of one shape of each group.
+        shape: (G,) its index.
+        a: (K,) first groups of the combinations.
+        b: (K,) second groups.
     """
     columns = _combined(worlds, labels, a, b)
     for index, written in enumerate(worlds.first.contact.pairs):
-        hit = named(labels, (written.a, written.b))[a, b]
+        hit = hits(labels, written, a, b)
         for key in NUMBERS + OF_PAIRS:
             if _number(written, key) is not None:
                 value = worlds.numbers(lambda s, key=key, index=index: _number(s.contact.pairs[index], key))
@@ -48,14 +49,18 @@ def read_numbers(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str
         if (hit & (columns["friction_static"] < columns["friction"])).any():
             message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
             worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
-    return columns | _grains(worlds, labels, a, b)
+    return columns | _grains(worlds, labels, shape, a, b)
 
 
-def named(labels: Labels, pair: tuple[str, str]) -> Array:
-    """(S, S) pairs of shapes that two written names mean, in any order."""
-    first, second = (np.array([name in label for label in labels]) for name in pair)
-    both = np.outer(first, second)
-    return both | both.T
+def of_name(labels: Labels, name: str) -> Array:
+    """(S,) shapes that a written name means."""
+    return np.array([name in label for label in labels], bool)
+
+
+def hits(labels: Labels, pair: PairSpec, a: Array, b: Array) -> Array:
+    """(K,) combinations that two written names mean, in any order."""
+    one, other = of_name(labels, pair.a), of_name(labels, pair.b)
+    return (one[a] & other[b]) | (one[b] & other[a])
 
 
 def shape_of(scene: SceneSpec, name: str, body: str) -> tuple[ShapeSpec, str]:
@@ -71,7 +76,7 @@ def _material(scene: SceneSpec, label: tuple[str, str]) -> MaterialSpec:
 
 
 def _combined(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
-    """What the materials of all pairs combine to, (W|1, P)."""
+    """What the materials of two groups combine to, (W|1, K)."""
     materials = [lambda s, label=label: _material(s, label) for label in labels]
     columns = {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
     for key in NUMBERS:
@@ -90,10 +95,11 @@ def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:
     return material.friction if key in OF_SLIDING and value is None else value
 
 
-def _grains(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Array]:
-    """Which shape of each pair has the grain, (P,), and its direction, (W|1, P, 3), in that shape's body.
+def _grains(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Array) -> dict[str, Array]:
+    """Which shape of each combination has the grain, (K,), and its direction, (W|1, K, 3), in that shape's body.
 
-    A pair has one if friction across it is written; then one of its shapes, and not both, must say where it runs.
+    A shape with a grain is a group of its own. A pair has one if friction across it is written; then one of its shapes, and
+    not both, must say where it runs.
     """
     shapes = [shape_of(worlds.first, *label) for label in labels]
     has = np.array([shape.grain is not None for shape, _ in shapes])
@@ -111,16 +117,16 @@ def _grains(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, Arr
     owner = np.where(wants, np.where(has[a], a, b), -1)
     none = np.zeros((1, 3))
     columns = np.broadcast_arrays(*(direction.get(s, none) for s in owner), np.zeros((1, 3)))[:-1]
-    return {"grain_shape": owner, "grain": np.stack(columns, axis=1)}
+    return {"grain_shape": np.where(owner >= 0, shape[owner], -1), "grain": np.stack(columns, axis=1)}
 
 
 def _wants_grain(worlds: Worlds, labels: Labels, a: Array, b: Array) -> Array:
-    """(P,) whether friction of the pairs differs between directions."""
+    """(K,) whether friction differs between directions."""
     differs = np.array([_material(worlds.first, label).friction_across is not None for label in labels])
     wants = differs[a] | differs[b]
     for pair in worlds.first.contact.pairs:
         if pair.friction is not None or pair.friction_across is not None:
-            wants = np.where(named(labels, (pair.a, pair.b))[a, b], pair.friction_across is not None, wants)
+            wants = np.where(hits(labels, pair, a, b), pair.friction_across is not None, wants)
     return wants
 
 

@@ -5,9 +5,12 @@ other than a free one connects their bodies (unless `contact.pairs` names the pa
 shape says `collide: false`.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from simcli.model.contact_numbers import named, read_numbers, shape_of
+from simcli.model.contact_numbers import Labels, hits, of_name, read_numbers, shape_of
 from simcli.model.contact_tables import Contacts
 from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
@@ -27,7 +30,7 @@ THIN = 1e-10  # [1], twice the area of a triangle over the square of its extent,
 
 
 def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts | None:
-    """Pairs of shapes that can touch.
+    """Which shapes can touch.
 
     Args:
         worlds: the scenes.
@@ -35,30 +38,38 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
         kinematic: (B,) bodies that move as prescribed.
 
     Returns:
-        The pairs in the order of the shapes; None if there are none.
+        The table; None if no two shapes can.
     """
     acts = worlds.common(lambda s: s.contact.enabled, "contact.enabled")
     if not acts and not any(SWITCH in event.set for event in worlds.first.events):
         return None
     labels = _labels(worlds, shapes)
-    n = len(labels)
-    can_touch = _can_touch(worlds, shapes, kinematic, labels) if shapes.collide.any() else np.zeros((n, n), bool)
-    _check_pairs(worlds, labels, can_touch)
-    first, second = np.nonzero(np.triu(can_touch, 1))
-    if not len(first):
+    groups = _groups(worlds, shapes, kinematic, labels)
+    apart = _apart(worlds, shapes, labels, groups)
+    count = _count_pairs(shapes, groups, apart)
+    g, h = np.nonzero(np.triu(count))
+    members = [labels[s] for s in groups.first]
+    _check_pairs(worlds, members, g, h)
+    if not len(g):
         return None
-    for s in np.unique([first, second]):
+    combination = np.full(count.shape, -1, np.int32)
+    combination[g, h] = combination[h, g] = np.arange(len(g))
+    group = np.where(_count_partners(shapes, groups, apart, combination >= 0) > 0, groups.of, -1)
+    touching = np.flatnonzero(group >= 0)
+    for s in touching:
         if shapes.kind[s] == ShapeKind.MESH:
             _check_mesh(worlds, shapes, s, labels[s])
-    rank = np.argsort(ORDER)[shapes.kind]
-    swap = rank[first] > rank[second]
-    a, b = np.where(swap, second, first), np.where(swap, first, second)
-    table = np.array([[most_points(i, j) for j in ShapeKind] for i in ShapeKind])
-    points = table[shapes.kind[a], shapes.kind[b]]
-    auto = min(int(points.sum()), SPARE + PER_SHAPE * len(np.unique([a, b])))
-    numbers = read_numbers(worlds, labels, a, b)
-    enabled = np.full((1, 1), float(acts))
-    return Contacts(a, b, points, **numbers, enabled=enabled, capacity=worlds.first.contact.capacity or auto)
+    kinds = shapes.kind[groups.first]
+    points = np.array([most_points(i, j) for i, j in zip(kinds[g], kinds[h], strict=True)])
+    auto = min(int((points * count[g, h]).sum()), SPARE + PER_SHAPE * len(touching))
+    numbers = read_numbers(worlds, members, groups.first, g, h)
+    start = np.searchsorted(apart[:, 0], np.arange(len(labels) + 1))
+    whole = {"group": group, "owner": shapes.body, "rank": np.argsort(ORDER)[shapes.kind], "apart_start": start,
+             "apart": apart[:, 1], "combination": combination}  # fmt: skip
+    whole = {name: np.array(column, np.int32) for name, column in whole.items()}
+    still = (groups.of >= 0) & groups.still[groups.of]
+    return Contacts(**whole, still=still, points=points, **numbers, enabled=np.full((1, 1), float(acts)),
+                    capacity=worlds.first.contact.capacity or auto)  # fmt: skip
 
 
 def most_points(kind_a: int, kind_b: int) -> int:
@@ -79,29 +90,105 @@ def _labels(worlds: Worlds, shapes: Shapes) -> list[tuple[str, str]]:
     return [(name, "world" if b == WORLD else bodies[b]) for name, b in zip(shapes.name, shapes.body, strict=True)]
 
 
-def _can_touch(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: list[tuple[str, str]]) -> Array:
-    """(S, S) pairs of shapes that are not kept apart."""
+class Groups(NamedTuple):
+    """Shapes that touch the same others with the same numbers.
+
+    Attributes:
+        of: (S,) group of each shape, -1: it says `collide: false`.
+        first: (G,) index of one shape of each group.
+        still: (G,) whether they are of the world, or of bodies that move as prescribed.
+    """
+
+    of: Array
+    first: Array
+    still: Array
+
+    @property
+    def allowed(self) -> Array:
+        """(G, G) bool."""
+        return ~np.outer(self.still, self.still)
+
+
+def _groups(worlds: Worlds, shapes: Shapes, kinematic: Array, labels: Labels) -> Groups:
+    scene = worlds.first
+    names = [name for pair in scene.contact.pairs for name in (pair.a, pair.b)]
+    sides = [set(np.flatnonzero(of_name(labels, name)).tolist()) for name in names]
+    found: dict[tuple, int] = {}
+    of = np.full(len(labels), -1)
+    for s in np.flatnonzero(shapes.collide).tolist():
+        shape, body = shape_of(scene, *labels[s])[0], shapes.body[s]
+        still = bool(body == WORLD or kinematic[body])
+        named = tuple(k for k, side in enumerate(sides) if s in side)
+        grain = -1 if shape.grain is None else s
+        of[s] = found.setdefault((still, shape.material, int(shapes.kind[s]), named, grain), len(found))
+    first = np.array([int(np.argmax(of == k)) for k in range(len(found))], int)
+    return Groups(of, first, np.array([key[0] for key in found], bool))
+
+
+def _apart(worlds: Worlds, shapes: Shapes, labels: Labels, groups: Groups) -> Array:
+    """(n, 2) pairs of shapes that are kept apart by name, of those that their groups would let touch, in rising order."""
     contact = worlds.first.contact
-    bodies, owner = np.unique([body for _, body in labels], return_inverse=True)
-    number, held = {name: k for k, name in enumerate(bodies.tolist())}, np.zeros((len(bodies), len(bodies)), bool)
-    for pair in joined(worlds.first):
-        ends = [number[name] for name in pair if name in number]
-        if len(ends) == 2:
-            held[ends, ends[::-1]] = True
-    held = held[np.ix_(owner, owner)]
+    of_body: dict[str, list[int]] = {}
+    for s in np.flatnonzero(groups.of >= 0).tolist():
+        of_body.setdefault(labels[s][1], []).append(s)
+    found = _products([tuple(of_body.get(name, []) for name in pair) for pair in joined(worlds.first) if len(pair) == 2])
     for pair in contact.pairs:
-        held &= ~named(labels, (pair.a, pair.b))
-    still = np.array([body == WORLD or kinematic[body] for body in shapes.body], bool)
-    apart = held | (owner[:, None] == owner) | np.outer(still, still)
-    for pair in contact.exclude:
-        apart |= named(labels, pair)
-    return ~apart & np.outer(shapes.collide, shapes.collide)
+        one, other = of_name(labels, pair.a), of_name(labels, pair.b)
+        i, j = found.T
+        found = found[~((one[i] & other[j]) | (one[j] & other[i]))]
+    excluded = [tuple(np.flatnonzero(of_name(labels, name)) for name in pair) for pair in contact.exclude]
+    i, j = np.sort(np.concatenate((found, _products(excluded))), axis=1).T
+    g, h = groups.of[i], groups.of[j]
+    fit = (g >= 0) & (h >= 0) & groups.allowed[g, h] & (shapes.body[i] != shapes.body[j]) if len(i) else np.zeros(0, bool)
+    return np.unique(np.stack((i[fit], j[fit]), axis=1), axis=0)
 
 
-def _check_pairs(worlds: Worlds, labels: list[tuple[str, str]], can_touch: Array) -> None:
+def _products(sides: list[tuple]) -> Array:
+    """(n, 2) each of one side with each of the other."""
+    parts = [np.stack(np.meshgrid(*pair, indexing="ij"), axis=-1).reshape(-1, 2).astype(int) for pair in sides]
+    return np.concatenate([np.zeros((0, 2), int), *parts])
+
+
+def _own(shapes: Shapes, groups: Groups) -> Iterator[tuple[Array, Array, Array]]:
+    """Shapes of each body that has several, their groups, and how many of them are of each."""
+    acting = np.flatnonzero(groups.of >= 0)
+    order = acting[np.argsort(shapes.body[acting], kind="stable")]
+    for mine in np.split(order, np.flatnonzero(np.diff(shapes.body[order])) + 1):
+        if len(mine) > 1:
+            yield mine, *np.unique(groups.of[mine], return_counts=True)
+
+
+def _count_pairs(shapes: Shapes, groups: Groups, apart: Array) -> Array:
+    """(G, G) numbers of pairs of shapes that can touch; those of one group with itself count once."""
+    size = np.bincount(groups.of[groups.of >= 0], minlength=len(groups.first))
+    both = np.outer(size, size) - np.diag(size)  # each order
+    for _, g, n in _own(shapes, groups):
+        both[np.ix_(g, g)] -= np.outer(n, n) - np.diag(n)
+    g, h = groups.of[apart].T
+    np.subtract.at(both, (g, h), 1)
+    np.subtract.at(both, (h, g), 1)
+    both = both * groups.allowed
+    return np.where(np.eye(len(size), dtype=bool), both // 2, both)
+
+
+def _count_partners(shapes: Shapes, groups: Groups, apart: Array, allowed: Array) -> Array:
+    """(S,) how many others each shape can touch."""
+    acting = groups.of >= 0
+    size = np.bincount(groups.of[acting], minlength=len(groups.first))
+    by_group = allowed.astype(int) @ size - np.diag(allowed)
+    count = np.where(acting, by_group[groups.of], 0)
+    for mine, g, n in _own(shapes, groups):
+        own = allowed[np.ix_(groups.of[mine], g)].astype(int) @ n - np.diag(allowed)[groups.of[mine]]
+        count[mine] -= own
+    g, h = groups.of[apart].T
+    np.subtract.at(count, apart[allowed[g, h]].ravel(), 1)
+    return count
+
+
+def _check_pairs(worlds: Worlds, members: Labels, g: Array, h: Array) -> None:
     """Refuse numbers of a pair that never touches."""
     for index, pair in enumerate(worlds.first.contact.pairs):
-        if not (named(labels, (pair.a, pair.b)) & can_touch).any():
+        if not hits(members, pair, g, h).any():
             message = f"`{pair.a}` and `{pair.b}` never touch: numbers for them would not be read"
             hint = "look at `exclude` and at `collide: false`; parts of one body, or of what moves as prescribed, are apart"
             worlds.fault("SC663", f"contact.pairs[{index}]", message, hint)

@@ -1,34 +1,66 @@
 """Tables of contact: which shapes can touch, and with which numbers."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
 
 from simcli.model.table_base import Array, Table
 
 
-@dataclass(frozen=True)
-class Contacts(Table):
-    """Pairs of shapes that can touch. The normal of a contact points from shape a to shape b.
+class Pairs(NamedTuple):
+    """Pairs of shapes that can touch, by the lower and then by the higher of their indices.
 
     Attributes:
         shape_a: (P,) index into Shapes.
         shape_b: (P,).
-        points: (P,) most contacts of the pair.
-        friction: [1], (W|1, P), of sliding, along the grain.
-        friction_across: [1], (W|1, P), of sliding across the grain; where there is none, as along it.
-        grain_shape: (P,) index into Shapes of the one that has the grain, -1: friction is isotropic.
-        grain: [1], (W|1, P, 3), its direction, in the body of that shape.
-        friction_static: [1], (W|1, P), at rest.
-        rolling_friction: [m], (W|1, P), torque per normal force.
-        torsional_friction: [m], (W|1, P), torque per normal force.
-        restitution: [1], (W|1, P).
-        d_hat: [m], (W|1, P), where the barrier of affine bodies begins; NaN: where the solver says.
-        barrier_stiffness: [N/m^3], (W|1, P), of it; NaN likewise.
-        enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
-        capacity: most contacts of a world.
+        combination: (P,) row of the columns of Contacts.
     """
 
     shape_a: Array
     shape_b: Array
+    combination: Array
+
+
+@dataclass(frozen=True)
+class Contacts(Table):
+    """Which shapes can touch, as a rule: the list of pairs would grow with the square of the shapes.
+
+    Shapes of a group touch the same others with the same numbers, but for those of their own body and for the pairs in
+    `apart`. Two groups combine to a row of numbers. The normal of a contact points from shape a to shape b: of two shapes
+    a is the one of the lower rank, of equal ones the first.
+
+    Attributes:
+        group: (S,) of each shape, -1: it touches nothing.
+        owner: (S,) body of each shape.
+        rank: (S,) of each shape.
+        still: (S,) bool, whether each is of the world, or of a body that moves as prescribed.
+        combination: (G, G) row K of the columns below for shapes of two groups, -1: they keep apart.
+        apart_start: (S + 1,) offsets into `apart`.
+        apart: shapes with a higher index that a shape keeps apart from, rising.
+        points: (K,) most contacts of a pair.
+        friction: [1], (W|1, K), of sliding, along the grain.
+        friction_across: [1], (W|1, K), of sliding across the grain; where there is none, as along it.
+        grain_shape: (K,) index into Shapes of the one that has the grain, -1: friction is isotropic.
+        grain: [1], (W|1, K, 3), its direction, in the body of that shape.
+        friction_static: [1], (W|1, K), at rest.
+        rolling_friction: [m], (W|1, K), torque per normal force.
+        torsional_friction: [m], (W|1, K), torque per normal force.
+        restitution: [1], (W|1, K).
+        d_hat: [m], (W|1, K), where the barrier of affine bodies begins; NaN: where the solver says.
+        barrier_stiffness: [N/m^3], (W|1, K), of it; NaN likewise.
+        enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
+        capacity: most contacts of a world.
+    """
+
+    group: Array
+    owner: Array
+    rank: Array
+    still: Array
+    combination: Array
+    apart_start: Array
+    apart: Array
     points: Array
     friction: Array
     friction_across: Array
@@ -44,6 +76,20 @@ class Contacts(Table):
     capacity: int
 
     @property
-    def n_pairs(self) -> int:
-        """Number of pairs, P."""
-        return len(self.shape_a)
+    def touching(self) -> Array:
+        """(T,) indices of the shapes that can touch something."""
+        return np.flatnonzero(self.group >= 0)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs: for small scenes, and for solvers that keep a list."""
+        touching, found = self.touching, [np.zeros((0, 3), np.int32)]
+        for k, i in enumerate(touching.tolist()):
+            j = touching[k + 1 :]
+            row = self.combination[self.group[i], self.group[j]]
+            free = (row >= 0) & (self.owner[j] != self.owner[i])
+            free &= ~np.isin(j, self.apart[self.apart_start[i] : self.apart_start[i + 1]])
+            j, row = j[free], row[free]
+            swap = self.rank[i] > self.rank[j]
+            found.append(np.stack((np.where(swap, j, i), np.where(swap, i, j), row), axis=1).astype(np.int32))
+        return Pairs(*np.concatenate(found).T)

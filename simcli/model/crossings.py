@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simcli.model.contact_tables import Contacts
+from simcli.model.contact_tables import Pairs
 from simcli.model.surfaces import HALF_SPACE, Surfaces
 from simcli.model.table_base import Array
 
 
-def crossings(host: Surfaces, pairs: Contacts, vertex: Array) -> Iterator[tuple[int, int]]:
+def crossings(host: Surfaces, pairs: Pairs, vertex: Array) -> Iterator[tuple[int, int]]:
     """Worlds and pairs whose surfaces cut each other or, at a half space, touch it.
 
     Args:

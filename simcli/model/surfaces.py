@@ -76,7 +76,7 @@ def surfaces(model: Model, segments: int) -> Surfaces:
         segments: corners of the polygon that stands for a circle.
     """
     shapes = model.shapes
-    touching = np.isin(np.arange(len(shapes.name)), [model.contacts.shape_a, model.contacts.shape_b])
+    touching = model.contacts.group >= 0
     nothing = Skin(np.zeros((1, 0, 3)))
     skins = [skin_of(model, s, segments) if touching[s] else nothing for s in range(len(shapes.name))]
     flats = [flat_faces(skin.vertex[0], skin.face) for skin in skins]

@@ -28,10 +28,11 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
     o = options.contact
     host = surfaces(model, o.segments)
     pairs = model.contacts
-    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)
+    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)  # of the combinations
     usual = o.stiffness or USUAL_FORCE / near**3
     stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
-    numbers = {"near": near, "stiffness": stiffness, "creep": o.creep_speed * dt}
+    of = pairs.pairs.combination
+    numbers = {"near": near[:, of], "stiffness": stiffness[:, of], "creep": o.creep_speed * dt}
     return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
 
 
@@ -71,11 +72,11 @@ def end_overlapping(solver, block: FrameBlock) -> None:
         return
     model, barrier = solver.model, solver.core.barrier
     host = surfaces(model, solver.options.contact.segments)
-    pairs = dict(crossings(host, model.contacts, barrier.at.read()))
+    pairs = dict(crossings(host, model.contacts.pairs, barrier.at.read()))
     for world in np.flatnonzero(barrier.least.read()[:, 0, 0] <= 0.0).tolist():
         pairs.setdefault(world, int(barrier.closest.read()[world, 0, 0]))
     for world, pair in sorted(pairs.items()):
-        a, b = (model.shapes.name[side[pair]] for side in (model.contacts.shape_a, model.contacts.shape_b))
+        a, b = (model.shapes.name[side[pair]] for side in model.contacts.pairs[:2])
         text = f"shapes `{a}` and `{b}` cut or touch each other at the start"
         block.events.append(Event(0, 0.0, world, "SC631", 2, -1, -1, 0.0, text))
     solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))

@@ -143,9 +143,8 @@ def write_contacts(c: ti.template(), w: ti.i32):
     k = m.contacts.collider
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
-            a = ti.cast(k.shape_a.at(pair), k.arena.device.real)
-            b = ti.cast(k.shape_b.at(pair), k.arena.device.real)
+            a = one(k.contacts.shape_a, w, lane, n)
+            b = one(k.contacts.shape_b, w, lane, n)
             force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
             put_row(c.contacts.rows, w, lane, n, a, b, place_of_contact(k, c.tables, c.state, w, lane, n),
                     one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)

@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.collision.detect import detect, place_shapes
-from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.measure import contact_speed, row_speed
@@ -40,7 +40,7 @@ class Contacts:
     Attributes:
         collider: shapes, pairs, the table of contacts.
         known: (1), how many there were in the step before.
-        pair, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
+        low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
         taken: (C) 1 for those that are known again.
         slid: (C) 1 where a contact of this step slips.
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
@@ -55,7 +55,8 @@ class Contacts:
         self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
         n = self.capacity = self.collider.contacts.capacity
-        self.known, self.pair, self.feature = arena.slot(1), arena.slot(n), arena.slot(n)
+        self.known, self.feature = arena.slot(1), arena.slot(n)
+        self.low, self.high = arena.slot(n), arena.slot(n)
         self.impulse, self.place, self.slips = arena.slot(n, Vec3), arena.slot(n, Vec3), arena.slot(n)
         self.taken, self.slid, self.bounces, self.target = (arena.slot(n) for _ in range(4))
         self.bend, self.bent = arena.slot(n), arena.slot(n)
@@ -123,16 +124,15 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
     Writes: k.taken
     """
     table = k.collider.contacts
-    pair = one(table.pair, w, lane, c)
     feature = one(table.feature, w, lane, c)
     point = one(table.point, w, lane, c)
-    a = k.collider.shape_a.at(ti.cast(pair, ti.i32))
-    b = k.collider.shape_b.at(ti.cast(pair, ti.i32))
+    a = whole_of(table.shape_a, w, lane, c)
+    b = whole_of(table.shape_b, w, lane, c)
     size = ti.min(one(k.collider.bound, w, lane, a), one(k.collider.bound, w, lane, b)) * NEAR
     least = size * size
     found = -1
     same = -1
-    first, last = known_of_pair(k, w, lane, pair)
+    first, last = known_of_pair(k, w, lane, ti.min(a, b), ti.max(a, b))
     for j in range(first, last):
         if one(k.taken, w, lane, j) == 0.0:
             away = one(k.place, w, lane, j) - point
@@ -149,22 +149,31 @@ def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
 
 
 @ti.func
-def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template()):
+def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: ti.i32):
     """First contact of a pair in the step before, and the one behind its last: they stand in the order of the pairs.
 
-    Reads:  k.{known, pair}
+    Args:
+        k: Contacts.
+        low, high: indices of the shapes.
+
+    Reads:  k.{known, low, high}
     """
     first = 0
     last = ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
     behind = last
     while first < last:
         middle = (first + last) // 2
-        if one(k.pair, w, lane, middle) < pair:
+        i = whole_of(k.low, w, lane, middle)
+        if i < low or (i == low and whole_of(k.high, w, lane, middle) < high):
             first = middle + 1
         else:
             last = middle
-    while last < behind and one(k.pair, w, lane, ti.min(last, k.capacity - 1)) == pair:
-        last += 1
+    stays = last < behind
+    while stays:
+        stays = whole_of(k.low, w, lane, last) == low and whole_of(k.high, w, lane, last) == high
+        if stays:
+            last += 1
+            stays = last < behind
     return first, last
 
 
@@ -193,7 +202,7 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
     """Keep the contacts of a step that is over.
 
     Reads:  k.collider.contacts, p.{contacts, velocity}
-    Writes: p.contacts.speed, k.{known, pair, feature, impulse, place, slips, bend}
+    Writes: p.contacts.speed, k.{known, low, high, feature, impulse, place, slips, bend}
     """
     table = k.collider.contacts
     k.known.store(w, 0, table.count.load(w, 0))
@@ -201,7 +210,9 @@ def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
         p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
     for lane in range(k.collider.lanes):
         for c in range(contacts_of(k.collider, w, lane)):
-            put(k.pair, w, lane, c, one(table.pair, w, lane, c))
+            a, b = one(table.shape_a, w, lane, c), one(table.shape_b, w, lane, c)
+            put(k.low, w, lane, c, ti.min(a, b))
+            put(k.high, w, lane, c, ti.max(a, b))
             put(k.feature, w, lane, c, one(table.feature, w, lane, c))
             put(k.place, w, lane, c, one(table.point, w, lane, c))
             put(k.impulse, w, lane, c, force_of_contact(k.collider, p.contacts.impulse, w, lane, c))
@@ -224,15 +235,15 @@ def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
     """
     for lane in range(k.collider.lanes):
         for c in range(contacts_of(k.collider, w, lane)):
-            pair = ti.cast(one(k.collider.contacts.pair, w, lane, c), ti.i32)
-            mu = one(k.collider.friction, w, lane, pair)
+            combination = whole_of(k.collider.contacts.combination, w, lane, c)
+            mu = one(k.collider.friction, w, lane, combination)
             if ti.static(k.has_static):
                 slips = one(k.slid, w, lane, c)
                 if slips < 0.0:
                     u = seen_speed(p, w, lane, c, v).parts
                     slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
                 if slips == 0.0:
-                    mu = one(k.collider.friction_static, w, lane, pair)
+                    mu = one(k.collider.friction_static, w, lane, combination)
             put(p.friction, w, lane, c, mu)
 
 
@@ -265,14 +276,14 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
     for lane in range(k.collider.lanes):
         step = get_lane(h, lane)
         for c in range(contacts_of(k.collider, w, lane)):
-            pair = ti.cast(one(table.pair, w, lane, c), ti.i32)
+            combination = whole_of(table.combination, w, lane, c)
             gap = one(table.gap, w, lane, c)
             out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
             target = ti.min(gap + out, 0.0)
             bounces = 0.0 * gap
             bias = (gap - target) / step + one(k.bent, w, lane, c)
             if ti.static(k.has_bounce):
-                e = one(k.collider.restitution, w, lane, pair)
+                e = one(k.collider.restitution, w, lane, combination)
                 before = seen_speed(p, w, lane, c, v).parts[0]
                 free = seen_speed(p, w, lane, c, p.free).parts[0]
                 least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,

@@ -21,7 +21,7 @@ Source: reference/contact-solver.md, section 1. Deviation: bounds that are far a
 
 import taichi as ti
 
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.contact_chart import contacts_of, find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
@@ -268,9 +268,9 @@ def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
     return select(yields, soft, soft * 0.0)
 
 
-def spin_friction(k, w, lane, pair, a):
-    """[m], torsional friction (a = 0) of a pair in one world, else its rolling friction."""
-    return one(k.rolling_friction if a else k.torsional_friction, w, lane, pair)
+def spin_friction(k, w, lane, combination, a):
+    """[m], torsional friction (a = 0) of a combination in one world, else its rolling friction."""
+    return one(k.rolling_friction if a else k.torsional_friction, w, lane, combination)
 
 
 @ti.func
@@ -291,9 +291,9 @@ def state_spins(c: ti.template(), w: ti.i32):
     m.spins.store(w, 0, zero)
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
+            combination = whole_of(k.contacts.combination, w, lane, n)
             for a in ti.static(range(3)):
-                on = ti.select(spin_friction(k, w, lane, pair, a) > 0.0, 1.0, 0.0)
+                on = ti.select(spin_friction(k, w, lane, combination, a) > 0.0, 1.0, 0.0)
                 put(p.rows.on, w, lane, m.first_spin + 3 * n + a, on)
                 if on > 0.0:
                     put(m.spins, w, lane, 0, on)
@@ -311,10 +311,10 @@ def bound_spins(c: ti.template(), w: ti.i32):
     k = m.contacts.collider
     for lane in range(k.lanes):
         for n in range(contacts_of(k, w, lane)):
-            pair = ti.cast(one(k.contacts.pair, w, lane, n), ti.i32)
+            combination = whole_of(k.contacts.combination, w, lane, n)
             normal = one(p.contacts.impulse, w, lane, n).parts[0]
             for a in ti.static(range(3)):
-                most = spin_friction(k, w, lane, pair, a) * normal
+                most = spin_friction(k, w, lane, combination, a) * normal
                 put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
                 put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
 

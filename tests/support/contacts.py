@@ -114,6 +114,10 @@ class Bench:
             if name != "needed":
                 found[name][beyond] = np.nan
                 found[name] = found[name][..., 0] if found[name].shape[-1] == 1 else found[name]
+        a, b = self.model.contacts.pairs[:2]
+        number = {pair: k for k, pair in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
+        ends = zip(found["shape_a"].ravel(), found["shape_b"].ravel(), strict=True)
+        found["pair"] = np.array([number.get(pair, np.nan) for pair in ends]).reshape(found["shape_a"].shape)
         return {**found, "count": count, "needed": found["needed"][:, 0, 0].astype(int)}
 
     def shape(self, name):
@@ -123,7 +127,7 @@ class Bench:
     def pair(self, first, second):
         """Index of a pair, and whether it stands the other way round."""
         i, j = self.shape(first), self.shape(second)
-        pairs = list(zip(self.model.contacts.shape_a.tolist(), self.model.contacts.shape_b.tolist(), strict=True))
+        pairs = list(zip(*(side.tolist() for side in self.model.contacts.pairs[:2]), strict=True))
         return (pairs.index((i, j)), False) if (i, j) in pairs else (pairs.index((j, i)), True)
 
     def destroy(self):
@@ -132,7 +136,8 @@ class Bench:
         self.collider.notes.destroy()
 
 
-NAMES = ("count", "needed", "pair", "feature", "point", "normal", "gap", "core_a", "core_b", "radius_a", "radius_b")
+NAMES = ("count", "needed", "shape_a", "shape_b", "feature", "point", "normal", "gap", "core_a", "core_b", "radius_a",
+         "radius_b")  # fmt: skip
 
 
 @ti.kernel

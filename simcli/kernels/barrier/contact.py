@@ -9,10 +9,10 @@ from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
-from simcli.kernels.barrier.stencils import bodies_of, whole_of
+from simcli.kernels.barrier.stencils import bodies_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
 

@@ -14,8 +14,8 @@ from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, w
 from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
-from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness, whole_of
-from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
 from simcli.kernels.memory import get_lane, local
 from simcli.kernels.values import Vec3
 

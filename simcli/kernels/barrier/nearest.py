@@ -13,9 +13,9 @@ import taichi as ti
 
 from simcli.kernels.barrier.closest import blend, direction, weigh
 from simcli.kernels.barrier.pieces import near_gap
-from simcli.kernels.barrier.stencils import corners, thickness, whole_of
+from simcli.kernels.barrier.stencils import corners, thickness
 from simcli.kernels.barrier.tables import FAR
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import one, put, whole_of
 
 
 @ti.func

@@ -18,10 +18,10 @@ import taichi as ti
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
-from simcli.kernels.barrier.stencils import corners, places, thickness, whole_of
+from simcli.kernels.barrier.stencils import corners, places, thickness
 from simcli.kernels.barrier.sweep import apart, lower, upper
 from simcli.kernels.barrier.tables import PIECE
-from simcli.kernels.collision.lanes import across, length, one, unit_or, vector
+from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, whole_of
 from simcli.kernels.elementary import precision_of
 from simcli.kernels.values import Vec3
 

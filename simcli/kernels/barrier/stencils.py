@@ -3,13 +3,7 @@
 import taichi as ti
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.collision.lanes import one
-from simcli.kernels.memory import local
-
-
-def whole_of(slot, w, lane, item):
-    """An integer of one world."""
-    return local(ti.cast(one(slot, w, lane, item), ti.i32))
+from simcli.kernels.collision.lanes import one, whole_of
 
 
 @ti.func

@@ -103,9 +103,10 @@ class Barrier:
     _data_oriented = True
 
     def __init__(self, model: Model, host: Surfaces, tables: Tables, arena: Arena, numbers: dict, capacity: int):
-        pairs = model.contacts
+        pairs = model.contacts.pairs
+        friction = model.contacts.friction[:, pairs.combination]
         self.arena, self.lanes, self.n_bodies = arena, arena.device.lanes, model.n_bodies
-        self.n_shapes, self.n_pairs, self.n_vertices = len(host.core), pairs.n_pairs, len(host.vertex[0])
+        self.n_shapes, self.n_pairs, self.n_vertices = len(host.core), len(pairs.shape_a), len(host.vertex[0])
         self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
         body = np.where(host.link < 0, model.n_bodies, host.link)
         self.body_a, self.body_b = arena.ints(body[pairs.shape_a]), arena.ints(body[pairs.shape_b])
@@ -114,9 +115,9 @@ class Barrier:
         self.vertex_body = arena.ints(np.repeat(body, size))
         self.vertex_shape = arena.ints(np.repeat(np.arange(self.n_shapes), size))
         self.vertex, self.normal = tables.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
-        self.radius, self.friction = tables.column(host.radius), tables.column(pairs.friction)
+        self.radius, self.friction = tables.column(host.radius), tables.column(friction)
         self.near, self.stiffness = tables.column(numbers["near"]), tables.column(numbers["stiffness"])
-        self.creep, self.has_friction = numbers["creep"], bool(np.any(pairs.friction))
+        self.creep, self.has_friction = numbers["creep"], bool(np.any(friction))
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
         self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)

@@ -36,7 +36,7 @@ def place_shapes(c: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32
 
 @ti.func
 def detect(c: ti.template(), w: ti.i32):
-    """Find the contacts of every world of a block, in the order of the pairs.
+    """Find the contacts of every world of a block, by the lower and then the higher index of their shapes.
 
     Reads:  c.{rotation, position, margin}
     Writes: c.contacts, c.extent, c.notes
@@ -46,14 +46,38 @@ def detect(c: ti.template(), w: ti.i32):
     c.contacts.needed.store(w, 0, zero)
     for i in range(c.n_shapes):
         c.extent.store(w, i, extent_of(c, w, i))
-    for pair in range(c.n_pairs):
-        near = boxes_touch(c, w, c.shape_a.at(pair), c.shape_b.at(pair))
-        if ti.static(c.can_rest):
-            near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
-        if any_lane(near):
-            for lane in range(c.lanes):
-                if get_lane(near, lane) != 0:
-                    collide(c, w, lane, pair)
+    for k in range(c.n_touching):
+        for m in range(c.start.at(k), c.end.at(k)):
+            i = c.order.at(k)
+            j = c.order.at(m)
+            near = boxes_touch(c, w, i, j)
+            if ti.static(c.can_rest):
+                near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
+            if any_lane(near):
+                combination = combination_of(c, i, j)
+                if combination >= 0:
+                    a = ti.select(c.rank.at(i) > c.rank.at(j), j, i)
+                    for lane in range(c.lanes):
+                        if get_lane(near, lane) != 0:
+                            collide(c, w, lane, a, i + j - a, combination)
+
+
+@ti.func
+def combination_of(c: ti.template(), i: ti.i32, j: ti.i32):
+    """Row of the numbers of two shapes, -1 if they are kept apart.
+
+    Args:
+        c: Collider.
+        i: index of a shape.
+        j: a higher one.
+    """
+    found = -1
+    if c.owner.at(i) != c.owner.at(j):
+        found = c.combination.at(c.group.at(i) * c.n_groups + c.group.at(j))
+    for k in range(c.apart_start.at(i), c.apart_start.at(i + 1)):
+        if c.apart.at(k) == j:
+            found = -1
+    return found
 
 
 def extent_of(c, w, i) -> Vec3:
@@ -73,15 +97,17 @@ def boxes_touch(c, w, a, b):
 
 
 @ti.func
-def collide(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+def collide(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, combination: ti.i32):
     """Contacts of one pair in one world.
+
+    Args:
+        a, b: its shapes.
+        combination: row of its numbers.
 
     Writes: c.contacts, c.notes
     """
     clear(c, w)
-    a = c.shape_a.at(pair)
-    b = c.shape_b.at(pair)
-    kind = c.routine.at(pair)
+    kind = c.routine.at(combination)
     reach = one(c.margin, w, lane, a) + one(c.margin, w, lane, b) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
     if ti.static(c.serves[HALF_SPACE]):
         if kind == HALF_SPACE:
@@ -96,6 +122,6 @@ def collide(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
         if kind >= BOXES:
             convex_pair(c, w, lane, kind, a, b, reach)
     if c.notes.load(w, c.n_candidates) > 0.0:
-        choose(c, w, lane, a, b, c.most_points.at(pair))
+        choose(c, w, lane, a, b, c.most_points.at(combination))
         keep_chosen(c, w)
-        report(c, w, lane, pair)
+        report(c, w, lane, a, b, combination)

@@ -21,6 +21,11 @@ def one(column, w, lane, item):
     return column.kind(*parts) if column.kind else local(parts[0])
 
 
+def whole_of(slot: Slot, w, lane, item):
+    """A whole number that a slot holds, in one world."""
+    return local(ti.cast(one(slot, w, lane, item), ti.i32))
+
+
 def put(slot: Slot, w, lane, item, value):
     """Replace the value of an item in one world."""
     for k, part in enumerate(value.parts if isinstance(value, Value) else [value]):

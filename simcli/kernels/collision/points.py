@@ -168,7 +168,7 @@ def keep_chosen(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
+def report(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, combination: ti.i32):
     """Put the candidates of a pair into the table of the world, in their order; what does not fit is counted only.
 
     Reads:  c.notes, poses
@@ -178,8 +178,10 @@ def report(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
     for k in range(ti.cast(c.notes.load(w, c.n_candidates), ti.i32)):
         row = ti.cast(needed, ti.i32)
         if row < c.contacts.capacity:
-            put(c.contacts.pair, w, lane, row, ti.cast(pair, c.arena.device.real))
-            write(c, w, lane, row, c.candidates + k * CANDIDATE, c.shape_a.at(pair), c.shape_b.at(pair))
+            put(c.contacts.shape_a, w, lane, row, ti.cast(a, c.arena.device.real))
+            put(c.contacts.shape_b, w, lane, row, ti.cast(b, c.arena.device.real))
+            put(c.contacts.combination, w, lane, row, ti.cast(combination, c.arena.device.real))
+            write(c, w, lane, row, c.candidates + k * CANDIDATE, a, b)
         needed += 1.0
     put(c.contacts.needed, w, lane, 0, needed)
     put(c.contacts.count, w, lane, 0, ti.min(needed, ti.cast(c.contacts.capacity, c.arena.device.real)))

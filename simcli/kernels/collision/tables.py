@@ -7,6 +7,7 @@ from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Mat3, Vec3
 from simcli.model.colliders import MOST_CORNERS, colliders
+from simcli.model.contact_tables import Contacts
 from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import Model, ShapeKind
 
@@ -46,8 +47,26 @@ def routine(kind_a: int, kind_b: int) -> int:
     return CONVEX
 
 
+def routines_of(kind: np.ndarray, pairs: Contacts) -> np.ndarray:
+    """(K,) routine of each combination.
+
+    Args:
+        kind: (S,) of the shapes.
+        pairs: which of them can touch.
+    """
+    table = np.array([[routine(a, b) for b in ShapeKind] for a in ShapeKind])
+    member = np.zeros(len(pairs.combination), int)
+    member[pairs.group[pairs.touching]] = pairs.touching  # some shape of each group
+    g, h = np.nonzero(np.triu(pairs.combination >= 0))
+    one, other = member[g], member[h]
+    swap = pairs.rank[one] > pairs.rank[other]
+    routines = np.zeros(len(pairs.points), int)
+    routines[pairs.combination[g, h]] = table[kind[np.where(swap, other, one)], kind[np.where(swap, one, other)]]
+    return routines
+
+
 class ContactTable:
-    """Contacts of each world, in the order of the pairs; entries from `count` on are left over.
+    """Contacts of each world, by the lower and then the higher index of their shapes; entries from `count` on are left over.
 
     The gap of contact c is n . (x_B - x_A) - radius_a - radius_b, with x the place of the core points: a point of a flat
     feature is fixed in its link, a rounded one is a core point and a radius along n that does not turn with the link.
@@ -55,7 +74,8 @@ class ContactTable:
     Attributes:
         count: (1), contacts of the world, at most the capacity.
         needed: (1), contacts that were found; more than the capacity is an overflow.
-        pair: (C), index into the pairs.
+        shape_a, shape_b: (C).
+        combination: (C), row of the numbers of both.
         feature: (C), number below 2^24 that stays the same while the same features touch.
         point: [m], (C), half way between the surfaces where they were found, world: by it a contact is known again.
         normal: [1], (C), unit, from A to B, world.
@@ -71,7 +91,8 @@ class ContactTable:
     def __init__(self, arena: Arena, capacity: int):
         self.capacity = capacity
         self.count, self.needed = arena.slot(1), arena.slot(1)
-        self.pair, self.feature, self.gap = arena.slot(capacity), arena.slot(capacity), arena.slot(capacity)
+        self.shape_a, self.shape_b, self.combination = arena.slot(capacity), arena.slot(capacity), arena.slot(capacity)
+        self.feature, self.gap = arena.slot(capacity), arena.slot(capacity)
         self.point, self.normal = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.core_a, self.core_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.radius_a, self.radius_b = arena.slot(capacity), arena.slot(capacity)
@@ -93,8 +114,11 @@ class Collider:
         margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
         contacts: the table.
         notes: work of one lane.
-        friction, friction_static: [1], (pairs), of the round cone.
-        has_grain: whether friction of some pair differs between directions; for those, their grain in a link,
+        order: shapes that can touch something, then those of them that are not still; each index is lower than the next.
+        start, end: by place in the first part of `order`, where in it the shapes are that may touch this one.
+        routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
+        friction, friction_static: [1], (K), of the round cone.
+        has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
             `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
         acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
         has: by kind, whether some shape of the pairs is of it.
@@ -105,15 +129,14 @@ class Collider:
 
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         host, pairs = colliders(model), model.contacts
-        self.arena, self.lanes, self.n_shapes, self.n_pairs = arena, arena.device.lanes, host.n_shapes, pairs.n_pairs
-        table = np.array([[routine(a, b) for b in ShapeKind] for a in ShapeKind])
-        self.routines = table[host.kind[pairs.shape_a], host.kind[pairs.shape_b]]
-        self.serves = tuple(bool(np.any(self.routines == k)) for k in range(GROUND + 1))
-        used = host.kind[np.unique([pairs.shape_a, pairs.shape_b])]
+        self.arena, self.lanes, self.n_shapes = arena, arena.device.lanes, host.n_shapes
+        routines = routines_of(host.kind, pairs)
+        self.serves = tuple(bool(np.any(routines == k)) for k in range(GROUND + 1))
+        used = host.kind[pairs.touching]
         self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
-        self.routine = arena.ints(self.routines)
-        self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
+        self._rule(model, arena)
+        self.routine = arena.ints(routines)
         self.most_points = arena.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution"):
             setattr(self, name, tables.column(getattr(pairs, name)))
@@ -122,6 +145,19 @@ class Collider:
         self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
+
+    def _rule(self, model: Model, arena: Arena):
+        """Which shapes can touch: what is still is not looked at with what is still."""
+        pairs = model.contacts
+        touching, is_still = pairs.touching, pairs.still[pairs.touching]
+        self.n_groups, self.combination = len(pairs.combination), arena.ints(pairs.combination)
+        self.group, self.owner, self.rank = arena.ints(pairs.group), arena.ints(pairs.owner), arena.ints(pairs.rank)
+        self.apart_start, self.apart = arena.ints(pairs.apart_start), arena.ints(pairs.apart)
+        moving = touching[~is_still]
+        n = self.n_touching = len(touching)
+        self.order = arena.ints([*touching, *moving])
+        self.start = arena.ints(np.where(is_still, n + np.searchsorted(moving, touching, "right"), np.arange(1, n + 1)))
+        self.end = arena.ints(np.where(is_still, n + len(moving), n))
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
