@@ -11,6 +11,7 @@ from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
 from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
+from simcli.model.massless import arms
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
@@ -296,9 +297,13 @@ def _enabled(model: Model, parts: list[_RowPart], joint: Array) -> Array:
 
 
 def _scale(model: Model, parts: list[_RowPart]) -> Array:
-    """Sum of the inverse masses, or inverse mean inertias, of the two bodies of each row; 1 where nothing has mass."""
+    """Sum of the inverse masses, or inverse mean inertias, of the two bodies of each row; 1 where nothing has mass.
+
+    A point mass has the inertia that its longest arm gives it.
+    """
     mass = model.bodies.mass
     turning = np.trace(model.bodies.inertia, axis1=-2, axis2=-1) / 3.0
+    turning = np.where(turning > 0.0, turning, mass * arms(model) ** 2)
     out = []
     for part in parts:
         if part.form == Form.RIGID:

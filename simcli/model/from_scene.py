@@ -21,12 +21,13 @@ from simcli.model.join import join
 from simcli.model.joint_parts import JointReader, read_dofs
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.led import leading_joints
+from simcli.model.massless import carrying, lacking, weightless
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.natural import THIN
 from simcli.model.natural_bases import read_naturals
 from simcli.model.param_units import param_unit
 from simcli.model.placing import placing_order
-from simcli.model.reference import SINGULAR, dof_inertia
+from simcli.model.reference import SINGULAR
 from simcli.model.signals import read_signals
 from simcli.model.start import read_start
 from simcli.model.straight import refuse_beside
@@ -38,6 +39,8 @@ from simcli.spec.document import Document
 from simcli.spec.planes import AXES, NORMAL_INDEX, normal
 from simcli.spec.schema import SceneSpec
 
+ARMATURE = "give the body inertia about this axis, or the joint armature"
+HOLD = "give the body inertia, or hold it at a distance from every axis about which it turns"
 CHUNK = 2048  # worlds whose scenes are in memory at once, some 20 kB each; world 0 stands before each for comparison
 
 
@@ -275,47 +278,33 @@ def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None) -> None:
+def _refuse_weightless(worlds: Worlds, model: Model, bodies: Array | None = None, hint: str = ARMATURE) -> None:
     """Refuse dofs along which nothing has inertia: their acceleration has no value.
 
     Args:
         worlds: receives the faults.
         model: the tables.
         bodies: (B,) bool, those whose dofs matter; all where it is left out.
+        hint: what to do.
     """
-    D, scale = dof_inertia(model, model.joint_q)
-    for k in range(model.n_links):
-        if bodies is not None and not bodies[model.joints.child[model.links.joint[k]]]:
-            continue
-        first, n = model.links.qd_start[k], model.links.n_qd[k]
-        if model.motions.kind[first : first + n].all():  # prescribed, or no dof at all
-            continue
-        unit = np.sqrt(np.maximum(scale[k], np.finfo(float).tiny))
-        weakest = np.linalg.eigvalsh(D[k] / unit[:, :, None] / unit[:, None, :])[:, 0]
-        if weakest.min() > SINGULAR and scale[k].min() > 0.0:
-            continue
-        joint = model.links.joint[k]
-        name = model.joints.name[joint]
-        body = model.bodies.name[model.joints.child[joint]]
+    for k, b in weightless(model, bodies):
+        name, body = model.joints.name[model.links.joint[k]], model.bodies.name[b]
         turning = "a rotation" if model.links.kind[k] != LinkKind.HELIX or model.links.turn[k] else "a displacement"
         message = f"joint `{name}` has {turning} that moves no inertia (body `{body}` and what hangs on it)"
-        hint = "give the body inertia about this axis, or the joint armature"
-        if bodies is not None:
-            hint = "give the body inertia, hold it at a distance from an axis, or write natural: 1P"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{body}"
         worlds.fault("SC452", path, message, hint)
     worlds.raise_faults()
 
 
 def _refuse_points(worlds: Worlds, model: Model) -> None:
-    """Refuse bodies that by themselves lack inertia along or about some axis that they can move."""
-    inertia = np.linalg.eigvalsh(model.bodies.inertia)
-    least = model.bodies.inertia[:, :, model.plane, model.plane] if model.plane >= 0 else inertia[..., 0]
-    lacks = (model.bodies.mass <= 0) | (least <= SINGULAR * inertia[..., 2])
-    for b in np.flatnonzero(lacks.any(axis=0) & ~model.bodies.kinematic):
-        solver = worlds.first.solver.type
-        message = f"body `{model.bodies.name[b]}` has no inertia about some axis, which the {solver} solver needs"
-        worlds.fault("SC452", f"bodies.{model.bodies.name[b]}", message, "give it inertia, or use the generalized solver")
+    """Refuse bodies that lack inertia along or about some axis along which their joints let them move, or joints yield."""
+    _refuse_weightless(worlds, model, lacking(model), HOLD)
+    for step in carrying(model) if worlds.first.solver.type == "maximal" else ():
+        name = model.joints.name[step.joint]
+        if model.joints.compliance[:, step.joint].any():
+            body = next(b for b in (step.outer, step.inner) if lacking(model)[b])
+            message = f"joint `{name}` yields, and nothing else gives inertia to body `{model.bodies.name[body]}`"
+            worlds.fault("SC452", f"joints.{name}.compliance", message, "leave it out, or give the body inertia")
     worlds.raise_faults()
 
 
@@ -324,7 +313,8 @@ def _refuse_spins(worlds: Worlds, model: Model) -> None:
     bodies, plane = model.bodies, model.plane
     inertia = np.linalg.eigvalsh(bodies.inertia)
     whole = ((bodies.n_vectors == 3) | (bodies.n_vectors < 0)) & (plane < 0) & ~bodies.kinematic
-    thin = inertia[..., 0] <= SINGULAR * inertia[..., 2]
+    spins = np.isin(np.arange(model.n_bodies), [b for _, b in weightless(model, lacking(model))])
+    thin = (inertia[..., 0] <= SINGULAR * inertia[..., 2]) & spins
     least, most = (inertia[..., 1] + side * (inertia[..., 0] - inertia[..., 2]) for side in (1, -1))  # second moments, twice
     flat = least <= THIN * most
     faults = {
@@ -363,4 +353,4 @@ def _refuse_unnatural(worlds: Worlds, model: Model) -> None:
             name = bodies.name[b]
             worlds.fault("SC452", f"bodies.{name}", f"body `{name}` {words}", "change mass, inertia or natural")
     points = (inertia[..., 2] <= 0).any(axis=0) & (asked != 0) & ~bodies.kinematic
-    _refuse_weightless(worlds, model, points)
+    _refuse_weightless(worlds, model, points, f"{HOLD}, or write natural: 1P")

@@ -2,7 +2,7 @@
 
 The maximal solver steps it. Joints of the scene keep their numbers and coordinates, so that the frames of a loose model are
 those of the scene with more columns at their ends. A free joint from the world, and in a planar scene a planar one, is what
-a loose body has anyhow: it stays.
+a loose body has anyhow: it stays. So do the joints of bodies that have no inertia without them (massless.py).
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from simcli.model import rotations as rot
 from simcli.model.edit import body_parts, joint_parts
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.links import build_links
+from simcli.model.massless import carrying
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.reference import dof_inertia
 from simcli.model.tables import WORLD, Array, Dofs, DriveMode, JointKind, Joints, Model
@@ -47,8 +48,10 @@ def loosen(model: Model, start: Start) -> Model:
     Returns:
         Tables whose first joints, dofs and coordinates are those of the model.
     """
+    carried = carrying(model)
     stays = [j for j in range(model.n_joints) if _is_loose(model, j)]
-    held = set(model.joints.child[stays].tolist())
+    held = {*model.joints.child[stays].tolist(), *(step.outer for step in carried)}
+    stays += [step.joint for step in carried]
     free = [_free_joint(model, b) for b in range(model.n_bodies) if b not in held]
     is_tree = np.concatenate((np.isin(np.arange(model.n_joints), stays), np.ones(len(free), bool)))
     joints = replace(with_joints(model.joints, free), is_tree=is_tree)

@@ -20,6 +20,7 @@ from simcli.model.actuation import MotionKind
 from simcli.model.joints import Motion
 from simcli.model.led import leading_joints
 from simcli.model.loosen import SUFFIX, Start, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.massless import arms
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
@@ -102,17 +103,6 @@ def largest_moments(model: Model, moments: Array) -> Array:
     on_arm = model.bodies.mass * np.where(arm > 0.0, arm, 1.0) ** 2
     largest = moments.max(axis=-1)
     return np.where(largest > 0.0, largest, on_arm)
-
-
-def arms(model: Model) -> Array:
-    """[m], (W|1, B), longest way from the centre of mass of each body to an anchor of one of its joints."""
-    joints, bodies = model.joints, model.bodies
-    out = np.zeros((max(len(joints.X_p), len(bodies.com)), model.n_bodies))
-    for j in range(model.n_joints):
-        for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
-            if body != WORLD:
-                out[:, body] = np.maximum(out[:, body], np.linalg.norm(pose[:, :3] - bodies.com[:, body], axis=-1))
-    return out
 
 
 def principal_axes(model: Model, n_vectors: Array) -> tuple[Array, Array]:

@@ -35,6 +35,7 @@ class AffineCore:
 
     Attributes:
         potential: energies of bodies and joints.  step: memory of a step.
+        pushes_thin: whether wrenches may act on bodies that lack inertia.
         given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         summarises: see `core.Core`; steps that are not solved end their worlds here.
@@ -55,6 +56,7 @@ class AffineCore:
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions = self.potential.laws.motions
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
+        self.pushes_thin = self.step.has_thin and self.forces.n_wrenches > 0
         self.holds = Holds(model, blocks_of(model), self.tables, arena)
         self.signals = Signals(model, self.tables, arena, (self.forces, self.potential.laws, self.motions, self.holds))
         self.given = Given(model, self.potential.matrix, self.tables, arena)

@@ -18,6 +18,7 @@ from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
+from simcli.model.natural import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine_given import arrive, go_straight, is_on_its_way, take_given
 from simcli.solvers.affine_holds import add_holds, energy_of_holds
@@ -52,7 +53,8 @@ class StepMemory:
             contact leaves free.  aims: 1 in lanes whose next point is not found yet.
         running: 1 in lanes that have not converged.  curve: 1 in lanes with the whole Hessian.  energy: [J] next_x may have.
         size: [m], largest displacement by the whole direction.  iterations, failed: of the last step.
-        mass: weights.  extent: [m], by body, of its points from its centre.
+        mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
+        thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
     """
 
     _data_oriented = True
@@ -71,8 +73,10 @@ class StepMemory:
         self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
-        extent = np.sqrt(HALF_SIDE * blocks[..., 1:].max(axis=-1) / np.where(weighs, blocks[..., 0], 1.0))
-        self.extent = tables.column(extent)
+        extent = np.sqrt(HALF_SIDE * largest_moments(model, blocks[..., 1:]) / np.where(weighs, blocks[..., 0], 1.0))
+        self.extent = tables.column(np.where(weighs, extent, 0.0))
+        thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
+        self.thin, self.has_thin = tables.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
 
     def clear(self):
         """Before the first step."""
@@ -229,12 +233,28 @@ def total_energy(c: ti.template(), w: ti.i32):
             gap = c.potential.rows.next_x.load(w, i) - z.target.load(w, i)
             inertial = inertial + gap * gap * z.mass.load(w, i)
         total = total + inertial * (alpha * alpha * 0.5)
+    if ti.static(c.pushes_thin):
+        total = total + energy_of_pushes(c, w)
     if ti.static(c.holds.n > 0):
         total = total + energy_of_holds(c, w)
     total = total + find_energy(c.potential, w, c.potential.rows.next_x, z.alpha)
     if ti.static(c.touches):
         measure(c.barrier, w, c.potential.rows.next_x, z.running)
         total = total + c.barrier.energy.load(w, 0)
+    return total
+
+
+@ti.func
+def energy_of_pushes(c: ti.template(), w: ti.i32):
+    """[J] at next_x, of external forces along coordinates without mass, which no target of an inertia can hold.
+
+    Reads: c.step.{force, thin, start}
+    """
+    z = c.step
+    total = c.tables.arena.zero()
+    for i in range(c.potential.n):
+        way = c.potential.rows.next_x.load(w, i) - z.start.load(w, i)
+        total = total - z.force.load(w, i) * z.thin.load(w, i) * way
     return total
 
 
@@ -331,6 +351,8 @@ def build(c: ti.template(), w: ti.i32):
         alpha = z.alpha.load(w, i // SIZE)
         mass = alpha * alpha * z.mass.load(w, i)
         p.gradient.store(w, i, (p.rows.x.load(w, i) - z.target.load(w, i)) * mass)
+        if ti.static(c.pushes_thin):
+            p.gradient.store(w, i, p.gradient.load(w, i) - z.force.load(w, i) * z.thin.load(w, i))
         add_entry(p.matrix, w, c.diagonal.at(i), mass)
     if ti.static(c.holds.n > 0):
         add_holds(c, w)

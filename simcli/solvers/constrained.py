@@ -27,7 +27,8 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import place_all, retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
-from simcli.model.tables import Model
+from simcli.model.massless import lacking
+from simcli.model.tables import LinkKind, Model
 from simcli.solvers.clock import follow_leads, follow_signals
 from simcli.solvers.constrained_phase import solve_phase
 from simcli.solvers.constrained_report import report_constrained_reactions
@@ -113,6 +114,7 @@ class Constrained:
         impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
         pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
             end have got what armature takes of them (rotors.py).
+        spins_free: (links) 1 for free bodies that have inertia by themselves.
         first: (unknowns) the first solution of a correction.
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
@@ -163,6 +165,8 @@ class Constrained:
             self.max_corrections = self.impulses.passes
         self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
         self.impulse, self.turn = arena.slot(n), arena.slot(1)
+        spins = model.links.kind == LinkKind.FREE
+        self.spins_free = arena.ints(spins & ~lacking(model)[np.maximum(model.links.body, 0)])
         self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.carried, self.refinements = arena.slot(n), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)

@@ -10,7 +10,6 @@ from simcli.kernels.laws import FREE
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, hold, keep, leave
-from simcli.kernels.tree import FREE as LINK_FREE
 from simcli.solvers.choices import law_power, set_pieces
 from simcli.solvers.corrections import (
     CORRECT,
@@ -180,13 +179,13 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
 
 @ti.func
 def turn_ahead(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Take the gyroscopic torques of free bodies at the end of the step.
+    """Take the gyroscopic torques of free bodies at the end of the step, of those that have inertia by themselves.
 
     Writes: c.bound.base
     """
     t = c.tables
     for i in range(t.n_links):
-        if t.kind.at(i) == LINK_FREE:
+        if c.bound.spins_free.at(i) != 0:
             change = gyroscopic_change(t, c.state, w, i, h)
             for d in range(t.link_qd.at(i) + 3, t.link_qd.at(i) + 6):
                 n = t.unknown.at(d)

@@ -64,6 +64,7 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
     """Give what has no mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
 
         prescribed coordinates of no mass: their own row, K = 1;   thin bodies: their rigidity, K of what the weights add
+        bodies that lack inertia: the rows of their joints, K = 1 / scale of the row
 
     Reads:  c.bound.system, c.motions, c.state.q
     Writes: p.mass, c.bound.system.load
@@ -89,6 +90,12 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
             a = y.rows.vector_d.at(2 * n)
             b = y.rows.vector_d.at(2 * n + 1)
             gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
+            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
+            add_square(c, w, r, gain)
+        for n in range(c.bound.impulses.n_firm):
+            r = c.bound.impulses.firm_row.at(n)
+            holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+            gain = select(holds, 1.0 / (zero + y.scale.load(w, r)), zero)
             push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
             add_square(c, w, r, gain)
 

@@ -26,6 +26,7 @@ from simcli.kernels.tree import retract
 from simcli.kernels.values import Mat3
 from simcli.model.constraint_tables import Constraints
 from simcli.model.lawful import is_smooth
+from simcli.model.massless import holding_rows
 from simcli.model.tables import Model
 from simcli.solvers.choices import (
     acceleration_of_law,
@@ -80,6 +81,7 @@ class Impulses:
 
     Attributes:
         n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
+        firm_row: rows of joints that hold bodies without inertia of their own.
         has_drive: by law, whether it has a row for its drive.
         first_spin: first row of the spins, -1 if there are none.
         start: (n of the problem) velocities at the start of the step.
@@ -110,6 +112,8 @@ class Impulses:
         self.kind, self.item = arena.ints(rows[:, 0]), arena.ints(rows[:, 1])
         self.has_drive = arena.ints(drives)
         self.n_plain, n = len(rows), system.n_dofs
+        firm = np.flatnonzero(holding_rows(phases[0], model))
+        self.n_firm, self.firm_row = len(firm), arena.ints(firm)
         spins = 3 * capacity if touches and self.contacts.has_spin else 0
         self.first_spin = self.n_plain if spins else -1
         limits = LIMITS[arena.device.precision]
