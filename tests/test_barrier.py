@@ -17,7 +17,7 @@ SHAPES = {
 }
 N = 24  # worlds
 NEAR = 0.3  # [m]
-CREEP = 1e-2  # [m]
+GIVE = 1e-2  # [m]
 STEP = 1e-6  # of differences
 CLOSE = 2e-6  # relative error of second differences with it: STEP^2 times the fourth derivative, and 1e-16 / STEP
 ROUND = 1e-12  # [1], rounding of eigenvalues relative to the largest entry
@@ -35,7 +35,7 @@ def bench(tmp_path_factory):
         patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
         text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES})
         model = read_model(tmp_path_factory.mktemp("scene"), text)
-    bench = Bench(model, live_device(), N, NEAR, creep=CREEP)
+    bench = Bench(model, live_device(), N, NEAR, give=GIVE)
     yield bench
     bench.destroy()
 
@@ -93,7 +93,7 @@ def test_gradient_and_curvature_are_differences_of_the_energy(bench, parallel):
     rng = np.random.default_rng(3)
     x, two = meeting(bench, rng, 0.8 * NEAR, parallel)
     bench.begin(x)
-    x = x + at(two, 0.5 * CREEP * rng.normal(size=(N, 24)))  # friction slips, by less than it needs to be full and by more
+    x = x + at(two, 0.5 * GIVE * rng.normal(size=(N, 24)))  # friction slips, by less than it needs to be full and by more
     energy, barrier, least = bench.energy(x)
     assert (least > 0).all()
     assert (energy > barrier).sum() > N / 2

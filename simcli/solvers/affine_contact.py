@@ -32,7 +32,7 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
     usual = o.stiffness or USUAL_FORCE / near**3
     stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
     of = pairs.pairs.combination
-    numbers = {"near": near[:, of], "stiffness": stiffness[:, of], "creep": o.creep_speed * dt}
+    numbers = {"near": near[:, of], "stiffness": stiffness[:, of], "give": o.creep_speed * dt}
     return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
 
 

@@ -99,3 +99,4 @@ class AffineCore:
         self.loops.clear()
         if self.touches:
             self.contacts.clear()
+            self.barrier.clear()

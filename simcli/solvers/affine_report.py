@@ -227,7 +227,7 @@ def energies_of_state(c: ti.template(), w: ti.i32):
         kinetic = kinetic + energy_of_armature(c.potential.laws, w)
     elastic = c.potential.elastic.load(w, 0)
     if ti.static(c.touches):
-        elastic = elastic + c.barrier.barrier.load(w, 0)
+        elastic = elastic + c.barrier.barrier.load(w, 0) + c.barrier.held.load(w, 0)
     return kinetic, potential, elastic
 
 

@@ -14,6 +14,7 @@ starts by a step of BDF1 rather than by a copy of the state.
 
 import taichi as ti
 
+from simcli.kernels.barrier.friction import keep_anchors
 from simcli.kernels.blocks import SIZE
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import load_links
@@ -274,7 +275,7 @@ def commit(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and the work, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.given, c.forces.work
+    Writes: c.potential.rows.v, c.step.{x_before, v_before, age}, c.given, c.forces.work, c.barrier.anchors
     """
     z = c.step
     f = c.potential.rows
@@ -297,6 +298,7 @@ def commit(c: ti.template(), w: ti.i32):
     if ti.static(c.touches):
         if ti.static(c.barrier.has_friction):
             dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
+            keep_anchors(c.barrier, w, f.x)
     c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
     c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
     for b in range(c.tables.n_bodies):

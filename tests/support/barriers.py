@@ -24,14 +24,14 @@ CAPACITY = 4000
 class Bench:
     """The barrier of a model of free bodies, whose links are the bodies, in W worlds."""
 
-    def __init__(self, model, device, n_worlds, near, stiffness=1.0, creep=1e-3):
+    def __init__(self, model, device, n_worlds, near, stiffness=1.0, give=1e-3):
         self.model, self.host, self.n = model, surfaces(model, SEGMENTS), model.n_bodies
         self.device = device.for_worlds(n_worlds)
         self.arena = Arena(self.device, n_worlds)
         self.tables = Tables(model, self.arena)
         pairs = model.contacts.pairs
         ones = np.ones((1, len(pairs.shape_a)))
-        numbers = {"near": near * ones, "stiffness": stiffness * ones, "creep": creep}
+        numbers = {"near": near * ones, "stiffness": stiffness * ones, "give": give}
         self.barrier = Barrier(model, self.host, self.tables, self.arena, numbers, CAPACITY)
         self.x, self.dx = self.arena.slot(12 * self.n), self.arena.slot(12 * self.n)
         self.gradient, self.most = self.arena.slot(12 * self.n), self.arena.slot(1)

@@ -1,12 +1,13 @@
 """Barrier contact: surfaces that never meet, by an energy that grows without bound as they come near.
 
     closest     nearest points of two features (point, edge, triangle, half space), and how they slide
-    law         the barrier, the mollifier of parallel edges, friction that is smooth at rest
+    law         the barrier, the mollifier of parallel edges, friction that sticks; friction of joints
     tables      what is read and kept: Barrier
     sweep       pairs of features whose swept boxes come near: the candidates of a world
     advance     how far a step may go before anything touches
     pieces      energy, gradient and curvature of one contact, as sums of squares on two bodies
     nearest     which of the triangles of a flat face counts
+    anchors     what contacts remember: how far each is from where it stuck
     friction    what is kept of the contacts at the start of a step, and its pieces
     touch       a contact as it is told
     contact     the solver's doors: reach, measure, add

@@ -78,7 +78,7 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     Args:
         who: as of `reach`; the others keep theirs.
 
-    Writes: c.{at, energy, barrier, least, closest, touching, pattern, taken}, c.candidates.acts
+    Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, taken}, c.candidates.acts
     """
     place_vertices(c, w, x)
     for lane in range(c.lanes):
@@ -105,12 +105,15 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
             put(c.least, w, lane, 0, least)
             put(c.touching, w, lane, 0, touching)
             if ti.static(c.has_friction):
-                taken = 0.0 * total
+                taken = 1.0 * one(c.grips.lost, w, lane, 0)
+                held = 0.0 * total
                 for g in range(count_of(c.grips, w, lane)):
-                    potential, work = grip_energy(c, w, lane, g, x)
+                    potential, stored, work = grip_energy(c, w, lane, g, x)
                     total += potential
+                    held += stored
                     taken += work
                 put(c.taken, w, lane, 0, taken)
+                put(c.held, w, lane, 0, held)
             put(c.energy, w, lane, 0, total)
 
 

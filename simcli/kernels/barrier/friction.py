@@ -1,17 +1,20 @@
-"""Friction of a step: contacts as they were when it began, each with a potential of its slip since then.
+"""Friction of a step: contacts as they were when it began, each with a potential of how far it is from where it stuck.
 
-    F = sum_g mu lambda_g f_0(|u_g|),  u_g = (t_1, t_2) . (delta_g(q) - delta_g(q_n))
+    F = sum_g F_g(|u_g|),  u_g = u_g,n + (t_1, t_2) . (delta_g(q) - delta_g(q_n))
 
-with points of the bodies that the contact had then: on the surfaces, so that what is round rolls. Load and tangents do
-not change within the step, so that F is a potential, convex and smooth at rest: whatever holds still creeps.
+with points of the bodies that the contact had then: on the surfaces, so that what is round rolls. F_g is a spring that
+slides at mu lambda_g (law.py, `stick`), u_g,n what the contact remembers (anchors.py). Load and tangents do not change
+within the step, so that F is a potential, and convex. What friction holds stays where it is.
 
-Source: reference/affine-bodies.md B.8 (lagged once per step). Deviation: the radius of a shape carries the points.
+Source: Li et al. 2020 (IPC), section 5, for friction lagged once per step. Deviation: springs that remember where they
+stuck instead of a law of the slip of one step, by which everything creeps; the radius of a shape carries the points.
 """
 
 import taichi as ti
 
+from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, recall, stored
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
-from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
+from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
@@ -45,27 +48,48 @@ def turned_back(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), bod
 
 
 @ti.func
+def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body: ti.i32, y: ti.template()):
+    """A vector along the axes of a body's link, in the world; x as of `turned_back`."""
+    v = vector(y.parts[0], y.parts[1], y.parts[2])
+    if body < c.n_bodies:
+        v = v * 0.0
+        for k in ti.static(range(3)):
+            v = v + column_of(x, w, lane, body, k) * y.parts[k]
+    return v
+
+
+@ti.func
 def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
     """Keep the contacts with friction for the step that begins, in worlds that ask.
 
-    Reads:  c.{at, candidates}
+    Reads:  c.{at, candidates, anchors}
     Writes: c.grips, c.candidates.counts
     """
     for lane in range(c.lanes):
         if one(who, w, lane, 0) != 0.0:
             put(c.grips.count, w, lane, 0, 0.0)
+            put(c.grips.lost, w, lane, 0, stored(c, w, lane))
+            anchor = -1
             count_nearest(c, w, lane)
             for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
                 if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
-                    grip_one(c, w, lane, k, x)
+                    anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
+            put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
 
 
 @ti.func
-def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.template()):
+def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32, x: ti.template()):
     """Keep a candidate if there is a force in it.
+
+    Args:
+        after: see `find_anchor`.
+
+    Returns:
+        Its anchor, -1 if it has none.
 
     Writes: c.grips
     """
+    anchor = -1
     kind, pair, a, b, d, e = corners(c, w, lane, k)
     xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
     if near_gap(kind, xi + near, a, b, d, e):
@@ -85,14 +109,17 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
                 put(c.grips.along, w, lane, at, s)
                 put(c.grips.across, w, lane, at, t)
                 place_grip(c, w, lane, k, kind, weights, n, at, x)
+                anchor = find_anchor(c, w, lane, at, after)
+                stretch_grip(c, w, lane, at, anchor, x)
             else:
                 put(c.crowded, w, lane, 0, one(c.candidates.count, w, lane, 0))
+    return anchor
 
 
 @ti.func
 def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(), n: ti.template(),
                at: ti.i32, x: ti.template()):
-    """Bodies of a grip, its points on their surfaces, and where these are.
+    """Features of a grip, its bodies, and its points on their surfaces.
 
     Writes: c.grips
     """
@@ -108,9 +135,22 @@ def place_grip(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i3
     put(c.grips.second, w, lane, at, 1.0 * other)
     put(c.grips.place_a, w, lane, at, first - turned_back(c, w, lane, x, one_body, n) * r_a)
     put(c.grips.place_b, w, lane, at, second - turned_back(c, w, lane, x, other, n) * r_b)
-    delta = grip_difference(c, w, lane, at, x)
-    put(c.grips.slip, w, lane, 2 * at, one(c.grips.along, w, lane, at).dot(delta))
-    put(c.grips.slip, w, lane, 2 * at + 1, one(c.grips.across, w, lane, at).dot(delta))
+
+
+@ti.func
+def stretch_grip(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, anchor: ti.i32, x: ti.template()):
+    """How stiffly a grip sticks, and where: its points are apart there by less what it is stretched now.
+
+    Writes: c.grips.{stiffness, slip, lost}
+    """
+    stretch = turned_out(c, w, lane, x, whole_of(c.grips.first, w, lane, g), recall(c, w, lane, g, anchor))
+    delta = grip_difference(c, w, lane, g, x)
+    s, t = one(c.grips.along, w, lane, g), one(c.grips.across, w, lane, g)
+    along, across = s.dot(stretch), t.dot(stretch)
+    put(c.grips.slip, w, lane, 2 * g, s.dot(delta) - along)
+    put(c.grips.slip, w, lane, 2 * g + 1, t.dot(delta) - across)
+    kept = 0.5 * one(c.grips.stiffness, w, lane, g) * (along * along + across * across)
+    put(c.grips.lost, w, lane, 0, one(c.grips.lost, w, lane, 0) - kept)
 
 
 @ti.func
@@ -135,7 +175,7 @@ def arm(c: ti.template(), w: ti.i32, lane: ti.i32, body: ti.i32, y: ti.template(
 
 @ti.func
 def slip_of(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
-    """[m], slips along both tangents since the step began."""
+    """[m], distances along both tangents from where a contact stuck."""
     delta = grip_difference(c, w, lane, g, x)
     along = one(c.grips.along, w, lane, g).dot(delta) - one(c.grips.slip, w, lane, 2 * g)
     across = one(c.grips.across, w, lane, g).dot(delta) - one(c.grips.slip, w, lane, 2 * g + 1)
@@ -144,12 +184,34 @@ def slip_of(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template
 
 @ti.func
 def grip_energy(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.template()):
-    """[J], potential of a grip, and the energy that its friction has taken, force times slip."""
+    """[J], potential of a grip; what its spring stores; what sliding has taken since the step began."""
     along, across = slip_of(c, w, lane, g, x)
     slip = ti.sqrt(along * along + across * across)
-    potential, over, _slope = smooth_step(slip, c.creep)
-    load = one(c.grips.load, w, lane, g)
-    return load * potential, load * over * slip * slip
+    stiffness, load = one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g)
+    potential, _over, _slope, stretch = stick(slip, stiffness, load)
+    return potential, 0.5 * stiffness * stretch * stretch, load * (slip - stretch)
+
+
+@ti.func
+def keep_anchors(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Remember all grips at the end of a step.
+
+    Args:
+        x: (12 B) coordinates there.
+
+    Writes: c.anchors
+    """
+    for lane in range(c.lanes):
+        count = whole_of(c.grips.count, w, lane, 0)
+        put(c.anchors.count, w, lane, 0, 1.0 * count)
+        for g in range(count):
+            along, across = slip_of(c, w, lane, g, x)
+            slip = ti.sqrt(along * along + across * across)
+            _potential, _over, _slope, stretch = stick(
+                slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))  # fmt: skip
+            part = ti.select(slip > stretch, stretch / ti.max(slip, stretch), 1.0)
+            u = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * part
+            keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.grips.first, w, lane, g), u))
 
 
 @ti.func
@@ -160,17 +222,16 @@ def grip_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.temp
     """
     along, across = slip_of(c, w, lane, g, x)
     slip = ti.sqrt(along * along + across * across)
-    _potential, over, slope = smooth_step(slip, c.creep)
-    load = one(c.grips.load, w, lane, g)
-    c.notes.store(w, c.n_pieces, 0.0 * load)
+    _potential, over, slope, _stretch = stick(slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))
+    c.notes.store(w, c.n_pieces, 0.0 * slip)
     is_still = slip <= 0.0
     scale = 1.0 / ti.select(is_still, 1.0, slip)
     x_u, y_u = ti.select(is_still, 1.0, along * scale), ti.select(is_still, 0.0, across * scale)
     s, t = one(c.grips.along, w, lane, g), one(c.grips.across, w, lane, g)
     u = s * x_u + t * y_u
-    put_grip(c, w, lane, c.gradient, g, u * (load * over * slip))
-    put_grip(c, w, lane, new_piece(c, w, load * slope), g, u)
-    put_grip(c, w, lane, new_piece(c, w, load * over), g, t * x_u - s * y_u)
+    put_grip(c, w, lane, c.gradient, g, u * (over * slip))
+    put_grip(c, w, lane, new_piece(c, w, slope), g, u)
+    put_grip(c, w, lane, new_piece(c, w, over), g, t * x_u - s * y_u)
 
 
 @ti.func

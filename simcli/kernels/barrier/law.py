@@ -1,4 +1,4 @@
-"""Laws of one contact: the barrier of a gap, the mollifier of nearly parallel edges, friction that is smooth at rest."""
+"""Laws of a contact: the barrier of a gap, the mollifier of parallel edges, friction that sticks; and friction of joints."""
 
 import taichi as ti
 
@@ -50,7 +50,7 @@ def mollifier(c, scale):
 
 @ti.func
 def smooth_step(slip, least):
-    """Friction of unit load over a slip of this step: potential, slope over slip, and slope's slope.
+    """Friction of a joint, of unit load, over a slip of this step: potential, slope over slip, and slope's slope.
 
         f_0(y) = y^2 / e - y^3 / (3 e^2) + e / 3 for y < e, else y
 
@@ -67,3 +67,28 @@ def smooth_step(slip, least):
     potential = ti.select(part < 1.0, slip * part * (1.0 - part / 3.0) + least / 3.0, slip)
     over = ti.select(part < 1.0, (2.0 - part) / least, 1.0 / ti.max(slip, least))
     return potential, over, 2.0 * (1.0 - part) / least
+
+
+@ti.func
+def stick(slip, stiffness, most):
+    """Friction over the distance from where a contact stuck: a spring as far as friction holds, its bound beyond.
+
+        F(y) = k y^2 / 2 for y < f/k, else f y - f^2 / (2 k);    the stretch of the spring is min(y, f/k)
+
+    Its slope is the force after the return to the yield surface, so that the minimum of inertia, other energies and F is
+    the backward Euler step of an elastic and perfectly plastic contact.
+
+    Args:
+        slip: [m], y, not negative.
+        stiffness: [N/m], k, positive.
+        most: [N], f, what friction can hold.
+
+    Returns:
+        [J], [N/m], [N/m], [m]: F, F' / y, F'', stretch.
+
+    Source: Simo and Hughes, Computational Inelasticity, 1998, section 1.4 (return mapping). No deviation.
+    """
+    stretch = ti.min(slip, most / stiffness)
+    potential = 0.5 * stiffness * stretch * stretch + most * (slip - stretch)
+    sticks = slip * stiffness <= most
+    return potential, ti.select(sticks, stiffness, most / ti.max(slip, stretch)), ti.select(sticks, stiffness, 0.0), stretch

@@ -62,7 +62,8 @@ class Grips:
         load: [N], (G), coefficient times normal force.
         place_a, place_b: [m], (G), points in the links; of the second one the negative, as weights are.
         along, across: [1], (G), tangents, world.
-        slip: [m], (2 G), difference of the points along the tangents at the start.
+        slip: [m], (2 G), difference of the points along the tangents where the contact stuck.
+        stiffness: [N/m], (G), of sticking.  lost: [J], (1), what changes of stiffness took as the step began.
     """
 
     _data_oriented = True
@@ -74,7 +75,23 @@ class Grips:
         self.first, self.second = arena.slot(capacity), arena.slot(capacity)
         self.place_a, self.place_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
         self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.slip = arena.slot(2 * capacity)
+        self.slip, self.stiffness, self.lost = arena.slot(2 * capacity), arena.slot(capacity), arena.slot(1)
+
+
+class Anchors:
+    """What contacts remember from step to step: how far each has been pulled from where it stuck.
+
+    Attributes:
+        count: (1).  kind, flat, corner: of the contact, as in `Grips`, in the same order.  stiffness: [N/m], (G).
+        stretch: [m], (G), of the spring, along the axes of the first body.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int):
+        self.count, self.kind, self.flat = arena.slot(1), arena.slot(capacity), arena.slot(capacity)
+        self.corner, self.stiffness = arena.slot(4 * capacity), arena.slot(capacity)
+        self.stretch = arena.slot(capacity, Vec3)
 
 
 class Barrier:
@@ -85,15 +102,16 @@ class Barrier:
         host: surfaces of its shapes.
         tables: device tables, for columns that the batch varies.
         arena: receives the slots; the caller builds it, then `notes`.
-        numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `creep` [m], slip per step of full friction.
+        numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `give` [m], how far
+            a contact is pulled from where it stuck until friction is full.
         capacity: most candidates of a world.
 
     Attributes:
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
-        candidates, grips: see there.
-        energy, barrier: [J], (1), with friction and without.  least: [m], (1), smallest gap of the candidates, and
-        closest: (1), the pair that has it.
+        candidates, grips, anchors: see there.
+        energy, barrier, held: [J], (1), with friction and without, and of contacts that stick.
+        least: [m], (1), smallest gap of the candidates, and closest: (1), the pair that has it.
         taken: [J], (1), by friction since the step began.
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
@@ -117,13 +135,15 @@ class Barrier:
         self.vertex, self.normal = tables.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
         self.radius, self.friction = tables.column(host.radius), tables.column(friction)
         self.near, self.stiffness = tables.column(numbers["near"]), tables.column(numbers["stiffness"])
-        self.creep, self.has_friction = numbers["creep"], bool(np.any(friction))
+        self.give, self.has_friction = numbers["give"], bool(np.any(friction))
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
         self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)
         self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
-        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, max(capacity // GRIPPING, LEAST))
-        self.energy, self.barrier, self.least = arena.slot(1), arena.slot(1), arena.slot(1)
+        gripping = max(capacity // GRIPPING, LEAST)
+        self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
+        self.anchors = Anchors(arena, gripping)
+        self.energy, self.barrier, self.held, self.least = (arena.slot(1) for _ in range(4))
         self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
         self.pattern = arena.slot(self.n_bodies)
         self.all = arena.shared(np.ones(1))
@@ -131,6 +151,11 @@ class Barrier:
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
         self.n_pieces = self.notes.reserve(1)
         self.near_list = self.notes.reserve(self.most_features * (1 + BOX))
+
+    def clear(self):
+        """Nothing has stuck yet."""
+        for slot in (self.anchors.count, self.held, self.taken):
+            slot.write(np.zeros((1, 1, 1)))
 
     def _features(self, host: Surfaces, arena: Arena):
         """Features of each shape: its vertices, edges and faces, by up to three vertices each."""

@@ -2,9 +2,10 @@
 
 import taichi as ti
 
+from simcli.kernels.barrier.anchors import same_features
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.friction import slip_of
-from simcli.kernels.barrier.law import barrier, mollifier, smooth_step
+from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.pieces import edge_scale
 from simcli.kernels.barrier.stencils import corners, shape_of, thickness
 from simcli.kernels.collision.lanes import one, vector
@@ -50,14 +51,9 @@ def friction_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.temp
     force = vector()
     if ti.static(c.has_friction):
         for g in range(ti.cast(one(c.grips.count, w, lane, 0), ti.i32)):
-            differs = ti.abs(one(c.grips.flat, w, lane, g) - one(c.candidates.flat, w, lane, k))
-            for m in range(4):
-                if m == 0 or one(c.candidates.flat, w, lane, k) < 0.0:
-                    other = one(c.candidates.corner, w, lane, 4 * k + m)
-                    differs += ti.abs(one(c.grips.corner, w, lane, 4 * g + m) - other)
-            if differs == 0.0 and one(c.grips.kind, w, lane, g) == one(c.candidates.kind, w, lane, k):
+            if same_features(w, lane, c.candidates, k, c.grips, g) == 1:
                 along, across = slip_of(c, w, lane, g, x)
-                _potential, over, _slope = smooth_step(ti.sqrt(along * along + across * across), c.creep)
-                load = one(c.grips.load, w, lane, g) * over
-                force = one(c.grips.along, w, lane, g) * (load * along) + one(c.grips.across, w, lane, g) * (load * across)
+                _potential, over, _slope, _stretch = stick(ti.sqrt(along * along + across * across),
+                                                           one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))
+                force = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * over
     return force
