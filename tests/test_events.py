@@ -418,7 +418,36 @@ def test_a_ball_falls_through_a_floor_whose_contact_ends(solver, device):
         assert abs(height[frame] - (0.1 - 5.0 * t * t)) < 10.0 * t * 1e-3 + RESTS
 
 
-def test_no_barrier_begins_with_an_event():
-    start, _, event = DROP.replace("SOLVER", "affine").rpartition("  - ")
-    found = faults_of(f"  - {event}", start)
-    assert [code for code, _, _ in found] == ["SC501"]
+SWITCHED = """
+world: {gravity: [0, 0, -10], shapes: {floor: {type: plane}}}
+params: {z: 0.3}
+bodies: {ball: {pose: {xyz: [0, 0, "${z}"]}, shapes: {s: {type: sphere, radius: 0.1, density: 1000}}}}
+contact: {enabled: false}
+solver: {type: affine, dt: 2e-3, tolerance: 1e-9}
+run: {duration: 0.5}
+batch: {worlds: 2, vary: {params.z: {list: [0.3, 0.12]}}}
+events:
+  - {at: 0.1, set: {contact.enabled: true}}
+  - {at: 0.4, set: {contact.enabled: false}}
+"""
+
+
+def test_barriers_begin_and_end_with_events(device):
+    """A ball falls, lies on the floor while contact is on, and falls through; one that is in the floor then ends by name."""
+    h, g, document = 2e-3, 10.0, scene(SWITCHED)
+    spec = resolve(document)
+    first, *later = build_phases(document, spec)
+    run = SOLVERS["affine"](first.model, spec.solver, RunPlan(h, 1, 250, CHANNELS), device, later)
+    blocks = [run.initial(), *(run.advance(1) for _ in range(250))]
+    column = {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+    height = column["frames/body_q"][:, :, 0, 2]
+    n = np.arange(51)
+    assert height[:51] == pytest.approx(np.array([0.3, 0.12]) - (g * h * h / 2 * n * (n + 1))[:, None], abs=1e-9)
+    assert np.ptp(height[190:201, 0]) < RESTS
+    assert 0.1 < height[200, 0] < 0.1 + 1e-3  # within d_hat
+    assert height[200, 0] - height[200:, 0] == pytest.approx(g * h * h / 2 * n * (n + 1), abs=RESTS)
+    mass = 1000 * 4 / 3 * np.pi * 0.1**3
+    assert np.diff(column["energy/drift"][200:, 0]) == pytest.approx(np.full(50, -mass * (g * h) ** 2 / 2), rel=1e-6)
+    assert column["diag/status"][[50, 51, -1]].tolist() == [[0, 0], [0, 9], [0, 9]]
+    ((step, text),) = [(event.step, event.text) for block in blocks for event in block.events if event.code == "SC631"]
+    assert (step, text) == (50, "shapes `floor` and `ball/s` cut or touch each other when contact begins")

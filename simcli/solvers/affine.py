@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.natural import natural_form
 from simcli.model.snapshot import Event
 from simcli.model.tables import Model
-from simcli.solvers.affine_contact import end_overlapping, tell_deviation
+from simcli.solvers.affine_contact import end_caught, end_overlapping, tell_deviation
 from simcli.solvers.affine_core import AffineCore
 from simcli.solvers.affine_frames import advance_affine, begin_affine, blame_affine, judge_affine
 from simcli.solvers.affine_report import close_affine, open_affine, report_frame
@@ -51,5 +51,5 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
 
 
 ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, judge_affine, blame_affine, close_affine,
-                open_affine, notes, end_overlapping)  # fmt: skip
+                open_affine, notes, end_overlapping, end_caught)  # fmt: skip
 AffineSolver = partial(LooseSolver, natural_form, engine=ENGINE)

@@ -68,15 +68,51 @@ def end_overlapping(solver, block: FrameBlock) -> None:
         solver: a stepper of affine bodies.
         block: of frame 0.
     """
-    if not solver.core.touches:
-        return
-    model, barrier = solver.model, solver.core.barrier
+    pairs = overlapping(solver, solver.model)
+    block.events += told(solver, pairs, "at the start")
+    solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))
+
+
+def end_caught(solver, model: Model) -> list[Event]:
+    """End the worlds whose shapes cut each other when an event switches contact on.
+
+    Args:
+        solver: a stepper of affine bodies, in whose tables the phase has begun.
+        model: of the phase.
+
+    Returns:
+        An event each.
+    """
+    if not (solver.core.touches and solver.core.barrier.can_rest):
+        return []
+    pairs = {world: pair for world, pair in overlapping(solver, model).items() if not solver.status[world]}
+    solver.end(dict.fromkeys(pairs, Status.OVERLAPPING))
+    return told(solver, pairs, "when contact begins")
+
+
+def overlapping(solver, model: Model) -> dict[int, int]:
+    """A pair of shapes that cut or touch each other, by world; none while contact is off.
+
+    Args:
+        solver: whose vertices are placed.
+        model: of the phase at hand.
+    """
+    if not solver.core.touches or not model.contacts.enabled.any():
+        return {}
+    barrier = solver.core.barrier
     host = surfaces(model, solver.options.contact.segments)
     pairs = dict(crossings(host, model.contacts.pairs, barrier.at.read()))
     for world in np.flatnonzero(barrier.least.read()[:, 0, 0] <= 0.0).tolist():
         pairs.setdefault(world, int(barrier.closest.read()[world, 0, 0]))
+    return pairs
+
+
+def told(solver, pairs: dict[int, int], when: str) -> list[Event]:
+    """The events of worlds that overlap, by the pair in each."""
+    model, time = solver.model, solver.n_steps * solver.plan.dt
+    events = []
     for world, pair in sorted(pairs.items()):
         a, b = (model.shapes.name[side[pair]] for side in model.contacts.pairs[:2])
-        text = f"shapes `{a}` and `{b}` cut or touch each other at the start"
-        block.events.append(Event(0, 0.0, world, "SC631", 2, -1, -1, 0.0, text))
-    solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))
+        text = f"shapes `{a}` and `{b}` cut or touch each other {when}"
+        events.append(Event(solver.n_steps, time, world, "SC631", 2, -1, -1, 0.0, text))
+    return events

@@ -2,6 +2,7 @@
 
 import taichi as ti
 
+from simcli.kernels.barrier.contact import renew
 from simcli.kernels.barrier.tables import FAR
 from simcli.kernels.barrier.touch import touch_of
 from simcli.kernels.collision.lanes import one
@@ -248,10 +249,13 @@ def open_affine(c: ti.template(), w: ti.i32):
     """As `close_affine`, by tables that are new: forces may jump, and bdf2 begins anew.
 
     Reads:  c.potential, c.tables
-    Writes: c.potential, c.step.age
+    Writes: c.potential, c.step.age, c.barrier
     """
     for b in range(c.tables.n_bodies):
         c.step.age.store(w, b, c.tables.arena.zero())
+    if ti.static(c.touches):
+        if ti.static(c.barrier.can_rest):
+            renew(c.barrier, w, c.potential.rows.next_x)
     return close_affine(c, w)
 
 

@@ -22,6 +22,7 @@ class Engine:
         close, open: (c, w), before and after the tables change; give what is stored [J].
         notes: events of the start, from model, options and plan.
         end: takes the solver and frame 0, and ends the worlds that cannot begin.
+        enter: takes the solver and the model of a phase that begins, ends the worlds that cannot go on, gives the events.
     """
 
     core: Callable
@@ -34,3 +35,4 @@ class Engine:
     open: Callable
     notes: Callable = no_notes
     end: Callable | None = None
+    enter: Callable | None = None

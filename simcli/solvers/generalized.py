@@ -188,6 +188,8 @@ class GeneralizedSolver:
             self.move_account(enter_phase)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
+            if self.engine.enter:
+                events += self.engine.enter(self, phase.model)
         return events
 
     def move_account(self, kernel) -> None:

@@ -6,7 +6,7 @@ order, whose steps find impacts, limits and friction exactly; one of second orde
 
 from collections.abc import Iterator
 
-from simcli.spec.check_touching import touching_pair
+from simcli.spec.check_touching import switches_contact, touching_pair
 from simcli.spec.checker import Checker
 from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_joint import JointSpec
@@ -50,7 +50,7 @@ def _touching(check: Checker) -> str:
     pair = touching_pair(check)
     if pair is not None:
         return f"`{pair[0]}` and `{pair[1]}` can touch"
-    if any(path.startswith("contact.enabled") for event in check.spec.events for path in event.set):
+    if switches_contact(check.spec):
         return "an event switches contact on"
     if "contacts" in check.spec.output.channels:
         return "contacts are recorded"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from simcli.spec.check_touching import switches_contact
 from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import refuse
 from simcli.spec.schema_body import MaterialSpec
@@ -28,7 +29,7 @@ def check_barrier(check: Checker) -> None:
 def _asked(check: Checker) -> Iterator[tuple[str, MaterialSpec | PairSpec]]:
     """Materials of shapes that collide, and pairs, each with its path."""
     spec = check.spec
-    if not spec.contact.enabled:
+    if not (spec.contact.enabled or switches_contact(spec)):
         return
     owners = (spec.world, *spec.bodies.values())
     used = {shape.material for owner in owners for shape in owner.shapes.values() if shape.collide}

@@ -60,10 +60,6 @@ def check_events(check: Checker) -> None:
             check.fault("SC233", message, path, f"the run takes {check.spec.run.duration:g} s", severity="warning")
         for text, value in event.set.items():
             _one(check, text, value, ["events", index, "set", text])
-            if text == "contact.enabled" and check.spec.solver.type == "affine":
-                message = "the affine solver does not honour an event that sets `contact.enabled`"
-                hint = "bodies may overlap when a barrier begins: take another solver, or keep contact on"
-                check.fault("SC501", message, ["events", index, "set", text], hint, on_key=True)
 
 
 def _one(check: Checker, text: str, value: object, path: list) -> None:

@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 from simcli.spec import structure
 from simcli.spec.checker import Checker
+from simcli.spec.schema import SceneSpec
 
 
 def check_touching(check: Checker) -> None:
@@ -17,10 +18,15 @@ def _is_unknown(check: Checker) -> bool:
     return any(section in ("contact", "world", "bodies", "solver") for section, _ in check.broken)
 
 
+def switches_contact(spec: SceneSpec) -> bool:
+    """True if an event sets `contact.enabled`."""
+    return any("contact.enabled" in event.set for event in spec.events)
+
+
 def touching_pair(check: Checker) -> tuple[str, str] | None:
     """The first two owners of shapes that could touch, of which the second is a body; None: none, or nobody knows."""
     spec = check.spec
-    if not spec.contact.enabled or _is_unknown(check):
+    if not (spec.contact.enabled or switches_contact(spec)) or _is_unknown(check):
         return None
     owners = {structure.WORLD: spec.world.shapes, **{name: body.shapes for name, body in spec.bodies.items()}}
     shapes = [(owner, key if owner == structure.WORLD else f"{owner}/{key}")

@@ -1,6 +1,7 @@
 """The doors of barrier contact to a solver, each for the worlds of a block.
 
-In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction.
+In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction; `renew` between steps where
+contact has been switched.
 """
 
 import taichi as ti
@@ -36,6 +37,22 @@ def reach(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most
     move_vertices(c, w, dx, 1.0)
     search(c, w, who)
     cap(c, w, most, who)
+
+
+@ti.func
+def renew(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Contacts at coordinates x after contact has been switched on or off; where it is off nothing sticks any longer.
+
+    Writes: as `reach` and `measure`, c.{grips, anchors}.count
+    """
+    for lane in range(c.lanes):
+        if one(c.acts, w, lane, 0) == 0.0:
+            put(c.grips.count, w, lane, 0, 0.0)
+            put(c.anchors.count, w, lane, 0, 0.0)
+    place_vertices(c, w, x)
+    move_vertices(c, w, x, 0.0)
+    search(c, w, c.all)
+    measure(c, w, x, c.all)
 
 
 @ti.func

@@ -126,7 +126,10 @@ def search(c: ti.template(), w: ti.i32, who: ti.template()):
         if one(who, w, lane, 0) != 0.0:
             put(c.candidates.count, w, lane, 0, 0.0)
             put(c.candidates.needed, w, lane, 0, 0.0)
-            for pair in range(c.n_pairs):
+            n_pairs = c.n_pairs
+            if ti.static(c.can_rest):
+                n_pairs = ti.select(one(c.acts, w, lane, 0) > 0.0, c.n_pairs, 0)
+            for pair in range(n_pairs):
                 search_shapes(c, w, lane, pair)
             if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
                 put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))

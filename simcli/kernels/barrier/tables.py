@@ -115,6 +115,7 @@ class Barrier:
         taken: [J], (1), by friction since the step began.
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
+        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
         all: (1) 1, for functions that ask which worlds want something.
     """
 
@@ -136,6 +137,8 @@ class Barrier:
         self.radius, self.friction = tables.column(host.radius), tables.column(friction)
         self.near, self.stiffness = tables.column(numbers["near"]), tables.column(numbers["stiffness"])
         self.give, self.has_friction = numbers["give"], bool(np.any(friction))
+        self.acts = tables.column(model.contacts.enabled)
+        self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
         self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)
