@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simcli.model.closure.begin import has_bounds, has_rows
+from simcli.model.from_scene import CHUNK
 from simcli.model.tables import Model
 from simcli.records.chunks import frame_bytes
 from simcli.records.layout import Axes, selected
@@ -16,7 +18,13 @@ from simcli.spec.resolved import to_yaml
 # Measured on small scenes: what a file and a process take before the first frame.
 FILE_OVERHEAD = 130_000  # [B], headers of some 160 datasets and their attributes
 LABEL_BYTES = 64  # [B] of a name in the file: a reference and its place in the heap
-PROCESS_BYTES = 300_000_000  # [B], Taichi and LLVM
+# Peak of the process that steps, which is the larger one, in a first run, which compiles; measured with float64 on x86-64.
+PROCESS_BYTES = 195_000_000  # [B], Python, its modules, Taichi, and the kernels of a tree without rows
+# [B], more for the kernels, which LLVM optimises: of rows, of affine bodies, and of contact with either.
+ROW_KERNELS, AFFINE_KERNELS, CONTACT_KERNELS = 90_000_000, 65_000_000, 160_000_000
+ENTRY_BYTES = 17_000  # [B] of a body or joint: text, tree, scene and parts, in Python
+WORLD_BYTES = 14_000  # [B] of the scene of a world of a batch while the model is built
+CONTACT_REALS = 520  # of a contact that has room: place, axes, cores, impulses, rows
 TABLE_COPIES = 2  # of the model: in numpy and on the device
 STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
@@ -34,7 +42,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
     rows, n_frames = selected(axes, channels), schedule.n_frames + 1
     most = frame_bytes(rows, axes, spec.output.dtype)
     per_frame = frame_bytes(rows, replace(axes, capacity=0), spec.output.dtype)
-    tables, parameters = table_bytes(model), model.n_worlds * 8 * (len(model.param_name) + 2)
+    parameters = model.n_worlds * 8 * (len(model.param_name) + 2)
     return {
         "scene": spec.name,
         "solver": spec.solver.type,
@@ -51,8 +59,31 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "channels": sorted(channels),
         "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
-        "memory_bytes": PROCESS_BYTES + TABLE_COPIES * tables + min(most * n_frames, LIMIT_BYTES) + STATE_COPIES * most,
-    }
+        "memory_bytes": PROCESS_BYTES + kernel_bytes(spec.solver.type, model) + entry_bytes(model)
+                        + TABLE_COPIES * table_bytes(model) + contact_bytes(model)
+                        + min(most * n_frames, LIMIT_BYTES) + STATE_COPIES * most,
+    }  # fmt: skip
+
+
+def kernel_bytes(solver: str, model: Model) -> int:
+    """Bytes that kernels take beyond those of a tree without rows, while they are compiled."""
+    if model.contacts is not None:
+        return CONTACT_KERNELS
+    if solver == "affine":
+        return AFFINE_KERNELS
+    return ROW_KERNELS if solver != "generalized" or has_rows(model) or has_bounds(model) else 0
+
+
+def entry_bytes(model: Model) -> int:
+    """Bytes of the scene in Python: its entries, and the scenes of the worlds that are built at once."""
+    n_entries = model.n_bodies + sum(not name.endswith("_free") for name in model.joints.name)
+    return ENTRY_BYTES * n_entries + WORLD_BYTES * min(model.n_worlds, CHUNK) * bool(model.param_name)
+
+
+def contact_bytes(model: Model) -> int:
+    """Bytes of the contacts that have room on the device, in all worlds."""
+    capacity = model.contacts.capacity if model.contacts is not None else 0
+    return 8 * CONTACT_REALS * capacity * model.n_worlds
 
 
 def free_bytes(path: Path) -> int:
