@@ -5,6 +5,7 @@ from simcli.spec.checker import Checker
 from simcli.spec.joint_fields import AFFINE_COORDINATES, JOINTS, asked, place, refuse
 from simcli.spec.schema_joint import JointSpec
 
+HOLD_NOTHING = JOINTS["affine"].types - JOINTS["affine"].tree["compliance"]
 AIMS = {"revolute": "aim_angle", "prismatic": "aim_distance"}  # base joint to the key of its driving joint
 
 
@@ -18,7 +19,7 @@ def check_affine(check: Checker) -> None:
     for name, joint in check.spec.joints.items():
         _check_kinematic(check, name, joint)
         _check_driving(check, name, joint)
-        if joint.strength_ratio is not None and joint.type not in JOINTS["affine"].tree["compliance"]:
+        if joint.strength_ratio is not None and joint.type in HOLD_NOTHING:
             refuse(check, f"`strength_ratio` of a `{joint.type}` joint", f"joints.{name}.strength_ratio",
                    "leave it out: such a joint holds nothing", True)  # fmt: skip
         if joint.compliance and joint.strength_ratio is not None:
