@@ -1,6 +1,7 @@
 """Events: a run that an event cuts is two runs; when they take effect; their energy; what they may not set."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from support.scenes import faults_of, scene
 
 import simcli as package
 from simcli.model import build
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import has_limit, needs_law
 from simcli.model.phases import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.integrators import STAGES
@@ -389,6 +392,28 @@ def test_patterns_that_matter_stand_for_themselves():
     document = scene(WIRED + "events:\n" + entries)
     first, *later = build_phases(document, resolve(document))
     assert [phase.step for phase in representatives(first.model, later)] == [1, 2, 4, 6]
+
+
+def test_models_that_stand_for_phases_are_looked_at_once():
+    """What laws a run needs is asked for each of its many phases; the answer rests on the few that stand for all."""
+    events = "".join(f"  - {{at: {0.01 * (k + 1)}, set: {{joints.rail.damping: {0.1 + k}}}}}\n" for k in range(30))
+    document = scene(SPRING[: SPRING.index("events:")] + "events:\n" + events)
+    first, *later = build_phases(document, resolve(document))
+    standing = (first.model, *(phase.model for phase in representatives(first.model, later)))
+    bodies = {one.__wrapped__.__code__ for one in (needs_law, has_limit)}
+    ran = 0
+
+    def watch(frame, event, argument):
+        nonlocal ran
+        ran += event == "call" and frame.f_code in bodies
+
+    sys.setprofile(watch)
+    try:
+        laws = [constraints_of(phase.model, standing).laws for phase in later]
+    finally:
+        sys.setprofile(None)
+    assert 0 < ran <= 3 * len(standing)  # with limits, without them, and which there are
+    assert all(one.dof.tolist() == laws[0].dof.tolist() for one in laws)
 
 
 DROP = """

@@ -20,6 +20,7 @@ from simcli.kernels.values import Force, Vec3
 from simcli.model.drives import reads
 from simcli.model.link_frames import body_rotations, link_points
 from simcli.model.reference import dof_inertia
+from simcli.model.table_base import kept
 from simcli.model.tables import DriveMode, JointKind, Model
 
 TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
@@ -94,6 +95,7 @@ def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.einsum("wkij,wkj->wki", turn, vector)
 
 
+@kept
 def drive_law(model: Model) -> dict[str, np.ndarray]:
     """Reduce the drive modes to one law (see `Forces`).
 
@@ -124,6 +126,7 @@ def torsions(model: Model) -> dict[str, np.ndarray]:
     return {"torsion": dofs.spring_stiffness, "torsion_rest": dofs.spring_rest, "torsion_energy": dofs.spring_energy}
 
 
+@kept
 def soft_limits(model: Model) -> dict[str, np.ndarray]:
     """Limits that are springs: those with a stiffness.
 

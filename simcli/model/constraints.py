@@ -174,12 +174,12 @@ def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool =
     Args:
         model: the tables.
         springs: True to have the springs as rows, for a solver that takes them implicitly.
-        phases: the same model as events change it: a law that any of them needs is there in all.
+        phases: models that stand for all that events make, this one too: a law that any of them needs is there in all.
 
     Returns:
         The tables; with no loops, gears and laws all of them are empty.
     """
-    every = (model, *phases)
+    every = phases or (model,)
     lawful, limited, beyond_limits = (np.any([holds(one) for one in every], axis=0) for holds in (
         needs_law, has_limit, lambda one: needs_law(one, limits=False)))  # fmt: skip
     builder = _Builder(model, lawful, limited, beyond_limits)

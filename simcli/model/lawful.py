@@ -5,12 +5,14 @@ import numpy as np
 from simcli.model.actuation import Driven
 from simcli.model.constraint_tables import Laws
 from simcli.model.joints import ROWS_ONLY
+from simcli.model.table_base import kept
 from simcli.model.tables import Array, DriveMode, JointKind, Model
 
 # Without a coordinate that a law could bound.
 MOVED = (JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE, *ROWS_ONLY)
 
 
+@kept
 def has_hard_limit(model: Model) -> Array:
     """(NV,) True for dofs with a hard bound in any world."""
     dofs = model.dofs
@@ -18,11 +20,13 @@ def has_hard_limit(model: Model) -> Array:
     return np.any(bounded & (dofs.limit_stiffness == 0), axis=0)
 
 
+@kept
 def has_limit(model: Model) -> Array:
     """(NV,) True for dofs with a bound, hard or soft, in any world."""
     return np.any(np.isfinite(model.dofs.limit_lower) | np.isfinite(model.dofs.limit_upper), axis=0)
 
 
+@kept
 def needs_law(model: Model, limits: bool = True) -> Array:
     """(NV,) True for dofs with hard limits, dry friction, a velocity limit or a drive with an effort limit.
 

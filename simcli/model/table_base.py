@@ -1,6 +1,9 @@
 """Base of the tables: a frozen dataclass of numpy columns that nobody can write."""
 
+from collections.abc import Callable
 from dataclasses import fields
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -15,3 +18,20 @@ class Table:
             value = getattr(self, column.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+
+
+def kept(function: Callable) -> Callable:
+    """Remember with a model what a function finds in its tables, which never change; nobody may write to what it gives.
+
+    A run with events asks the models that stand for its phases the same questions at every event.
+    """
+
+    @wraps(function)
+    def answer(model: Any, *args, **named):
+        known = model.__dict__.setdefault("_kept", {})
+        key = (function.__name__, args, *named.items())
+        if key not in known:
+            known[key] = function(model, *args, **named)
+        return known[key]
+
+    return answer
