@@ -6,6 +6,7 @@ import numpy as np
 
 from simcli.spec import dofs
 from simcli.spec.joint_fields import JOINTS
+from support.closed_loops import bennett
 from support.joint_cells import AXIS, NEEDS
 
 MATTER = {"point": "point", "rod": {"diag": [0, 0.1, 0.1]}}
@@ -75,7 +76,10 @@ def pinned(parent, child, at, **more):
 
 
 def mechanisms():
-    """A double pendulum of points, one at the end of a chain, pendulums with laws, and a four-bar with a point as coupler.
+    """Mechanisms that move by their joints alone.
+
+    A double pendulum of points, one at the end of a chain, pendulums with laws, a four-bar with a point as coupler, and
+    Bennett's linkage of rods without inertia about their axes.
 
     Returns:
         Bodies, joints and forces by name.
@@ -103,7 +107,10 @@ def mechanisms():
                  "damping": 1.0},
         "couple": {"type": "wrench", "body": "damped", "torque": [0.3, 0.5, 0.2], "force": [0, 0, 2], "at": [0.1, 0, 0.2]},
     }  # fmt: skip
-    return bodies, joints, forces
+    linkage = bennett()
+    for body in linkage["bodies"].values():
+        body["inertia"] = MATTER["rod"]
+    return bodies | linkage["bodies"], joints | linkage["joints"], forces
 
 
 def text(solver, bodies, joints, forces=None, more=""):
