@@ -119,6 +119,7 @@ class Constrained:
         excess: (2 n dofs) what the weights have too much, see natural_steps.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
+        projected: (rows) [N s] by which velocities were projected since the last step, in natural coordinates with contact.
         push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
     """
 
@@ -170,6 +171,7 @@ class Constrained:
         self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
         self.carried, self.refinements = arena.slot(n), REFINEMENTS
         self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
+        self.projected = arena.slot(self.system.n_rows if is_touching else 0)
         self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
         self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
 
@@ -179,7 +181,7 @@ class Constrained:
         if self.impulses:
             self.impulses.clear()
         kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
-        for slot in (*kept, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
+        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
             slot.write(np.zeros((1, slot.n_items, 1)))
 
 

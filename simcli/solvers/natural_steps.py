@@ -255,9 +255,14 @@ def use_velocities(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
-    Writes: c.state.qd, c.bound.{impulse, owes}
+    Writes: c.state.qd, c.bound.{impulse, owes, projected}
     """
     y = c.bound.system
+    if ti.static(c.touches):
+        for r in range(y.n_rows):
+            none = c.tables.arena.zero()
+            given = select(y.free.load(w, y.n_dofs + r) == 0.0, none, y.multiplier.load(w, r))
+            c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
     if ti.static(y.n_leads > 0):
         impulse_work(c, w)
     if ti.static(c.led.n > 0):
@@ -342,6 +347,25 @@ def finish_natural(c: ti.template(), w: ti.i32, h: ti.template()):
         s.qd.store(w, d, s.qd.load(w, d) + a * h)
     if ti.static(c.bound.n_motions > 0):
         follow_motions(c, w)
+    if ti.static(c.touches):
+        show_projection(c, w, h)
+
+
+@ti.func
+def show_projection(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Add to the forces of a step of impulses what the projection before it has given.
+
+    Velocities of such steps are those half a step before their positions: the projection takes half of what turns them.
+
+    Reads:  c.bound.{jumps, projected}
+    Writes: c.bound.{projected, system.force}
+    """
+    y = c.bound.system
+    jumps = c.bound.jumps.load(w, 0) > 0.0
+    for r in range(y.n_rows):
+        given = c.bound.projected.load(w, r) / h
+        y.force.store(w, r, y.force.load(w, r) + select(jumps, given, given * 0.0))
+        c.bound.projected.store(w, r, given * 0.0)
 
 
 @ti.func
