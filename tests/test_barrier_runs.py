@@ -5,13 +5,13 @@ import pytest
 from support.barriers import Drop, box_mesh, rest_gap
 from support.device import live_device
 
+from simcli.model import rotations as rot
+
 G = 9.8
 KAPPA = 1e9  # [N/m^3]
 REST = 1e-9  # [m], in 0.1 s: what friction holds stays, once it has swung to rest
 TOLERANCE = 1e-6  # [m], of the last displacement of a step: the default
-# Of the energy at the start, in a step of bodies that spin. What bdf2 never lets grow is a mean over two steps: where it
-# begins anew after an impact, at 0.05 rad a step, one state's energy rises by 2.6e-7 in its first step, 4e-8 in its second.
-GAIN = {"bdf1": 1e-9, "bdf2": 5e-7}
+GAIN = 1e-9  # of the energy at the start, in a step: rounding
 
 
 def block(gravity, densities, rest=""):
@@ -216,6 +216,19 @@ def test_a_pile_of_cubes_stays_apart_and_gains_no_energy(tmp_path, integrator):
     assert (np.diff(total) < 1e-9 * total[0]).all()
 
 
+def turning_of_chords(run, dt=0.005):
+    """[J], (F - 1,): what the energy of boxes may rise by in a step in which bdf2 begins anew after an impact.
+
+    The velocities of bdf1 are chords, which are shorter than their arcs: of a body that turns by the angle a in a step they
+    have 1 - a^2 / 12 of its energy, and bdf2 takes the whole (seen: up to 0.95 of this). Boxes of 8 kg, 0.4 by 0.2 by 0.1 m.
+    """
+    axes = rot.quat_to_matrix(run.columns["frames/body_q"][:, 0, :, 3:])
+    spin = np.einsum("fbij,fbi->fbj", axes, run.columns["frames/body_qd"][:, 0, :, 3:])  # in the frames of the bodies
+    squares = np.array([0.4, 0.2, 0.1]) ** 2
+    turning = 0.5 * np.sum(8 / 12 * (squares.sum() - squares) * spin**2, axis=-1)
+    return np.sum(turning * np.sum(spin**2, axis=-1) * dt**2 / 12, axis=-1)[:-1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["bdf1", "bdf2"])
 def test_boxes_that_tumble_onto_each_other_stay_apart(tmp_path, integrator):
@@ -234,7 +247,8 @@ run: {{duration: 0.6}}
     run = Drop(text, live_device(), tmp_path)
     assert no_crossing(run, [box_mesh((0.4, 0.2, 0.1))] * 3)
     total = run.columns["energy/total"][:, 0]
-    assert (np.diff(total) < GAIN[integrator] * total[0]).all()
+    may_gain = turning_of_chords(run) if integrator == "bdf2" else 0.0
+    assert (np.diff(total) < may_gain + GAIN * total[0]).all()
     assert total[-1] < 0.2 * total[0]  # they have met, and lie or roll
 
 
