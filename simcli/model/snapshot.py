@@ -20,7 +20,7 @@ class Status(IntEnum):
     CROWDED = 7  # more contacts than there is room for
     NOT_CONVERGED = 8  # affine bodies: a step has no minimum within the iterations allowed
     OVERLAPPING = 9  # affine bodies: shapes cut each other at the start
-    OUTSIDE_LIMIT = 10  # a coordinate begins outside its hard limit
+    OUTSIDE_LIMIT = 10  # a coordinate is outside its hard limit when the run, or the limit, begins
 
     @property
     def is_failure(self) -> bool:

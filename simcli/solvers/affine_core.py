@@ -13,6 +13,7 @@ from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
 from simcli.model.affine_rows import energies_of
+from simcli.model.constraint_tables import Laws
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import barrier_of
 from simcli.solvers.affine_given import Given
@@ -40,6 +41,7 @@ class AffineCore:
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
         summarises: see `core.Core`; steps that are not solved end their worlds here.
         diagonal: entries of the factor on the diagonal.
+        coordinate_dof: dof of each coordinate that has a law.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
 
@@ -54,7 +56,7 @@ class AffineCore:
         self.accelerates = True
         energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
-        self.motions = self.potential.laws.motions
+        self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)
         self.pushes_thin = self.step.has_thin and self.forces.n_wrenches > 0
         self.holds = Holds(model, blocks_of(model), self.tables, arena)
@@ -88,6 +90,16 @@ class AffineCore:
         self.is_square = arena.ints(~np.isin(np.arange(self.n_rows), [
             *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
+
+    def coordinates(self, laws: Laws) -> np.ndarray:
+        """[m, rad], (W, K), the coordinates of laws; NaN for those that are none here."""
+        now = self.potential.laws.now.read()[..., 0]
+        found = np.full((len(now), laws.n), np.nan)
+        place = {int(d): k for k, d in enumerate(self.coordinate_dof)}
+        for n, d in enumerate(laws.dof.tolist()):
+            if d in place:
+                found[:, n] = now[:, place[d]]
+        return found
 
     def clear(self):
         """Zero what a run accumulates."""

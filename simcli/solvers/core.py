@@ -12,7 +12,7 @@ from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
-from simcli.model.constraint_tables import Constraints
+from simcli.model.constraint_tables import Constraints, Laws
 from simcli.model.constraints import constraints_of
 from simcli.model.lawful import drives_by_law, is_smooth
 from simcli.model.quadratic import Quadratic, quadratic_of
@@ -175,6 +175,14 @@ class Core:
         phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
         return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
                                            self.is_large)
+
+    def coordinates(self, laws: Laws) -> np.ndarray:
+        """[m, rad], (W, K), the coordinates of laws, in the posture of the last frame."""
+        q, residual = (slot.read()[..., 0] for slot in (self.state.q, self.bound.system.rows.residual))
+        found, on_tree = np.empty((len(q), laws.n)), laws.row < 0
+        found[:, on_tree] = q[:, self.tables.q_of_dof[laws.dof[on_tree]]]
+        found[:, ~on_tree] = residual[:, laws.row[~on_tree]]
+        return found
 
     @property
     def notes(self):

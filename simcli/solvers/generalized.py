@@ -25,6 +25,7 @@ from simcli.solvers.engine import Engine
 from simcli.solvers.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.ledger import close, open_new
+from simcli.solvers.limit_events import end_outside
 from simcli.solvers.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
@@ -58,6 +59,7 @@ class GeneralizedSolver:
         standing: models that stand for those of the phases in all that the layout depends on; found if left out.
 
     Attributes:
+        present: model of the phase that runs.
         status: (W,), Status of each world.
         unsolved: steps so far that were not solved, None if there are none.
         row_label: names of the constraint rows.
@@ -69,6 +71,7 @@ class GeneralizedSolver:
         self.engine = engine
         model = begun(model)
         self.model, self.plan, self.options = model, plan, options
+        self.present = model
         self.phases = list(phases)
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
@@ -181,15 +184,17 @@ class GeneralizedSolver:
         while self.phases and self.phases[0].step <= self.n_steps:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
-            core = self.lay_out(phase.model, arena)
+            before, self.present = self.present, phase.model
+            core = self.lay_out(self.present, arena)
             self.move_account(leave_phase)
             self.arena.refill(arena)
             core.tables.upload(self.arena)
             self.move_account(enter_phase)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
+            events += end_outside(self, before, self.present)
             if self.engine.enter:
-                events += self.engine.enter(self, phase.model)
+                events += self.engine.enter(self, self.present)
         return events
 
     def move_account(self, kernel) -> None:

@@ -1,12 +1,13 @@
-"""Coordinates that begin outside their hard limits."""
+"""Coordinates outside their hard limits."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from simcli.model.closure.close import Mechanism
+from simcli.model.constraint_tables import Constraints
 from simcli.model.lawful import has_hard_limit
-from simcli.model.tables import JointKind, Model
+from simcli.model.tables import Array, JointKind, Model
 
 OUTSIDE = 1e-9  # [m, rad] beyond a bound that is rounding of what the scene writes
 
@@ -34,9 +35,57 @@ class Outside:
     is_length: bool
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A coordinate with a hard limit.
+
+    Attributes:
+        law: index of its law.
+        joint, label, is_length: as of `Outside`.
+        lower, upper: [m, rad], (W|1,).
+    """
+
+    law: int
+    joint: int
+    label: str
+    is_length: bool
+    lower: Array
+    upper: Array
+
+    def excess(self, value: Array) -> Array:
+        """[m, rad], (W,), how far values, (W|1,), are beyond; negative within."""
+        return np.maximum(self.lower - value, value - self.upper)
+
+    def passed(self, value: Array, most: Array | float) -> list[Outside]:
+        """The worlds whose value, (W|1,), is beyond by more than `most` [m, rad], (W|1,)."""
+        numbers = np.stack(np.broadcast_arrays(value, self.lower, self.upper, self.excess(value)))
+        return [Outside(world, self.joint, self.label, *numbers[:, world].tolist(), self.is_length)
+                for world in np.flatnonzero(numbers[-1] > most).tolist()]  # fmt: skip
+
+
 def has_bounds(model: Model) -> bool:
     """True if a coordinate has a hard limit, or a distance has two lengths."""
     return bool(has_hard_limit(model).any() or (model.joints.kind == JointKind.DISTANCE).any())
+
+
+def bounds_of(model: Model, constraints: Constraints) -> list[Bound]:
+    """The hard limits that act.
+
+    Args:
+        model: the tables.
+        constraints: its rows and laws.
+    """
+    laws, rows, found = constraints.laws, constraints.rows, []
+    bounded = np.isfinite(laws.lower).any(axis=0) | np.isfinite(laws.upper).any(axis=0)
+    for k in np.flatnonzero(bounded).tolist():
+        d = int(laws.dof[k])
+        j = int(rows.joint[laws.row[k]]) if d < 0 else int(model.dofs.joint[d])
+        if not model.joints.enabled[j] or _is_cubic(model, d):
+            continue
+        label = model.joints.name[j] if d < 0 else model.dofs.label[d]
+        is_length = d < 0 or bool(d - model.joints.qd_start[j] < model.joints.dof_dim[j, 0])
+        found.append(Bound(k, j, label, is_length, laws.lower[:, k], laws.upper[:, k]))
+    return found
 
 
 def outside(mechanism: Mechanism) -> list[Outside]:
@@ -45,24 +94,32 @@ def outside(mechanism: Mechanism) -> list[Outside]:
     Args:
         mechanism: at its coordinates.
     """
-    model, laws, rows = mechanism.model, mechanism.constraints.laws, mechanism.constraints.rows
-    bounded = np.isfinite(laws.lower).any(axis=0) | np.isfinite(laws.upper).any(axis=0)
-    residual = mechanism.measure()[1].residual if (bounded & (laws.row >= 0)).any() else None
+    model, laws = mechanism.model, mechanism.constraints.laws
+    bounds = bounds_of(model, mechanism.constraints)
+    residual = mechanism.measure()[1].residual if any(laws.row[one.law] >= 0 for one in bounds) else None
     found = []
-    for k in np.flatnonzero(bounded):
-        d, r = int(laws.dof[k]), int(laws.row[k])
-        j = int(rows.joint[r]) if d < 0 else int(model.dofs.joint[d])
-        if not model.joints.enabled[j] or _is_cubic(model, d):
-            continue
+    for one in bounds:
+        d, r = int(laws.dof[one.law]), int(laws.row[one.law])
         value = mechanism.q[:, mechanism.meter.q_of_dof[d]] if r < 0 else residual[:, r]
-        value, lower, upper = np.broadcast_arrays(value, laws.lower[:, k], laws.upper[:, k])
-        beyond = np.maximum(lower - value, value - upper)
-        label = model.joints.name[j] if d < 0 else model.dofs.label[d]
-        is_length = d < 0 or d - model.joints.qd_start[j] < model.joints.dof_dim[j, 0]
-        for world in np.flatnonzero(beyond > OUTSIDE).tolist():
-            numbers = (float(a[world]) for a in (value, lower, upper, beyond))
-            found.append(Outside(world, j, label, *numbers, is_length))
+        found += one.passed(value, OUTSIDE)
     return found
+
+
+def tightens(before: Model, model: Model) -> bool:
+    """True if a hard limit of a model may leave less room than that of the model before it."""
+    (lower, upper), (new_lower, new_upper) = _hard_bounds(before), _hard_bounds(model)
+    begins = model.joints.enabled & ~before.joints.enabled
+    return bool(begins.any() or np.any(new_lower > lower) or np.any(new_upper < upper))
+
+
+def _hard_bounds(model: Model) -> tuple[Array, Array]:
+    """[m, rad], two of (W|1, NV), infinite where a limit is soft."""
+    dofs = model.dofs
+    soft = dofs.limit_stiffness > 0.0
+    if model.affine is not None:
+        cubic = model.affine.limit_strength > 0.0
+        soft = soft | np.pad(cubic, ((0, 0), (0, soft.shape[1] - cubic.shape[1])))
+    return np.where(soft, -np.inf, dofs.limit_lower), np.where(soft, np.inf, dofs.limit_upper)
 
 
 def _is_cubic(model: Model, dof: int) -> bool:
