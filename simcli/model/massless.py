@@ -96,7 +96,7 @@ def holding_rows(constraints: Constraints, model: Model) -> Array:
 def arms(model: Model) -> Array:
     """[m], (W|1, B), longest way from the centre of mass of each body to an anchor of one of its joints."""
     joints, bodies = model.joints, model.bodies
-    out = np.zeros((max(len(joints.X_p), len(bodies.com)), model.n_bodies))
+    out = np.zeros((max(map(len, (joints.X_p, joints.X_c, bodies.com))), model.n_bodies))
     for j in range(model.n_joints):
         for body, pose in ((joints.parent[j], joints.X_p[:, j]), (joints.child[j], joints.X_c[:, j])):
             if body != WORLD:

@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from simcli.model.natural import natural_form
 from simcli.model.snapshot import Event
+from simcli.model.switched_off import affine_form
 from simcli.model.tables import Model
 from simcli.solvers.affine_contact import end_caught, end_overlapping, tell_deviation
 from simcli.solvers.affine_core import AffineCore
@@ -52,4 +52,4 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
 
 ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, judge_affine, blame_affine, close_affine,
                 open_affine, notes, end_overlapping, end_caught)  # fmt: skip
-AffineSolver = partial(LooseSolver, natural_form, engine=ENGINE)
+AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)
