@@ -186,6 +186,8 @@ class Outcome:
         unsolved: steps that lack more than `run.on_unsolved` lets pass, None if there are none.
         unsolved_fails: whether these make the run a failed one.
         drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
+        kernels_compiled: names of the kernels that were compiled, in order.
+        kernels_from_cache: names of those that were read from the folder of compiled kernels.
     """
 
     output: Path
@@ -209,6 +211,8 @@ class Outcome:
     unsolved: "Unsolved | None" = None
     unsolved_fails: bool = False
     drift: "Drift | None" = None
+    kernels_compiled: list[str] = field(default_factory=list)
+    kernels_from_cache: list[str] = field(default_factory=list)
 
     @property
     def rate(self) -> float:

@@ -107,7 +107,17 @@ def execute(job: Job, watch: Watch = keep_going) -> Outcome:
     if not goes_on:
         continuation.claim_output(job.output, job.request.force)
     with RecorderProcess(claim_space(job)) as process:  # it starts while Taichi is imported, and never after: that hangs
-        return _execute_into(job, watch, process, goes_on)
+        return _execute_noted(job, watch, process, goes_on)
+
+
+def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
+    """Run a job as `_execute_into` does, and note its kernels."""
+    from simcli.kernels.compilations import kernels_noted
+
+    with kernels_noted() as taken:
+        outcome = _execute_into(job, watch, process, goes_on)
+    outcome.kernels_compiled, outcome.kernels_from_cache = taken.compiled, taken.from_folder
+    return outcome
 
 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:

@@ -146,6 +146,8 @@ def outcome_json(outcome) -> dict[str, Any]:
         "file_bytes": outcome.n_bytes,
         "wall_s": outcome.wall,
         "compile_s": outcome.compile,
+        "kernels": {"compiled": len(outcome.kernels_compiled), "from_cache": len(outcome.kernels_from_cache),
+                    "compiled_names": outcome.kernels_compiled},
         "stepping_s": outcome.stepping,
         "world_steps_per_s": outcome.rate,
         "device": outcome.device,

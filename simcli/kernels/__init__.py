@@ -6,6 +6,7 @@ Every smooth device function is written once on a "real" that is a lane pack on 
 float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the lowest floor up:
 
     runtime     the device: start, choice, compilation (rolling keeps loops loops)
+    compilations  which kernels were compiled, and which came from the folder of kernels (kernel_cache)
     memory      memory of all worlds and packs: Arena, Slot
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane

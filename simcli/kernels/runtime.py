@@ -12,10 +12,12 @@ import numpy as np
 import taichi as ti
 from taichi.lang import impl
 from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
+from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, SimcliWarning, UsageError
 from simcli.kernels import kernel_cache
+from simcli.kernels.compilations import materialize
 from simcli.kernels.rolling import keep_loops_rolled
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
@@ -33,6 +35,7 @@ def place_of(context, node) -> str:
 
 # Taichi draws carets under every node that it compiles, needed or not: a quarter of the start-up time of a cached kernel.
 ASTTransformerContext.get_pos_info = place_of
+Kernel.materialize = materialize  # notes where each kernel came from
 
 
 @dataclass(frozen=True)
