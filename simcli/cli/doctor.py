@@ -1,6 +1,5 @@
 """`simcli doctor`: does this installation work, and what can it use?"""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -41,7 +40,7 @@ def doctor(json: JsonFlag = False) -> int:
     Exit code 1 if something that simcli needs does not work.
     """
     with console.stdout_kept_clean():
-        lines = [_python(), *_packages(), *_extras(), *_devices(), _cache(), _self_run()]
+        lines = [_python(), *_packages(), *_extras(), *_devices(), *_cache(), _self_run()]
         bad = [line for line in lines if line.state == "bad"]
         if json:
             console.emit("doctor", {"ok": not bad, "lines": [asdict(line) for line in lines]})
@@ -124,18 +123,20 @@ def _reason_against(choose_arch, device: str, precision: str) -> str:
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
 
 
-def _cache() -> Line:
-    """The folder where compiled kernels stay between runs."""
+def _cache() -> list[Line]:
+    """The folders where compiled kernels stay between runs."""
     from simcli.kernels import kernel_cache
 
-    folder = kernel_cache.folder()
-    where = folder
-    while not where.exists() and where != where.parent:
-        where = where.parent
-    if not os.access(where, os.W_OK):
-        return Line("kernel cache", "bad", f"{folder} cannot be written: every run compiles anew")
-    size = sum(entry.stat().st_size for entry in folder.rglob("*") if entry.is_file()) if folder.exists() else 0
-    return Line("kernel cache", "ok", f"{folder} ({console.size_text(size)})")
+    lines, (keeper, reason) = [], kernel_cache.keeper()
+    for folder in kernel_cache.folders():
+        n_kernels, size = len(kernel_cache.kernels_below(folder)), kernel_cache.bytes_below(folder)
+        why = "" if folder == keeper else kernel_cache.trouble(folder)
+        state = "new kernels are kept here" if folder == keeper else f"read only ({why})" if why else "read only"
+        lines.append(Line("kernel cache", "ok", f"{folder} ({console.plural(n_kernels, 'kernel')} for this processor, "
+                                                f"{console.size_text(size)} in all; {state})"))
+    if keeper is None:
+        lines.append(Line("kernel cache", "bad", f"{reason}: what is not there is compiled by every run"))
+    return lines
 
 
 def _self_run() -> Line:

@@ -87,10 +87,14 @@ _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> keys of i
 _materialize = Kernel.materialize
 
 
-def materialize(self, key=None, args=None, arg_features=None) -> None:
-    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too."""
+def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | None:
+    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too.
+
+    Returns:
+        the kernel, None if it was called before.
+    """
     if key in self.compiled_kernels:
-        return
+        return None
     start = time.perf_counter()
     _materialize(self, key, args, arg_features)
     kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], impl.get_runtime().prog
@@ -102,8 +106,15 @@ def materialize(self, key=None, args=None, arg_features=None) -> None:
     end = time.perf_counter()
     origin, code = _look_up(prog, kernel)
     name = f"{self.func.__module__.removeprefix('simcli.')}.{self.func.__qualname__}"
+    kernel = KernelTaken(name, code, origin, traced - start, end - traced)
     for taken in _open:
-        taken.append(KernelTaken(name, code, origin, traced - start, end - traced))
+        taken.append(kernel)
+    return kernel
+
+
+def keys_of(prog) -> set[str]:
+    """Keys of the kernels that a program of Taichi's has taken."""
+    return _known.get(prog, set())
 
 
 def _look_up(prog, kernel) -> tuple[Origin, str]:

@@ -1,74 +1,175 @@
-"""Taichi's folder of compiled kernels: where it is, how much it holds, and the lock that a killed process leaves behind.
+"""Folders of compiled kernels: which there are, what may be read and written, and what goes when they are full.
 
-Taichi gives its lock five tries within 0.2 s, then compiles without the folder and says nothing at our level of messages:
-for good, if the process that held the lock was killed. It holds the lock for milliseconds, while it reads or writes.
-It makes the folder when it stops, wanted or not, and ends the process with a segmentation fault where it cannot.
+Below each folder, kernels lie by versions and processor (`kind_of_kernels`), one file each, named by Taichi's key, which is
+a hash of the whole program and of how it is compiled; a file is Taichi's own, with a checksum. A file is written beside
+its place and renamed, and never changed; so processes, users and machines may share a folder without a lock, and one that
+is killed leaves nothing that is read. What Taichi itself would do with a folder is in kernel_session.py.
 """
 
 import contextlib
 import os
+import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-VARIABLE = "TI_OFFLINE_CACHE_FILE_PATH"
-MOST_BYTES = 2**30  # kept between runs; Taichi's own 100 MB hold 300 mechanisms with contact
-STALE = 10.0  # [s], age of a lock that nobody holds
-PATIENCE = 15.0  # [s], waiting for a lock that is younger
-TURN = 0.01  # [s], between looks
+import taichi as ti
+
+import simcli
+
+VARIABLE = "SIMCLI_KERNEL_CACHE"
+TAICHIS = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
+SUFFIX = ".tic"  # Taichi's, of a kernel
+MOST_BYTES = 2**30  # of all kernels below a folder
+MOST_KERNELS = 2000  # each costs every start some 20 us
+KEPT = 0.75  # of both, when old ones go
 LEAST_FREE = 16 * 2**20  # bytes: a kernel with contact takes a few MB
+SHORT = 3600.0  # [s]: a part of a file that is older belongs to nobody, a use that is younger need not be noted again
+LEVELS = {  # of x86-64 processors, as compilers and distributions name them, by what they have
+    "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
+    "v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
+}
 
 
-def folder() -> Path:
-    """Where Taichi keeps its kernels: what its environment variable says, else beside the other caches of the user."""
-    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "taichi" / "ticache")
+def users_folder() -> Path:
+    """The folder of the user, beside the other caches.
+
+    Raises:
+        RuntimeError: there is no home.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "simcli" / "kernels"
 
 
-def trouble() -> str:
-    """Why the folder can take no kernels, "" if it can; makes the folder."""
+def named_folder() -> Path | None:
+    """The folder that the environment names, if it names one."""
+    name = os.environ.get(VARIABLE) or os.environ.get(TAICHIS)
+    return Path(name).absolute() if name else None
+
+
+def folders() -> list[Path]:
+    """Where kernels are looked for, the first that has one: what the environment names, then the user's own."""
+    found = [named_folder()]
+    with contextlib.suppress(RuntimeError):
+        found.append(users_folder())
+    return list(dict.fromkeys(folder for folder in found if folder))
+
+
+def keeper() -> tuple[Path | None, str]:
+    """Where new kernels are kept, None if nowhere; and why it is not the first of the folders, "" if it is that one.
+
+    It is the named folder; the user's own if that cannot be written. Makes the folder.
+    """
+    reasons = []
+    for folder in folders():
+        reason = trouble(folder)
+        if not reason:
+            return folder, reasons[0] if reasons else ""
+        reasons.append(reason)
+    return None, reasons[0] if reasons else "there is no home directory"
+
+
+def trouble(folder: Path) -> str:
+    """Why a folder can take no kernels, "" if it can; makes the folder."""
     try:
-        where = folder()
-    except RuntimeError as error:  # there is no home
-        return str(error)
-    try:
-        where.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=where) as file:
+        place = place_in(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place) as file:
             file.write(b"kernel")
-        free = shutil.disk_usage(where).free
+        free = shutil.disk_usage(place).free
     except OSError as error:
-        return f"{where}: {error.strerror}"
-    return "" if free >= LEAST_FREE else f"{where}: {free / 2**20:.1f} MiB are free there, {LEAST_FREE >> 20} are needed"
+        return f"{folder}: {error.strerror}"
+    return "" if free >= LEAST_FREE else f"{folder}: {free / 2**20:.1f} MiB are free there, {LEAST_FREE >> 20} are needed"
 
 
-@contextlib.contextmanager
-def variable_unread() -> Iterator[None]:
-    """Keep the environment variable of the folder from Taichi, which would print that an argument overrides it."""
-    value = os.environ.pop(VARIABLE, None)
+@cache
+def kind_of_kernels() -> str:
+    """Name of the folder, below each, of the kernels that this installation and processor can use.
+
+    Taichi's key is without the processor and without a version. Its files hold LLVM's optimised text, which is turned into
+    code of the machine where it runs; but it was optimised for the processor where it was compiled.
+    """
+    return f"simcli-{simcli.__version__}_taichi-{'.'.join(map(str, ti.__version__))}_{processor()}"
+
+
+def place_in(folder: Path) -> Path:
+    """Where in a folder the kernels lie that can be used here."""
+    return folder / kind_of_kernels()
+
+
+def processor() -> str:
+    """The kind of processor: `x86_64-v3` (see `LEVELS`), `arm64`."""
+    machine = platform.machine().lower() or "unknown"
+    if machine in ("x86_64", "amd64"):
+        with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
+            has = next((set(line.split()) for line in info if line.startswith("flags")), set())
+            level = next((level for level, needed in LEVELS.items() if needed <= has), "v1")
+            return f"{machine}-{level}"
+    return machine
+
+
+def kernels_below(folder: Path) -> dict[str, Path]:
+    """Kernels of a folder that can be used here, by key."""
     try:
-        yield
+        with os.scandir(place_in(folder)) as entries:
+            return {entry.name.removesuffix(SUFFIX): Path(entry.path) for entry in entries if entry.name.endswith(SUFFIX)}
+    except OSError:
+        return {}
+
+
+def bytes_below(folder: Path) -> int:
+    """Size of all kernels below a folder, of other versions and processors, too."""
+    n_bytes = 0
+    for path in folder.glob(f"simcli-*/*{SUFFIX}"):
+        with contextlib.suppress(OSError):
+            n_bytes += path.stat().st_size
+    return n_bytes
+
+
+def keep(file: Path, folder: Path) -> None:
+    """Put a file of Taichi's into a folder, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    place = place_in(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    part = place / f"{file.name}.{os.getpid()}"
+    try:
+        shutil.copyfile(file, part)
+        part.replace(place / file.name)
     finally:
-        if value is not None:
-            os.environ[VARIABLE] = value
+        part.unlink(missing_ok=True)
 
 
-def wait_for_lock() -> None:
-    """Return once no other process holds the lock of the folder, or after `PATIENCE`; remove a lock that is stale."""
-    lock = folder() / "ticache.lock"
-    end = time.monotonic() + PATIENCE
-    while (age := _age(lock)) is not None and time.monotonic() < end:
-        if age > STALE:
-            with contextlib.suppress(OSError):
-                lock.unlink()
-            return
-        time.sleep(TURN)
+def note_use(files: list[Path]) -> None:
+    """Let kernels count as used now, for `tidy`; in a folder that cannot be written nothing goes anyway."""
+    now = time.time()
+    for file in files:
+        with contextlib.suppress(OSError):
+            if abs(now - file.stat().st_mtime) > SHORT:
+                os.utime(file)
 
 
-def _age(path: Path) -> float | None:
-    """[s] since a file was written; None if there is none. A file of the future, by a clock set back, is as old as any."""
-    try:
-        age = time.time() - path.stat().st_mtime
-    except (OSError, RuntimeError):
-        return None
-    return age if age >= 0.0 else STALE + 1.0
+def tidy(folder: Path) -> None:
+    """Remove the kernels that were used longest ago, of all versions, if there are too many, and parts of files."""
+    now, found = time.time(), []
+    for path in folder.glob("simcli-*/*"):
+        with contextlib.suppress(OSError):  # somebody else tidies, too
+            facts = path.stat()
+            if path.suffix == SUFFIX:
+                found.append((facts.st_mtime, facts.st_size, path))
+            elif SUFFIX in path.name and now - facts.st_mtime > SHORT:
+                path.unlink()
+    n_bytes = sum(size for _, size, _ in found)
+    if n_bytes <= MOST_BYTES and len(found) <= MOST_KERNELS:
+        return
+    found.sort(reverse=True)
+    while found and (n_bytes > KEPT * MOST_BYTES or len(found) > KEPT * MOST_KERNELS):
+        _, size, path = found.pop()
+        n_bytes -= size
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -1,5 +1,6 @@
 """The device: start Taichi, choose where it runs, how it compiles. It uses Taichi's internals (see memory.py)."""
 
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -15,13 +16,16 @@ from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
-from simcli.errors import DeviceError, SimcliWarning, UsageError
-from simcli.kernels import kernel_cache
-from simcli.kernels.compilations import materialize
+from simcli.errors import DeviceError, UsageError
+from simcli.kernels.compilations import Origin, keys_of, materialize
+from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.rolling import keep_loops_rolled
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
+# Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
+# has: with one number for all, a kernel that was compiled on two cores is the same on 64.
+KERNEL_THREADS = 256
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
@@ -35,7 +39,16 @@ def place_of(context, node) -> str:
 
 # Taichi draws carets under every node that it compiles, needed or not: a quarter of the start-up time of a cached kernel.
 ASTTransformerContext.get_pos_info = place_of
-Kernel.materialize = materialize  # notes where each kernel came from
+
+
+def make_kernel(self, key=None, args=None, arg_features=None) -> None:
+    """Taichi's function that makes a kernel when it is called first; notes where it came from."""
+    taken = materialize(self, key, args, arg_features)
+    if taken and taken.origin == Origin.COMPILED and _sessions:
+        _sessions[0].tell()
+
+
+Kernel.materialize = make_kernel
 
 
 @dataclass(frozen=True)
@@ -187,8 +200,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         "default_fp": real,
         "default_ip": ti.i32,
         "fast_math": False,  # reassociation would break batch invariance, and the GPU would approximate square roots
-        "offline_cache": True,
-        "offline_cache_max_size_of_files": kernel_cache.MOST_BYTES,
         "log_level": ti.ERROR,
         "random_seed": 0,
         "advanced_optimization": False,  # see compile_thoroughly
@@ -197,19 +208,17 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-    reason = kernel_cache.trouble()
-    if reason:
-        settings |= {"offline_cache": False, "offline_cache_file_path": os.path.abspath(os.sep)}  # a folder that is there
-        tell_no_cache(reason)
     gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
-    unread = kernel_cache.variable_unread() if reason else contextlib.nullcontext()
-    with stdout_silenced(), warnings.catch_warnings(), unread:
+    _sessions[:] = [KernelSession()]
+    with stdout_silenced(), warnings.catch_warnings(), variable_unread():
         warnings.simplefilter("ignore")
         try:
-            ti.init(arch=ARCHS[arch], **(settings | options))
+            ti.init(arch=ARCHS[arch], **(settings | _sessions[0].settings() | options))
         except RuntimeError as error:
             raise DeviceError(f"device `{arch}` did not start: {error}") from error
+    if arch == "cpu":
+        impl.current_cfg().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
     if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
@@ -243,11 +252,15 @@ def live_device() -> Device | None:
 
 
 def stop_device() -> None:
-    """Release the device of this process, if there is one, and write the kernels that were compiled to Taichi's cache.
+    """Release the device of this process, if there is one, and keep the kernels that were compiled.
 
-    A cache that cannot be written is no reason to lose a run: Taichi's program, which would crash at its end, stays.
+    A folder that cannot be written is no reason to lose a run: Taichi's program, which would crash at its end, stays.
     """
-    kernel_cache.wait_for_lock()
+    runtime = impl.get_runtime()
+    session = _sessions.pop() if _sessions else None
+    used = keys_of(runtime.prog) if runtime.prog else set()
+    if session:
+        session.clear()
     with stdout_silenced():
         try:
             ti.reset()
@@ -256,18 +269,16 @@ def stop_device() -> None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime.prog))
             runtime.prog = None
             ti.reset()
-            tell_no_cache(str(error))
+            tell_not_kept(str(error))
+    if session:
+        try:
+            session.close(used)
+        except OSError as error:
+            tell_not_kept(str(error))
 
 
-def tell_no_cache(reason: str) -> None:
-    """Warn, once in a process, that kernels are not kept."""
-    if not _told:
-        _told.append(reason)
-        text = f"compiled kernels cannot be kept, so that each run compiles anew: {reason}"
-        warnings.warn(f"{text}; {kernel_cache.VARIABLE} names another folder", SimcliWarning, stacklevel=3)
-
-
-_told: list[str] = []
+_sessions: list[KernelSession] = []  # of the device that is started
+atexit.register(stop_device)
 
 
 def device_name(arch: str) -> str:
