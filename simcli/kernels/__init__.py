@@ -7,6 +7,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
 
     runtime     the device: start, choice, compilation (rolling keeps loops loops)
     compilations  which kernels were compiled, and which came from the folder of kernels (kernel_cache)
+    source_text  how Taichi finds the text of a function
     memory      memory of all worlds and packs: Arena, Slot
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane
@@ -33,3 +34,5 @@ import os
 # Before Taichi is imported by any file here: its banner goes to stdout, which is for data.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
 os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
+
+from simcli.kernels import source_text  # noqa: F401  (it has to be there before Taichi)

@@ -208,7 +208,8 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
-    gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
+    if impl.get_runtime().prog is not None:
+        gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
     _sessions[:] = [KernelSession()]
     with stdout_silenced(), warnings.catch_warnings(), variable_unread():

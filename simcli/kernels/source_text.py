@@ -1,0 +1,65 @@
+"""How Taichi finds the text of device functions: without a search through all modules that Python has.
+
+Taichi looks up source with Python's module `inspect`, made for people: whenever a function is decorated, it asks which
+module stands around it, by a walk over all modules that are loaded; whenever a function is built into a kernel, it cuts its
+text out of the file token by token. The interpreter knows both: a class's body has the name of the class, and the code
+of a function ends where its last expression does. The module is imported before Taichi (1.7.4, see memory.py).
+
+Measured, CPU seconds, bytecode at hand (Zen 3): import of Taichi 0.29 before, 0.15 now; of the solvers 0.83 and 0.20; making
+the kernel of five balls that touch 1.29 and 0.95.
+"""
+
+import ast
+import inspect
+import linecache
+import sys
+import textwrap
+from types import CodeType
+
+
+def _caller_named_only(frame, context=1):
+    """What Taichi reads of `inspect.getframeinfo` while it is imported: the line that runs, fourth."""
+    return frame.f_code.co_filename, frame.f_lineno, "", [linecache.getline(frame.f_code.co_filename, frame.f_lineno)]
+
+
+_getframeinfo = inspect.getframeinfo
+inspect.getframeinfo = _caller_named_only
+try:
+    from taichi.lang import kernel_impl
+finally:
+    inspect.getframeinfo = _getframeinfo
+
+
+def stands_in_class(level_of_class_stackframe: int) -> bool:
+    """Whether a function that is being decorated stands in a class.
+
+    Args:
+        level_of_class_stackframe: of the frame around the class, counted from here.
+    """
+    return "__qualname__" in sys._getframe(level_of_class_stackframe - 1).f_locals
+
+
+def last_line(code: CodeType) -> int:
+    """Line of the file where a function's code ends, what is defined in it included."""
+    inner = [last_line(const) for const in code.co_consts if isinstance(const, CodeType)]
+    return max([end for _, end, _, _ in code.co_positions() if end is not None] + inner)
+
+
+def source_lines(function) -> tuple[list[str], int]:
+    """Text of a function, decorators first, and the line of its file where it begins.
+
+    What stands behind its last expression (comments, a last `pass`) may be missing; a text that makes no sense for that
+    reason is cut out as Taichi does.
+    """
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 : last_line(code)]
+    try:
+        ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError:
+        return _source_lines(function)
+    return (lines, code.co_firstlineno) if lines else _source_lines(function)
+
+
+_source_lines = kernel_impl.getsourcelines
+kernel_impl._inside_class = stands_in_class
+kernel_impl.getsourcelines = source_lines
