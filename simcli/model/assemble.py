@@ -1,5 +1,8 @@
 """Parts to tables: offsets, labels, columns of dofs, links."""
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import numpy as np
 
 from simcli.model.actuation import no_inputs, no_motions, no_signals
@@ -19,19 +22,21 @@ def assemble(mechanism: Mechanism) -> Model:
         The tables.
     """
     joints = mechanism.joints
-    n_q, n_qd = ([getattr(part, name) for part in joints] for name in ("n_q", "n_qd"))
-    q_start, qd_start = (np.cumsum([0, *counts]).astype(np.int32) for counts in (n_q, n_qd))
+    spans = _spans(joints)
+    q_start, qd_start = (np.cumsum([0, *(getattr(span, name) for span in spans)], dtype=np.int32)
+                         for name in ("n_q", "n_qd"))  # fmt: skip
     steps = depth_first(*([getattr(part, name) for part in joints] for name in ("parent", "child", "is_tree")))
     assert len(steps) == len(mechanism.bodies), "every body hangs on the world"
     n_worlds = mechanism.n_worlds
     seed = mechanism.world_seed
+    bodies = _bodies(mechanism.bodies)
     return Model(
         n_worlds=n_worlds,
         plane=mechanism.plane,
-        bodies=_bodies(mechanism.bodies),
-        joints=_joints(mechanism, q_start, qd_start),
-        dofs=_dofs(joints, n_q, n_qd),
-        links=build_links(mechanism.bodies, joints, steps, q_start, qd_start),
+        bodies=bodies,
+        joints=_joints(mechanism, spans, q_start, qd_start),
+        dofs=_dofs(joints, spans, qd_start),
+        links=build_links(bodies, joints, steps, q_start, qd_start),
         mimics=_mimics(joints, qd_start),
         shapes=mechanism.shapes,
         points=mechanism.points,
@@ -43,13 +48,40 @@ def assemble(mechanism: Mechanism) -> Model:
         motions=no_motions(int(qd_start[-1])),
         gravity=_frozen(np.array(mechanism.gravity, float)),
         joint_q=_row([part.zero_q() if part.q is None else part.q for part in joints]),
-        joint_qd=_filled([_still(part) for part in joints], n_qd, 0.0),
-        joint_f=_filled([part.effort for part in joints], n_qd, 0.0),
+        joint_qd=_filled([_still(part) for part in joints], qd_start, 0.0),
+        joint_f=_filled([part.effort for part in joints], qd_start, 0.0),
         param_name=mechanism.param_name,
         param_unit=mechanism.param_unit,
         param_value=_frozen(np.zeros((n_worlds, 0)) if mechanism.param_value is None else mechanism.param_value),
         world_seed=_frozen(np.zeros(n_worlds, np.uint64) if seed is None else seed),
     )
+
+
+class _Span(NamedTuple):
+    """What a joint takes of the tables.
+
+    Attributes:
+        n_q: coordinates.
+        dof_dim: linear and angular velocities.
+        axes: [1], (W|1, n_qd, 3), its motion axes.
+    """
+
+    n_q: int
+    dof_dim: tuple[int, int]
+    axes: Array
+
+    @property
+    def n_qd(self) -> int:
+        """Velocities."""
+        return sum(self.dof_dim)
+
+
+def _spans(parts: list[JointPart]) -> list[_Span]:
+    """Of each joint; free bodies have one motion in common, and so one span."""
+    keys = [(part.kind, id(part.motion)) for part in parts]
+    found = {key: _Span(part.n_q, part.entry.dof_dim(part.motion), _axes(part))
+             for key, part in dict(zip(keys, parts, strict=True)).items()}  # fmt: skip
+    return [found[key] for key in keys]
 
 
 def _frozen(array: Array) -> Array:
@@ -72,13 +104,12 @@ def _row(pieces: list[Array]) -> Array:
     return _frozen(np.concatenate(spread(pieces, n_worlds), axis=1))
 
 
-def _filled(pieces: list[Array | None], counts: list[int], default: float) -> Array:
+def _filled(pieces: Iterable[Array | None], start: Array, default: float) -> Array:
     """One number of each dof of all joints, (W|1, NV), at its default where a joint says nothing."""
     given = [(j, np.atleast_2d(piece)) for j, piece in enumerate(pieces) if piece is not None]
-    row = np.full((max((len(piece) for _, piece in given), default=1), sum(counts)), default)
-    ends = np.cumsum(counts)
+    row = np.full((max((len(piece) for _, piece in given), default=1), start[-1]), default)
     for j, piece in given:
-        row[:, ends[j] - counts[j] : ends[j]] = piece
+        row[:, start[j] : start[j + 1]] = piece
     return _frozen(row)
 
 
@@ -95,7 +126,7 @@ def _bodies(parts: list[BodyPart]) -> Bodies:
     )
 
 
-def _joints(mechanism: Mechanism, q_start: Array, qd_start: Array) -> Joints:
+def _joints(mechanism: Mechanism, spans: list[_Span], q_start: Array, qd_start: Array) -> Joints:
     parts = mechanism.joints
     return Joints(
         name=tuple(part.name for part in parts),
@@ -107,7 +138,7 @@ def _joints(mechanism: Mechanism, q_start: Array, qd_start: Array) -> Joints:
         X_c=pile([part.X_c for part in parts], (7,)),
         q_start=q_start,
         qd_start=qd_start,
-        dof_dim=np.array([part.entry.dof_dim(part.motion) for part in parts], np.int32).reshape(-1, 2),
+        dof_dim=np.array([span.dof_dim for span in spans], np.int32).reshape(-1, 2),
         pitch=pile([part.motion.pitch for part in parts], ()),
         length=pile([part.length for part in parts], (2,)),
         compliance=pile([part.compliance for part in parts], ()),
@@ -128,27 +159,27 @@ def _axes(part: JointPart) -> Array:
     return np.concatenate(pieces, axis=-2)
 
 
-def _dofs(parts: list[JointPart], n_q: list[int], counts: list[int]) -> Dofs:
-    axes_of: dict[tuple[int, str], Array] = {}  # free bodies have one motion in common
-    for part in parts:
-        key = id(part.motion), part.entry.coordinates
-        if key not in axes_of:
-            axes_of[key] = _axes(part)
-    axes = [axes_of[id(part.motion), part.entry.coordinates] for part in parts]
+def _dofs(parts: list[JointPart], spans: list[_Span], start: Array) -> Dofs:
+    axes = [span.axes for span in spans]
     n_worlds = max(map(len, axes), default=1)
-    columns = {name: _filled([part.dof.get(name) for part in parts], counts, default)
+    columns = {name: _filled([part.dof.get(name) for part in parts], start, default)
                for name, default in DOF_DEFAULTS.items()}  # fmt: skip
-    modes = [mode for part, n in zip(parts, counts, strict=True) for mode in (part.drive_mode or (DriveMode.NONE,) * n)]
+    counts = np.diff(start)
     return Dofs(
-        label=tuple(label for part, n in zip(parts, counts, strict=True) for label in labels(part.name, n)),
-        q_label=tuple(label for part, n in zip(parts, n_q, strict=True) for label in labels(part.name, n)),
+        label=_labels(parts, [span.n_qd for span in spans]),
+        q_label=_labels(parts, [span.n_q for span in spans]),
         joint=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
         axis=np.concatenate(spread(axes, n_worlds), axis=1) if axes else np.zeros((1, 0, 3)),
-        drive_mode=np.array(modes, np.int32),
+        drive_mode=_filled([part.drive_mode for part in parts], start, DriveMode.NONE)[0].astype(np.int32),
         q_given=np.repeat(np.array([part.q_given for part in parts], bool), counts),
-        qd_given=_filled([part.qd_given for part in parts], counts, 0.0)[0].astype(bool),
+        qd_given=_filled([part.qd_given for part in parts], start, 0.0)[0].astype(bool),
         **columns,
     )
+
+
+def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
+    """Labels of the coordinates of all joints."""
+    return tuple(label for part, n in zip(parts, counts, strict=True) for label in labels(part.name, n))
 
 
 def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:

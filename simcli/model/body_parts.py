@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from simcli.model.mechanism import BodyPart
 from simcli.model.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
 from simcli.spec.planes import NORMAL_INDEX
+from simcli.spec.schema_body import InertiaSpec, Tensor
 
-_MASS_SHAPES = {"mass": (), "com": (3,), "inertia": (3, 3)}  # of one world
+NOWHERE, POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
 MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)
 SIZE_OF = {
     "sphere": lambda s: (s.radius, 0.0, 0.0),
@@ -168,14 +170,13 @@ def _density(spec, shape) -> float | None:
     return material.density if material else None
 
 
-def _from_shapes(worlds: Worlds, name: str, solids: dict[str, MassProperties]) -> MassProperties | None:
+def _from_shapes(worlds: Worlds, name: str, solids: dict[str, MassProperties]) -> MassProperties:
     """Mass properties of a body's shapes: those with a density, or all alike if none has one."""
     dense = [key for key in solids if _density(worlds.first, worlds.first.bodies[name].shapes[key]) is not None]
     parts = [
         solids[key].scaled(worlds.numbers(lambda s, key=key: _density(s, s.bodies[name].shapes[key]))) for key in dense
     ]
-    parts = parts or list(solids.values())
-    return combine(parts) if parts else None
+    return combine(parts or list(solids.values()))
 
 
 def _written(body) -> tuple:
@@ -184,7 +185,48 @@ def _written(body) -> tuple:
     return body.mass is None, body.com is None, inertia, shapes, body.kinematic
 
 
-def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> BodyPart:
+class _Numbers(NamedTuple):
+    """What bodies write, body by body; 0 where one says nothing.
+
+    Attributes:
+        mass: [kg], (W|1,).
+        com: [m], (W|1, 3).
+        inertia: [kg m^2], (W|1, 3, 3), as `_tensor`.
+        compliance: [1/(N m)], (W|1,).
+    """
+
+    mass: list[Array]
+    com: list[Array]
+    inertia: list[Array]
+    compliance: list[Array]
+
+
+def _numbers(worlds: Worlds) -> _Numbers:
+    """Numbers of all bodies in one go."""
+
+    def read(get, shape: tuple[int, ...] = ()) -> list[Array]:
+        return worlds.columns(lambda s: [get(body) for body in s.bodies.values()], len(worlds.first.bodies), shape)
+
+    plane = worlds.first.world.plane
+    return _Numbers(
+        mass=read(lambda body: body.mass or 0.0),
+        com=read(lambda body: body.com or NOWHERE, (3,)),
+        inertia=read(lambda body: _tensor(body.inertia, plane), (3, 3)),
+        compliance=read(lambda body: body.natural.compliance if body.natural else 0.0),
+    )
+
+
+def _tensor(inertia: InertiaSpec | None, plane: str | None) -> Tensor:
+    """Inertia as written; of a moment about the normal of a plane the tensor of a thin plate, (I, I/2, I/2)."""
+    if inertia is None:
+        return POINT
+    if inertia.normal is None:
+        return inertia.matrix()
+    n = NORMAL_INDEX.get(plane)
+    return tuple(tuple(inertia.normal * (0.0 if i != k else 1.0 if i == n else 0.5) for k in range(3)) for i in range(3))
+
+
+def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader, written: _Numbers) -> BodyPart:
     """One body, its pose left at the identity.
 
     Args:
@@ -192,6 +234,7 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         name: body name.
         index: body index.
         reader: takes its shapes.
+        written: of all bodies.
 
     Returns:
         The part; mass properties as written, else from the shapes, scaled to the written mass.
@@ -207,19 +250,17 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
         solid = reader.read(get, f"{path}.shapes.{key}", f"{name}/{key}", index, needs_mass)
         if solid is not None:
             solids[key] = solid
-    whole = _from_shapes(worlds, name, solids)
+    whole = _from_shapes(worlds, name, solids) if solids else None
     mass = com = inertia = None
     if whole is not None:
         mass, com, inertia = whole.mass, whole.com, whole.inertia
     if body.mass is not None:
-        given = worlds.numbers(lambda s: s.bodies[name].mass)
-        inertia = None if inertia is None else inertia * (given / mass)[:, None, None]
-        mass = given
-    if body.com is not None:
-        com = worlds.numbers(lambda s: s.bodies[name].com, (3,))
+        inertia = None if inertia is None else inertia * (written.mass[index] / mass)[:, None, None]
+        mass = written.mass[index]
+    if body.com is not None or body.inertia is not None:
+        com = written.com[index]
     if body.inertia is not None:
-        inertia = _written_inertia(worlds, name)
-        com = np.zeros((1, 3)) if body.com is None else com
+        inertia = written.inertia[index]
     if mass is None or inertia is None:
         if len(worlds.faults) > before:  # a shape that would have given it is broken
             return BodyPart(name, np.ones(1), np.zeros((1, 3)), np.eye(3)[None])
@@ -233,31 +274,16 @@ def body_part(worlds: Worlds, name: str, index: int, reader: ShapeReader) -> Bod
     com = np.zeros((1, 3)) if com is None else com
     natural = worlds.first.solver.type == "natural" and body.natural  # other solvers note it, and choose for themselves
     vectors = FEW_VECTORS.get(natural.kind, -1) if natural else -1
-    yields = worlds.numbers(lambda s: s.bodies[name].natural.compliance) if body.natural else np.zeros(1)
     volume = sum(solid.mass for solid in solids.values()) if solids else None  # their density is one
-    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors, compliance=yields, volume=volume)
-
-
-def _written_inertia(worlds: Worlds, name: str) -> Array:
-    """Inertia as written; of a moment about the normal of a plane the tensor of a thin plate, (I, I/2, I/2)."""
-    plane = worlds.first.world.plane
-    if worlds.first.bodies[name].inertia.normal is None:
-        return worlds.numbers(lambda s: s.bodies[name].inertia.matrix(), (3, 3))
-    if plane is None:
-        message = f"body `{name}` has the inertia of a planar body, about the normal only"
-        worlds.fault("SC457", f"bodies.{name}.inertia", message, "write {diag: [Ixx, Iyy, Izz]}")
-        return np.eye(3)[None]
-    share = np.full(3, 0.5)
-    share[NORMAL_INDEX[plane]] = 1.0
-    return worlds.numbers(lambda s: s.bodies[name].inertia.normal)[:, None, None] * np.diag(share)
+    return BodyPart(name, mass, com, inertia, kinematic=body.kinematic, n_vectors=vectors,
+                    compliance=written.compliance[index], volume=volume)  # fmt: skip
 
 
 def _refuse_infinite(worlds: Worlds, parts: list[BodyPart]) -> None:
-    """Refuse what overflows when mass properties come from shapes; all bodies are looked at in one go."""
-    columns = (pile([getattr(part, key) for part in parts], shape) for key, shape in _MASS_SHAPES.items())
-    finite = [np.isfinite(column).all(axis=(0, *range(2, column.ndim))) for column in columns]
-    for b in np.flatnonzero(~np.logical_and.reduce(finite)):
-        part = parts[b]
+    """Refuse what overflows when mass properties come from shapes."""
+    for part in parts:
+        if part.volume is None or all(np.isfinite(one).all() for one in (part.mass, part.com, part.inertia)):
+            continue
         message = f"mass and inertia of body `{part.name}`, as its shapes give them, are beyond the largest number"
         worlds.fault("SC460", f"bodies.{part.name}", message, "check the sizes, units and scales of its shapes")
         part.mass, part.com, part.inertia = np.ones(1), np.zeros((1, 3)), np.eye(3)[None]
@@ -273,7 +299,8 @@ def read_bodies(worlds: Worlds, reader: ShapeReader) -> list[BodyPart]:
     Returns:
         The parts, poses left at the identity.
     """
-    parts = [body_part(worlds, name, index, reader) for index, name in enumerate(worlds.first.bodies)]
+    written = _numbers(worlds)
+    parts = [body_part(worlds, name, index, reader, written) for index, name in enumerate(worlds.first.bodies)]
     _refuse_infinite(worlds, parts)
     for key in worlds.first.world.shapes:
         reader.read(lambda s, key=key: s.world.shapes[key], f"world.shapes.{key}", key, WORLD, needs_mass=False)

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model import rotations as rot
 from simcli.model.joints import Motion
 from simcli.model.links import build_links
-from simcli.model.mechanism import BodyPart, JointPart
+from simcli.model.mechanism import JointPart
 from simcli.model.reference import body_poses
 from simcli.model.selection import walk
 from simcli.model.tables import Array, JointKind, Model
@@ -59,8 +59,8 @@ def relinked(model: Model, before: Model) -> Model:
     Returns:
         The tables; the authored poses are new in the trees where an anchor or an axis is.
     """
-    bodies, joints = body_parts(model), joint_parts(model)
-    links = build_links(bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
+    joints = joint_parts(model)
+    links = build_links(model.bodies, joints, walk(model), model.joints.q_start, model.joints.qd_start)
     model = replace(model, links=links)
     moved = {int(links.root[k]) for k in range(model.n_links) if _differs(model, before, int(links.joint[k]))}
     if not moved:
@@ -79,16 +79,8 @@ def _differs(model: Model, before: Model, j: int) -> bool:
     return any(np.any(new != old) for new, old in zip(*pairs, strict=True))
 
 
-def body_parts(model: Model) -> list[BodyPart]:
-    """Parts with what the links read of them."""
-    b = model.bodies
-    return [BodyPart(name, b.mass[:, k], b.com[:, k], b.inertia[:, k], b.q[:, k], bool(b.kinematic[k]),
-                     int(b.n_vectors[k]), b.compliance[:, k])
-            for k, name in enumerate(b.name)]  # fmt: skip
-
-
 def joint_parts(model: Model) -> list[JointPart]:
-    """Parts with what the links read of them, as `body_parts`."""
+    """Parts with what the links read of them."""
     t, parts = model.joints, []
     for j, name in enumerate(t.name):
         axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]

@@ -32,7 +32,7 @@ from simcli.model.signals import read_signals
 from simcli.model.start import read_start
 from simcli.model.straight import refuse_beside
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
-from simcli.model.topology import depth_first
+from simcli.model.topology import Step, depth_first
 from simcli.spec import resolve, structure
 from simcli.spec.batch import world_seeds, world_values
 from simcli.spec.document import Document
@@ -175,7 +175,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     shapes = ShapeReader(worlds, folder)
     bodies = read_bodies(worlds, shapes)
     reader = JointReader(worlds, bodies)
-    joints = _place_all(worlds, reader)
+    joints, steps = _place_all(worlds, reader)
     for part in joints:
         if part.name in worlds.first.joints:
             read_dofs(worlds, part)
@@ -191,7 +191,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         joints=joints,
         plane=NORMAL_INDEX.get(worlds.first.world.plane, -1),
         gravity=worlds.numbers(lambda s: s.world.gravity, (3,)),
-        articulation_name=_articulations(worlds, joints),
+        articulation_name=_articulations(worlds, joints, steps),
         shapes=shapes.table(),
         points=read_points(worlds),
         cables=read_cables(worlds, joints, reader),
@@ -220,8 +220,12 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     return model
 
 
-def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
-    """Outline the joints, find the walk, and place bodies and anchors along it."""
+def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], list[Step]]:
+    """Outline the joints, find the walk, and place bodies and anchors along it.
+
+    Returns:
+        The joints, and the walk.
+    """
     tree = structure.tree(worlds.first)
     of_tree = set(tree.tree_joints)
     joints = [reader.outline(name, name in of_tree) for name in worlds.first.joints]
@@ -243,7 +247,7 @@ def _place_all(worlds: Worlds, reader: JointReader) -> list[JointPart]:
     worlds.raise_faults()
     for index, body in enumerate(reader.bodies):
         body.pose = reader.poses[index]
-    return joints
+    return joints, steps
 
 
 def _free_motion(plane: str | None) -> Motion:
@@ -253,14 +257,14 @@ def _free_motion(plane: str | None) -> Motion:
     return Motion(np.array(AXES[plane]), np.array([normal(plane)]))
 
 
-def _articulations(worlds: Worlds, joints: list[JointPart]) -> tuple[str, ...]:
+def _articulations(worlds: Worlds, joints: list[JointPart], steps: list[Step]) -> tuple[str, ...]:
     """Number the joints by articulation: those listed, else one per tree, named after its root body."""
     listed = worlds.first.articulations
     bodies = list(worlds.first.bodies)
     of = {name: k for k, group in enumerate((listed or {}).values()) for name in group}
     names = list(listed or ())
     at_body: dict[int, int] = {}
-    for step in depth_first(*([getattr(part, key) for part in joints] for key in ("parent", "child", "is_tree"))):
+    for step in steps:
         part = joints[step.joint]
         if listed is None and step.inner == WORLD:
             of[part.name] = len(names)

@@ -18,16 +18,15 @@ class Worlds:
         specs: one per world; they differ in numbers only.
         where: place of a dotted path, or None.
         faults: found so far.
+        first: the scene of world 0.
     """
 
     specs: list[SceneSpec]
     where: Callable[[str], Where | None]
     faults: list[Fault] = field(default_factory=list)
 
-    @property
-    def first(self) -> SceneSpec:
-        """The scene of world 0."""
-        return self.specs[0]
+    def __post_init__(self):
+        self.first = self.specs[0]
 
     def fault(self, code: str, path: str, message: str, hint: str = "") -> None:
         """Note a fault.
@@ -62,6 +61,22 @@ class Worlds:
         if all(value == first for value in rest):
             return np.array([first], dtype=float).reshape(1, *shape)
         return np.array([first, *rest], dtype=float).reshape(-1, *shape)
+
+    def columns(self, get: Callable[[SceneSpec], list], count: int, shape: tuple[int, ...] = ()) -> list[Array]:
+        """One quantity of many things in all worlds, each as `numbers` gives it.
+
+        Args:
+            get: reads it from a scene: a list with an entry per thing, numbers or nested sequences of one shape.
+            count: how many things there are.
+            shape: of one entry.
+
+        Returns:
+            Of each thing (W, *shape), or (1, *shape) if all worlds agree on it.
+        """
+        table = self.numbers(get, (count, *shape)).swapaxes(0, 1)
+        if table.shape[1] == 1:
+            return list(table)
+        return [one[:1] if (one == one[:1]).all() else one for one in table]
 
     def common(self, get: Callable[[SceneSpec], object], path: str) -> object:
         """A value that must not differ between worlds.

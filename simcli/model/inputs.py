@@ -13,6 +13,7 @@ from simcli.model.table_base import Array
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.spec.quantities import is_signal
 
+HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
 
@@ -29,7 +30,7 @@ class _Wiring:
         self.rows: list[tuple[int, int, int]] = []
         self.gains: list[Array] = []
         self.kind = np.zeros(model.n_qd, np.int32)
-        self.value: list[Array] = [np.zeros(1)] * model.n_qd
+        self.value: dict[int, Array] = {}
         signals = worlds.first.signals
         self.index = {name: i for i, name in enumerate(row for key, one in signals.items() for row in labels_of(key, one))}
 
@@ -45,6 +46,12 @@ class _Wiring:
     def inputs(self) -> Inputs:
         rows = np.array(self.rows, np.int32).reshape(-1, 3).T
         return Inputs(*(column.copy() for column in rows), pile(self.gains, ()))
+
+    def motions(self) -> Motions:
+        value = np.zeros((max(map(len, self.value.values()), default=1), self.model.n_qd))
+        for dof, one in self.value.items():
+            value[:, dof] = one
+        return Motions(self.kind, value)
 
 
 def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
@@ -63,10 +70,11 @@ def with_signals(worlds: Worlds, model: Model, signals: Signals) -> Model:
     _forces(wiring)
     _holds(wiring)
     _joint_motions(wiring)
-    for body, name in enumerate(model.bodies.name):
-        _body_motion(wiring, body, name)
+    for body, (name, spec) in enumerate(worlds.first.bodies.items()):
+        if spec.kinematic or spec.motion is not None:
+            _body_motion(wiring, body, name)
     worlds.raise_faults()
-    motions = Motions(wiring.kind, pile(wiring.value, ()))
+    motions = wiring.motions()
     model = replace(model, signals=signals, inputs=wiring.inputs(), motions=motions)
     return _started(worlds, model) if motions.kind.any() else model
 
@@ -101,8 +109,7 @@ def _forces(wiring: _Wiring) -> None:
 def _holds(wiring: _Wiring) -> None:
     for body, spec in enumerate(wiring.worlds.first.bodies.values()):
         hold = spec.affine.transform if spec.affine is not None else None
-        pairs = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))
-        for *keys, column in pairs if hold is not None else ():
+        for *keys, column in HOLDS if hold is not None else ():
             for n, vector in enumerate(getattr(hold, key) or () for key in keys):
                 for k, text in enumerate(vector):
                     wiring.drive(column, 6 * body + 3 * n + k, text, k)
@@ -131,7 +138,7 @@ def _joint_motions(wiring: _Wiring) -> None:
 
 
 def _body_motion(wiring: _Wiring, body: int, name: str) -> None:
-    """A kinematic body: every dof of its joint to the world that has no motion of its own gets a velocity."""
+    """A body with a motion: every dof of its joint to the world that has no motion of its own gets a velocity."""
     worlds, joints = wiring.worlds, wiring.model.joints
     spec, path = worlds.first.bodies[name], f"bodies.{name}"
     if not spec.kinematic:

@@ -21,6 +21,7 @@ from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.topology import Step
 from simcli.spec.planes import axis_of
+from simcli.spec.schema_body import BodySpec
 
 SAME_POSE = 1e-9  # [m] or [rad], scene-format.md Exact meaning 4
 SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
@@ -31,11 +32,12 @@ OFFSET_TYPES = ("revolute", "prismatic", "screw")  # joints with one coordinate 
 
 
 class JointReader:
-    """Reads joints one by one; knows the poses of the bodies placed so far."""
+    """Reads joints one by one; knows the poses of bodies as they are written, and of those placed so far."""
 
     def __init__(self, worlds: Worlds, bodies: list[BodyPart]):
         self.worlds, self.bodies = worlds, bodies
         self.index = {"world": WORLD, **{body.name: b for b, body in enumerate(bodies)}}
+        self.authored = worlds.columns(lambda s: [_pose(body) for body in s.bodies.values()], len(bodies), (7,))
         self.poses: dict[int, Array] = {WORLD: ONE_POSE}
         self.anchored: set[str] = set()
 
@@ -117,7 +119,7 @@ class JointReader:
             guide: a joint outside the tree whose frames give the pose; None: as authored.
         """
         if guide is None:
-            self.poses[part.child] = self._authored(part.child)
+            self.poses[part.child] = self.authored[part.child]
         else:
             self.anchors(guide)
             across = rot.pose_compose(rot.pose_compose(guide.X_p, self._at_start(guide)), rot.pose_inverse(guide.X_c))
@@ -141,7 +143,7 @@ class JointReader:
             self.anchors(part)
             self._follow(part, step)
         else:
-            self.poses[step.outer] = self._authored(step.outer)
+            self.poses[step.outer] = self.authored[step.outer]
             self.anchors(part)
         unplaced = self.worlds.first.bodies[self.bodies[step.outer].name].pose is None
         follows = joint.at is not None or (unplaced and part.kind != JointKind.DISTANCE)
@@ -201,25 +203,19 @@ class JointReader:
         part.X_c = rot.pose_compose(part.X_c, turned)
         part.q = offset[:, None]  # of the authored configuration
 
-    def _authored(self, body: int) -> Array:
-        name = self.bodies[body].name
-        if self.worlds.first.bodies[name].pose is None:
-            return ONE_POSE
-        return pose_of(self.worlds, lambda s: s.bodies[name].pose)
-
     def _follow(self, part: JointPart, step: Step) -> None:
         """Pose of the outer body with the joint at its measured zero."""
         name = self.bodies[step.outer].name
         authored = self.worlds.first.bodies[name].pose is not None
         if part.entry.coordinates == "pose" and (authored or part.kind == JointKind.DISTANCE):
-            self.poses[step.outer] = self._authored(step.outer)
+            self.poses[step.outer] = self.authored[step.outer]
             return
         across = rot.pose_compose(rot.pose_compose(part.X_p, self._at_start(part)), rot.pose_inverse(part.X_c))
         across = rot.pose_inverse(across) if step.inverted else across
         pose = rot.pose_compose(self.poses[step.inner], across)
         self.poses[step.outer] = pose
         if authored:
-            shift, angle = rot.pose_distance(pose, self._authored(step.outer))
+            shift, angle = rot.pose_distance(pose, self.authored[step.outer])
             if max(shift.max(), angle.max()) > SAME_POSE:
                 message = (
                     f"the pose of body `{name}` disagrees with joint `{part.name}` by {shift.max():.3g} m and "
@@ -243,6 +239,11 @@ class JointReader:
         X_a = rot.pose_compose(self.poses[part.parent], part.X_p)
         X_b = rot.pose_compose(self.poses[part.child], part.X_c)
         return rot.pose_compose(rot.pose_inverse(X_a), X_b)
+
+
+def _pose(body: BodySpec) -> tuple[float, ...]:
+    """Pose of a body as it is written, xyz and quaternion; the identity where it is not."""
+    return (*body.pose.xyz, *body.pose.quat_xyzw) if body.pose else rot.IDENTITY_POSE
 
 
 def planar_coordinates(motion: Motion, pose: Array) -> Array:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model import rotations as rot
-from simcli.model.mechanism import BodyPart, JointPart
-from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Links
+from simcli.model.mechanism import JointPart
+from simcli.model.tables import WORLD, Array, Bodies, JointKind, LinkKind, Links
 from simcli.model.topology import Step
 
 LINK_OF = {"quaternion": (LinkKind.BALL, 3), "pose": (LinkKind.FREE, 6)}
@@ -68,14 +68,14 @@ def _elements(part: JointPart, inverted: bool) -> list[_Element]:
 class _Chain:
     """Grows the list of links, joint by joint."""
 
-    def __init__(self, bodies: list[BodyPart], joints: list[JointPart], q_start: Array, qd_start: Array):
+    def __init__(self, n_bodies: int, joints: list[JointPart], q_start: Array, qd_start: Array):
         self.links: list[_Link] = []
         self.joints, self.q_start, self.qd_start = joints, q_start, qd_start
         self.inner = _anchors([part.X_p for part in joints])
         self.outer = _anchors([part.X_c for part in joints])
-        self.tip = np.full(len(bodies), -1, np.int32)
-        self.body_rotation = [np.eye(3)[None]] * len(bodies)
-        self.body_offset = [np.zeros((1, 3))] * len(bodies)
+        self.tip = np.full(n_bodies, -1, np.int32)
+        self.body_rotation = [np.eye(3)[None]] * n_bodies
+        self.body_offset = [np.zeros((1, 3))] * n_bodies
 
     def append(self, step: Step) -> None:
         """Add the links of one tree joint."""
@@ -157,12 +157,12 @@ def spread(arrays: list[Array], n_worlds: int) -> list[Array]:
 
 
 def build_links(
-    bodies: list[BodyPart], joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array
+    bodies: Bodies, joints: list[JointPart], steps: list[Step], q_start: Array, qd_start: Array
 ) -> Links:
     """Lay the tree out as links.
 
     Args:
-        bodies: parts, in body order.
+        bodies: whose mass properties they carry.
         joints: parts, in joint order.
         steps: the walk; every body is reached once.
         q_start: (J + 1,) offsets into joint_q.
@@ -171,29 +171,41 @@ def build_links(
     Returns:
         The table.
     """
-    chain = _Chain(bodies, joints, q_start, qd_start)
+    chain = _Chain(len(bodies.name), joints, q_start, qd_start)
     for step in steps:
         chain.append(step)
     links = chain.links
-    empty = BodyPart("", np.zeros(1), np.zeros((1, 3)), np.zeros((1, 3, 3)))
-    carried = [empty if link.body < 0 else bodies[link.body] for link in links]
-    B = pile([np.eye(3)[None] if link.body < 0 else chain.body_rotation[link.body] for link in links], (3, 3))
-    b = pile([np.zeros((1, 3)) if link.body < 0 else chain.body_offset[link.body] for link in links], (3,))
-    com, inertia = _link_inertia(carried, B, b)
+    body = np.array([link.body for link in links], np.int32)
+    B = _carried(pile(chain.body_rotation, (3, 3)), body, np.eye(3))
+    b = _carried(pile(chain.body_offset, (3,)), body)
+    com, inertia = _link_inertia(_carried(bodies.com, body), _carried(bodies.inertia, body), B, b)
     return Links(
         **{name: np.array([getattr(k, name) for k in links], np.int32)
-           for name in ("parent", "root", "kind", "joint", "body", "q_start", "qd_start", "n_qd")},
+           for name in ("parent", "root", "kind", "joint", "q_start", "qd_start", "n_qd")},
+        body=body,
         rotation=pile([k.rotation for k in links], (3, 3)),
         offset=pile([k.offset for k in links], (3,)),
         turn=np.array([k.turn for k in links], float),
         advance=pile([k.advance for k in links], ()),
-        mass=pile([part.mass for part in carried], ()),
+        mass=_carried(bodies.mass, body),
         com=com,
         inertia=inertia,
         body_rotation=B,
         body_offset=b,
         tip=chain.tip,
     )  # fmt: skip
+
+
+def _carried(column: Array, body: Array, nothing: Array | float = 0.0) -> Array:
+    """A column of the bodies, (W|1, B, ...), at the links that carry them, (W|1, n, ...)."""
+    found = column.take(body, axis=1)
+    found[:, body < 0] = nothing
+    return found
+
+
+def together(pieces: list[Array]) -> Array:
+    """Arrays of one shape along a new first axis; five times faster than numpy's stack where there are thousands."""
+    return np.concatenate(pieces).reshape(len(pieces), *pieces[0].shape)
 
 
 def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
@@ -206,7 +218,7 @@ def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
     for j, pose in enumerate(X):
         by_length.setdefault(len(pose), []).append(j)
     for mine in by_length.values():
-        poses = np.stack([X[j] for j in mine])
+        poses = together([X[j] for j in mine])
         rotations, offsets = rot.quat_to_matrix(poses[..., 3:]), poses[..., :3]
         back = rot.transpose(rotations)
         for j, *one in zip(mine, rotations, offsets, back, -rot.turn(back, offsets), strict=True):
@@ -214,9 +226,8 @@ def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
     return found
 
 
-def _link_inertia(bodies: list[BodyPart], B: Array, b: Array) -> tuple[Array, Array]:
-    """Centres of mass (W|1, n, 3) and inertias (W|1, n, 6) of n bodies in the frames of their links."""
-    inertia = pile([body.inertia for body in bodies], (3, 3))
+def _link_inertia(com: Array, inertia: Array, B: Array, b: Array) -> tuple[Array, Array]:
+    """Centres of mass (W|1, n, 3) and inertias (W|1, n, 6) of what n links carry, in the frames of the links."""
     turned = rot.multiply(rot.multiply(B, inertia), rot.transpose(B))
     six = np.stack([0.5 * (turned[..., i, k] + turned[..., k, i]) for i, k in SIX], axis=-1)
-    return b + rot.turn(B, pile([body.com for body in bodies], (3,))), six
+    return b + rot.turn(B, com), six

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simcli.model import rotations as rot
-from simcli.model.edit import body_parts, joint_parts
+from simcli.model.edit import joint_parts
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.links import build_links
 from simcli.model.massless import carrying
@@ -64,7 +64,7 @@ def loosen(model: Model, start: Start) -> Model:
     return replace(
         with_state(model, start, [q for q, _ in starts], [qd for _, qd in starts]),
         joints=joints, dofs=with_dofs(model.dofs, free, model.n_joints),
-        links=build_links(body_parts(model), parts, steps, joints.q_start, joints.qd_start),
+        links=build_links(model.bodies, parts, steps, joints.q_start, joints.qd_start),
     )  # fmt: skip
 
 

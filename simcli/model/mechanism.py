@@ -14,6 +14,9 @@ from simcli.model.tables import Cables, DriveMode, JointKind, Points, Shapes, Sp
 
 Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])
+ZERO, NO_LENGTH = np.zeros(1), np.full((1, 2), np.nan)
+for _shared in (ONE_POSE, ZERO, NO_LENGTH):
+    _shared.setflags(write=False)
 
 DOF_DEFAULTS = {
     "armature": 0.0,
@@ -55,10 +58,10 @@ class BodyPart:
     mass: Array
     com: Array
     inertia: Array
-    pose: Array = field(default_factory=ONE_POSE.copy)
+    pose: Array = field(default_factory=lambda: ONE_POSE)
     kinematic: bool = False
     n_vectors: int = -1
-    compliance: Array = field(default_factory=lambda: np.zeros(1))
+    compliance: Array = field(default_factory=lambda: ZERO)
     volume: Array | None = None
 
 
@@ -109,13 +112,13 @@ class JointPart:
     parent: int
     child: int
     motion: Motion
-    X_p: Array = field(default_factory=ONE_POSE.copy)
-    X_c: Array = field(default_factory=ONE_POSE.copy)
+    X_p: Array = field(default_factory=lambda: ONE_POSE)
+    X_c: Array = field(default_factory=lambda: ONE_POSE)
     is_tree: bool = True
     enabled: bool = True
     articulation: int = -1
-    length: Array = field(default_factory=lambda: np.full((1, 2), np.nan))
-    compliance: Array = field(default_factory=lambda: np.zeros(1))
+    length: Array = field(default_factory=lambda: NO_LENGTH)
+    compliance: Array = field(default_factory=lambda: ZERO)
     gear: Gear | None = None
     q: Array | None = None
     qd: Array | None = None

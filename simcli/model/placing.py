@@ -23,8 +23,11 @@ def placing_order(
         Each step, and the joint outside the tree that places its body, None for most. Such a joint has frames, and its
         child is a free body without a pose of its own.
     """
-    waiting: list[tuple[JointPart | None, list[Step]]] = []
     guide_of = _guides(worlds, joints)
+    if not guide_of:
+        yield from ((step, None) for step in steps)
+        return
+    waiting: list[tuple[JointPart | None, list[Step]]] = []
     for step in steps:
         if step.inner == WORLD:
             waiting.append((guide_of.get(step.outer), []))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from simcli.model.joints import Motion
 from simcli.model.links import build_links
-from simcli.model.mechanism import BodyPart, JointPart
+from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind, Links, Model
 from simcli.model.topology import depth_first
 
@@ -41,6 +41,5 @@ def links_of(model: Model) -> Links:
         motion = Motion(axis[:, first:middle], axis[:, middle:last], joints.pitch[:, j])
         parts.append(JointPart(name, JointKind(joints.kind[j]), int(joints.parent[j]), int(joints.child[j]), motion,
                                joints.X_p[:, j], joints.X_c[:, j]))  # fmt: skip
-    loads = [BodyPart(name, bodies.mass[:, b], bodies.com[:, b], bodies.inertia[:, b]) for b, name in enumerate(bodies.name)]
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())
-    return build_links(loads, parts, steps, joints.q_start, joints.qd_start)
+    return build_links(bodies, parts, steps, joints.q_start, joints.qd_start)

@@ -7,6 +7,7 @@ import numpy as np
 from simcli.model import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.gears import follow
+from simcli.model.links import together
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, JointKind
 from simcli.spec.patterns import matching
@@ -95,6 +96,8 @@ def _by_pattern(worlds: Worlds, parts: list[JointPart], key: str) -> None:
     get: Callable = lambda s: getattr(s.initial, key)  # noqa: E731
     target, count = ("q", "n_q") if key == "joint_q" else ("qd", "n_qd")
     worlds.common(lambda s: [(k, v if isinstance(v, str) else len(v)) for k, v in get(s).items()], f"initial.{key}")
+    if not get(worlds.first):
+        return
     names = [part.name for part in parts]
     place_of = {name: place for place, name in enumerate(names)}
     listed = {title: [place_of[n] for n in group] for title, group in (worlds.first.articulations or {}).items()}
@@ -132,7 +135,7 @@ def _normalise(worlds: Worlds, parts: list[JointPart]) -> None:
         if part.entry.coordinates in ("quaternion", "pose") and part.q is not None:
             by_length.setdefault(len(part.q), []).append(part)
     for mine in by_length.values():
-        quats = np.stack([part.q[:, -4:] for part in mine])
+        quats = together([part.q[:, -4:] for part in mine])
         for k in np.flatnonzero(~quats.any(axis=2).all(axis=1)):
             message = f"the quaternion in q of joint `{mine[k].name}` is zero"
             worlds.fault("SC422", f"joints.{mine[k].name}.q", message, "the identity is [0, 0, 0, 1]")

@@ -1,5 +1,6 @@
 """Physics of bodies and joints: masses, inertias, limits, axes, and the shape of the mechanism."""
 
+import itertools
 import math
 
 from simcli.spec import dofs, structure
@@ -79,8 +80,8 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
         return
     key = "full" if inertia.full is not None else "diag"
     at = f"{path}.{key}" if not inertia.point else path
-    size = max(abs(value) for row in matrix for value in row)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
+    size = max(map(abs, inertia.diag or itertools.chain(*matrix)))
+    for i, j in ((0, 1), (0, 2), (1, 2)) if inertia.full is not None else ():
         if abs(matrix[i][j] - matrix[j][i]) > SYMMETRY * size:
             values = f"[{i}][{j}] is {matrix[i][j]:g}, [{j}][{i}] is {matrix[j][i]:g}"
             message = f"the inertia of `{name}` is not symmetric: {values}"
@@ -97,8 +98,7 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
 def principal(matrix: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
     """Eigenvalues of a symmetric 3 x 3 matrix, rising, by cyclic Jacobi rotations."""
     if not (matrix[0][1] or matrix[0][2] or matrix[1][2]):
-        low, middle, high = sorted(matrix[i][i] for i in range(3))
-        return (low, middle, high)
+        return tuple(sorted((matrix[0][0], matrix[1][1], matrix[2][2])))
     scale = max(abs(value) for row in matrix for value in row)
     a = [[value / scale for value in row] for row in matrix]
     for _ in range(12):  # converges quadratically; five sweeps reach rounding

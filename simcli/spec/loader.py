@@ -186,17 +186,17 @@ class _Builder:
     """One pass over the events of a document."""
 
     def __init__(self, text: str, file: str, faults: Faults, at: tuple[int, int], loader: type):
-        self.text, self.file, self.faults, self.at = text, file, faults, at
-        self.loader = loader
+        self.text, self.file, self.faults = text, file, faults
+        self.row, self.column = at
+        self.take = loader(text).get_event  # the next event, None after the last
         self.anchors: dict[str, Node | None] = {}
         self.aliases = 0
         self.nodes = 0  # met so far, aliases expanded
 
     def build(self) -> Node | None:
-        self.events = iter(self.loader(self.text).get_event, None)
         root = None
         documents = 0
-        for event in self.events:
+        for event in iter(self.take, None):
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
@@ -258,16 +258,16 @@ class _Builder:
 
     def sequence(self, event: yaml.SequenceStartEvent, depth: int) -> Listing:
         items = []
-        while type(inner := next(self.events)) is not SequenceEndEvent:
+        while type(inner := self.take()) is not SequenceEndEvent:
             items.append(self.node(inner, depth + 1))
         return Listing(items, self.mark(event, inner.end_mark if event.flow_style else None))
 
     def mapping(self, event: yaml.MappingStartEvent, depth: int) -> Table:
         items: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
-        while type(inner := next(self.events)) is not MappingEndEvent:
+        while type(inner := self.take()) is not MappingEndEvent:
             key, mark = self.key(inner)
-            value = self.node(next(self.events), depth + 1)
+            value = self.node(self.take(), depth + 1)
             if key in items:
                 first = keys[key]
                 self.faults.add(
@@ -303,8 +303,7 @@ class _Builder:
         else:
             line = _LINE_END.split(self.text[start.index : end.index], maxsplit=1)[0]
             length = max(1, len(line.rstrip()))
-        first_row, first_column = self.at
-        return Mark(self.file, row + first_row, column + (1 if row else first_column), length)
+        return Mark(self.file, row + self.row, column + (1 if row else self.column), length)
 
     def where(self, mark: Mark) -> Where:
         return Where(mark.file, mark.line, mark.column, mark.length)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter
 from typing import NamedTuple
 
 from simcli.errors import Where
@@ -28,16 +27,9 @@ class Node:
         has_dollar: True if a string below holds `$`; what has none holds no expression and no signal.
     """
 
-    __slots__ = ("has_dollar", "height", "mark", "size")
-
-    def __init__(self, mark: Mark, items: Iterable["Node"] = ()):
-        self.mark = mark
-        self.size = 1 + sum(map(_SIZE, items))
-        self.height = 1 + max(map(_HEIGHT, items), default=0)
-        self.has_dollar = any(map(_HAS_DOLLAR, items))
-
-
-_SIZE, _HEIGHT, _HAS_DOLLAR = attrgetter("size"), attrgetter("height"), attrgetter("has_dollar")
+    __slots__ = ("has_dollar", "mark")
+    size: int
+    height: int
 
 
 class Scalar(Node):
@@ -49,17 +41,30 @@ class Scalar(Node):
     """
 
     __slots__ = ("quoted", "value")
+    size = height = 1
 
     def __init__(self, value: object, mark: Mark, quoted: bool = False):
-        # Not by the class above: a scene of twenty thousand bodies has half a million scalars.
-        self.mark = mark
-        self.size = self.height = 1
-        self.value = value
-        self.quoted = quoted
+        self.value, self.mark, self.quoted = value, mark, quoted
         self.has_dollar = isinstance(value, str) and "$" in value
 
 
-class Listing(Node):
+class _Collection(Node):
+    """A value that holds others."""
+
+    __slots__ = ("height", "size")
+
+    def __init__(self, mark: Mark, items: Iterable[Node]):
+        size, height, has_dollar = 1, 1, False
+        for item in items:
+            size += item.size
+            if item.height >= height:
+                height = item.height + 1
+            if item.has_dollar:
+                has_dollar = True
+        self.mark, self.size, self.height, self.has_dollar = mark, size, height, has_dollar
+
+
+class Listing(_Collection):
     """A sequence."""
 
     __slots__ = ("items",)
@@ -69,7 +74,7 @@ class Listing(Node):
         self.items = items
 
 
-class Table(Node):
+class Table(_Collection):
     """A mapping with string keys.
 
     Attributes:
@@ -183,11 +188,11 @@ def replace(root: Node, steps: Sequence[Step], value: Node, key_mark: Mark | Non
 
 def plain(node: Node) -> object:
     """The tree as dicts, lists and Python scalars."""
+    if isinstance(node, Scalar):
+        return node.value
     if isinstance(node, Table):
         return {key: plain(value) for key, value in node.items.items()}
-    if isinstance(node, Listing):
-        return [plain(item) for item in node.items]
-    return node.value
+    return [plain(item) for item in node.items]
 
 
 def rebuild(data: object, mark: Mark) -> Node:

@@ -123,7 +123,10 @@ def refuse(code: str, message: str, hint: str = "", at: str = "") -> PydanticCus
 
 def _convert(units: tuple[str, ...]) -> Callable[[object], object]:
     def convert(value: object) -> object:
-        if type(value) is str:
+        kind = type(value)
+        if kind is float or kind is int:
+            return value
+        if kind is str:
             return from_text(value, *units)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise refuse("SC203", f"{spell(value)} is not a number", number_hint(units))

@@ -30,6 +30,7 @@ from simcli.spec.quantities import (
 Rule = Literal["average", "geometric", "min", "multiply", "max"]
 Quaternion = vector("", count=4)
 ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
+_NO_ORIENTATION = dict.fromkeys(ORIENTATIONS)
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 _UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
 _SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
@@ -94,9 +95,7 @@ class PoseSpec(Part):
     def _one_quaternion(self) -> "PoseSpec":
         given = one_of(self, ORIENTATIONS, "SC208", required=False)
         quaternion = _quaternion(self, given)
-        for name in ORIENTATIONS:
-            self.__dict__[name] = None
-        self.__dict__["quat_xyzw"] = quaternion
+        self.__dict__.update(_NO_ORIENTATION, quat_xyzw=quaternion)
         self.__pydantic_fields_set__.clear()
         self.__pydantic_fields_set__.update(("xyz", "quat_xyzw"))
         return self
@@ -154,6 +153,9 @@ Rows = Annotated[
 ]
 
 
+Tensor = tuple[tuple[float, float, float], ...]  # three rows
+
+
 class InertiaSpec(Part):
     """Inertia about the centre of mass, in body axes."""
 
@@ -183,7 +185,7 @@ class InertiaSpec(Part):
                 raise refuse("SC207", "a `point` has no other inertia", "keep one of them", "point")
         return self
 
-    def matrix(self) -> tuple[tuple[float, float, float], ...] | None:
+    def matrix(self) -> Tensor | None:
         """[kg m^2], three rows about the centre of mass; zero for a point; None for a planar moment."""
         if self.full is not None:
             return self.full

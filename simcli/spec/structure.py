@@ -81,6 +81,8 @@ class _Walk:
         Bodies of earlier floods are at their end already, so that the work is linear in the scene.
         """
         self.reached[start] = None
+        if start not in self.at:  # no joint leads further: most bodies of a heap
+            return
         self.spread(sorted(self.spread([start], distance=False), key=self.place.__getitem__), distance=True)
 
 
