@@ -128,17 +128,14 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     from simcli.records.reader import open_trajectory
     from simcli.records.select import selection
     from simcli.records.writer import Recorder
-    from simcli.solvers import SOLVERS, RunPlan
 
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
     continues = continuation.find(job.output, facts) if goes_on else None
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, model),
-                   schedule.last_steps)  # fmt: skip
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
-    solver = SOLVERS[spec.solver.type](model, spec.solver, plan, device, job.phases)
+    solver = _solver_of(job, device)
     account = EnergyAccount(model)
     clock = time.perf_counter()
     first = _begin(job, solver, continues, outcome)
@@ -171,6 +168,33 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         outcome.verdicts = _judge(job)
     outcome.wall = time.perf_counter() - job.started
     return outcome
+
+
+def _solver_of(job: Job, device):
+    """The solver of a job, on a device that was started."""
+    from simcli.solvers import SOLVERS, RunPlan
+
+    spec, schedule = job.spec, job.schedule
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, job.model),
+                   schedule.last_steps)  # fmt: skip
+    return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
+
+
+def take_kernels(job: Job) -> None:
+    """Call every kernel that a run of a job calls, and write nothing: the first frames, and on until the last event.
+
+    Raises:
+        DeviceError: the device is missing.
+    """
+    from simcli.kernels.runtime import start_device
+
+    solver = _solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
+    solver.initial()
+    last = max((phase.step for phase in job.phases), default=0)
+    solver.advance(1)
+    while solver.n_steps <= last:
+        solver.advance(solver.suggest_frames())
+    solver.state_arrays()
 
 
 def _begin(job: Job, solver, continues, outcome: Outcome) -> FrameBlock | None:

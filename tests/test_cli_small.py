@@ -18,7 +18,7 @@ from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "plot", "export", "repair", "fk", "ik", "id",
-            "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "doctor"]  # fmt: skip
+            "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "precompile", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 

@@ -16,7 +16,7 @@ from simcli.spec.loader import parse_text
 from simcli.spec.resolve import warnings
 
 ROUNDING = 1e-14  # of products of a few rotations
-SHIPPED = sorted([*Path("scenes").glob("*.yaml"), *Path("simcli/docs/templates").glob("*.yaml")])
+SHIPPED = sorted([*Path("scenes").glob("*.yaml"), *Path("simcli/docs").glob("[bt]*s/*.yaml")])  # bundles, templates
 REFUSED = {"SC501"}  # parts of the format that the solvers of this version do not honour
 
 ALL_KEYS = """\

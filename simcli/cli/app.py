@@ -54,6 +54,7 @@ COMMANDS = (
     Command("modes", STATICS),
     Command("docs", TOOL),
     Command("bench", TOOL),
+    Command("precompile", TOOL),
     Command("doctor", TOOL),
 )
 

@@ -40,7 +40,7 @@ def doctor(json: JsonFlag = False) -> int:
     Exit code 1 if something that simcli needs does not work.
     """
     with console.stdout_kept_clean():
-        lines = [_python(), *_packages(), *_extras(), *_devices(), *_cache(), _self_run()]
+        lines = [_python(), *_packages(), *_extras(), *_devices(), *_cache(), *_bundles(), _self_run()]
         bad = [line for line in lines if line.state == "bad"]
         if json:
             console.emit("doctor", {"ok": not bad, "lines": [asdict(line) for line in lines]})
@@ -131,12 +131,36 @@ def _cache() -> list[Line]:
     for folder in kernel_cache.folders():
         n_kernels, size = len(kernel_cache.kernels_below(folder)), kernel_cache.bytes_below(folder)
         why = "" if folder == keeper else kernel_cache.trouble(folder)
-        state = "new kernels are kept here" if folder == keeper else f"read only ({why})" if why else "read only"
+        state = "new kernels are kept here" if folder == keeper else f"read only: {why}" if why else "is read, too"
         lines.append(Line("kernel cache", "ok", f"{folder} ({console.plural(n_kernels, 'kernel')} for this processor, "
                                                 f"{console.size_text(size)} in all; {state})"))
     if keeper is None:
         lines.append(Line("kernel cache", "bad", f"{reason}: what is not there is compiled by every run"))
     return lines
+
+
+def _bundles() -> list[Line]:
+    """The scenes of `simcli precompile`: whether their kernels are there, and how long these took to compile."""
+    from simcli.cli.shipped import first_line, shipped_scenes
+    from simcli.kernels import kernel_cache
+
+    lines, folders = [], kernel_cache.folders()
+    facts = {name: keys for folder in reversed(folders) for name, keys in kernel_cache.bundles_below(folder).items()}
+    there = {key for folder in folders for key in kernel_cache.kernels_below(folder)}
+    for name, text in shipped_scenes("bundles").items():
+        known = {other.partition(", ")[2]: keys for other, keys in facts.items() if other.partition(", ")[0] == name}
+        parts = [_bundle_text(worlds, keys, there) for worlds, keys in sorted(known.items())]
+        ready = bool(known) and all(keys.keys() <= there for keys in known.values())
+        lines.append(Line(f"kernels {name}", "ok" if ready else "missing",
+                          f"{first_line(text)} {'; '.join(parts) or 'Not compiled: simcli precompile.'}"))
+    return lines
+
+
+def _bundle_text(worlds: str, seconds: dict[str, float | None], there: set[str]) -> str:
+    """What is known of the kernels of a bundle."""
+    n_lost = len(seconds.keys() - there)
+    took = "" if None in seconds.values() else f", compiled in {sum(seconds.values()):.2g} s"
+    return f"{worlds}: {console.plural(len(seconds), 'kernel')}{took}{f', {n_lost} of them gone' if n_lost else ''}"
 
 
 def _self_run() -> Line:

@@ -8,6 +8,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag
+from simcli.cli.shipped import first_line, shipped_scenes
 from simcli.errors import Exit, OutputError, UsageError
 
 DEFAULT_TEMPLATE = "pendulum"
@@ -26,7 +27,7 @@ def new(
 
     Example: simcli new swing --template pendulum
     """
-    templates = _templates()
+    templates = shipped_scenes("templates")
     if show_list:
         return _list(templates, json)
     if name is None:
@@ -44,25 +45,12 @@ def new(
 
 
 def _list(templates: dict[str, str], as_json: bool) -> int:
-    rows = [(name, _first_line(text)) for name, text in templates.items()]
+    rows = [(name, first_line(text)) for name, text in templates.items()]
     if as_json:
         console.emit("new", {"templates": [{"name": name, "about": about} for name, about in rows]})
     else:
         console.data(console.table(rows, indent=""))
     return Exit.OK
-
-
-def _templates() -> dict[str, str]:
-    """Every template by name; its first line is a comment that says what it is."""
-    from importlib.resources import files
-
-    folder = files("simcli").joinpath("docs", "templates")
-    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".yaml")), key=lambda entry: entry.name)
-    return {entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8") for entry in found}
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0].lstrip("# ")
 
 
 def _no_template(name: str, templates: dict[str, str]) -> str:

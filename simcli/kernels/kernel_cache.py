@@ -7,6 +7,7 @@ is killed leaves nothing that is read. What Taichi itself would do with a folder
 """
 
 import contextlib
+import json
 import os
 import platform
 import shutil
@@ -22,6 +23,7 @@ import simcli
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 TAICHIS = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set
 SUFFIX = ".tic"  # Taichi's, of a kernel
+FACTS = ".bundle.json"  # our own, of the kernels that a scene takes
 MOST_BYTES = 2**30  # of all kernels below a folder
 MOST_KERNELS = 2000  # each costs every start some 20 us
 KEPT = 0.75  # of both, when old ones go
@@ -143,6 +145,31 @@ def keep(file: Path, folder: Path) -> None:
         part.replace(place / file.name)
     finally:
         part.unlink(missing_ok=True)
+
+
+def keep_bundle(folder: Path, name: str, seconds: dict[str, float | None]) -> None:
+    """Keep which kernels a scene takes, and what is known of the times that they took to compile.
+
+    Args:
+        folder: that has the kernels.
+        name: of the scene.
+        seconds: [s] by key, None for a kernel that was there.
+    """
+    known = bundles_below(folder)
+    times = {key: took for bundle in known.values() for key, took in bundle.items() if took is not None}
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / f"{name}{FACTS}"
+        file.write_text(json.dumps({key: times.get(key) if took is None else took for key, took in seconds.items()}))
+        keep(file, folder)
+
+
+def bundles_below(folder: Path) -> dict[str, dict[str, float | None]]:
+    """What `keep_bundle` has kept in a folder: by name the times of the kernels, of which some may be gone."""
+    found = {}
+    for path in sorted(place_in(folder).glob(f"*{FACTS}")):
+        with contextlib.suppress(OSError, ValueError):
+            found[path.name.removesuffix(FACTS)] = json.loads(path.read_text())
+    return found
 
 
 def note_use(files: list[Path]) -> None:
