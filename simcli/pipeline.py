@@ -191,9 +191,9 @@ def take_kernels(job: Job) -> None:
     solver = _solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
     solver.initial()
     last = max((phase.step for phase in job.phases), default=0)
-    solver.advance(1)
-    while solver.n_steps <= last:
-        solver.advance(solver.suggest_frames())
+    block = solver.advance(1)
+    while block.step[-1] <= last:
+        block = solver.advance(solver.suggest_frames())
     solver.state_arrays()
 
 

@@ -54,7 +54,7 @@ def test_runs_compile_nothing_of_what_was_precompiled(folder):
 
 def test_a_scene_that_is_invalid_stops_no_other(folder):
     (folder / "wrong.yaml").write_text(SCENE.replace("mass: 1", "mass: -1"))
-    done, found = call(folder, "precompile", "swing.yaml", "wrong.yaml", "--jobs", "2")
+    done, found = call(folder, "precompile", "swing.yaml", "wrong.yaml", "--jobs", "2", "--set", "solver.type=maximal")
     assert done.returncode == Exit.SCENE
     assert [(row["scene"], row["exit_code"], row["compiled"] > 0) for row in found["scenes"]] == [
         ("swing.yaml", Exit.OK, True), ("wrong.yaml", Exit.SCENE, False)]  # fmt: skip

@@ -73,9 +73,14 @@ def ends_with_pass(x):
         pass
 
 
-def test_a_text_that_its_code_does_not_tell_is_found_as_taichi_does():
+def test_what_leaves_no_code_is_part_of_the_text():
     lines, _ = source_text.source_lines(ends_with_pass)
     assert meaning(lines) == meaning(inspect.getsourcelines(ends_with_pass)[0])
+
+
+def test_lines_are_unfolded_as_by_python():
+    for line in ("\tx = 1  \n", "    s = 'a  b'\n", "\n", "        # why  \t so\n"):
+        assert source_text._unfolded(line, 4, 9999) == textwrap.fill(line, tabsize=4, width=9999)
 
 
 def test_python_keeps_its_own_functions():
