@@ -37,8 +37,6 @@ CASES = {
     "rk4": ("generalized", "rk4", FEW),
     "zhong06": ("natural", "zhong06", FEW),
 }
-every_case = pytest.mark.parametrize("case", [
-    name if name == "implicit" else pytest.param(name, marks=pytest.mark.slow) for name in CASES])  # fmt: skip
 
 
 def bumping(t, k=100.0, c=4.0):
@@ -134,43 +132,38 @@ class Trial:
         return (q[:, :1], qd[:, :1]) if one else (q, qd)
 
 
+@pytest.fixture(scope="module", params=[
+    name if name == "implicit" else pytest.param(name, marks=pytest.mark.slow) for name in CASES])  # fmt: skip
+def case(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def trial(tmp_path_factory):
-    """Trial of a case; the last one is kept."""
-    kept = {}
-
-    def of(case):
-        if case not in kept:
-            kept.clear()
-            kept[case] = Trial(tmp_path_factory.mktemp("orders"), *CASES[case])
-        return kept[case]
-
-    return of
+def trial(tmp_path_factory, case):
+    """Trial of a case: the tests of one case follow each other."""
+    return Trial(tmp_path_factory.mktemp("orders"), *CASES[case])
 
 
 def least(errors):
     return np.maximum(errors, 1e-300)
 
 
-@every_case
-def test_order_two_while_pieces_stand(trial, case):
-    found = trial(case)
-    assert {law for law, _ in found.names} == CLOSED.keys()
+def test_order_two_while_pieces_stand(trial):
+    assert {law for law, _ in trial.names} == CLOSED.keys()
     moved = 0
-    for law, name in found.names:
+    for law, name in trial.names:
         if law == "bump":
             continue
-        for errors in zip(*((x, v) for _q, _qd, x, v in found.smooth[name]), strict=True):
-            assert errors[-1] < NONE or slope(found.steps, least(errors)) > 2 - ORDER_SLACK, (name, errors)
+        for errors in zip(*((x, v) for _q, _qd, x, v in trial.smooth[name]), strict=True):
+            assert errors[-1] < NONE or slope(trial.steps, least(errors)) > 2 - ORDER_SLACK, (name, errors)
             moved += errors[-1] > NONE
-    assert moved > len(found.names) / 3
+    assert moved > len(trial.names) / 3
 
 
-@every_case
 def test_laws_that_turn_an_arm_in_space(trial, case):
     """Order two, and the tree and its loops agree where steps vanish."""
     limits, errors = [], []
-    for coarse, middle, fine in trial(case).arms.values():
+    for coarse, middle, fine in trial.arms.values():
         ratio = np.linalg.norm(coarse - middle) / np.linalg.norm(middle - fine)
         assert ratio > 8 if case == "rk4" else FOURTH[0] < ratio < FOURTH[1], ratio
         assert np.abs(fine).max() > 0.5
@@ -179,21 +172,17 @@ def test_laws_that_turn_an_arm_in_space(trial, case):
     assert np.abs(limits[0] - limits[1]).max() < 0.1 * max(errors)
 
 
-@every_case
-def test_order_one_where_a_law_switches(trial, case):
-    found = trial(case)
-    for law, name in found.names:
+def test_order_one_where_a_law_switches(trial):
+    for law, name in trial.names:
         if law in SWITCHES:
-            for h, (_q, _qd, x, v) in zip(found.whole_steps, found.whole[name], strict=True):
+            for h, (_q, _qd, x, v) in zip(trial.whole_steps, trial.whole[name], strict=True):
                 assert x < X_PER_STEP * h, (name, h, x)
                 assert v < V_PER_STEP * h, (name, h, v)
 
 
-@every_case
-def test_a_limit_that_is_not_reached_changes_nothing(trial, case):
-    found = trial(case)
-    pairs = [(name, name.replace("calm", "servo")) for law, name in found.names if law == "calm"]
+def test_a_limit_that_is_not_reached_changes_nothing(trial):
+    pairs = [(name, name.replace("calm", "servo")) for law, name in trial.names if law == "calm"]
     assert pairs
     for name, plain in pairs:
-        for one, other in zip(found.smooth[name], found.smooth[plain], strict=True):
+        for one, other in zip(trial.smooth[name], trial.smooth[plain], strict=True):
             assert max(np.abs(a - b).max() for a, b in zip(one[:2], other[:2], strict=True)) < LIMIT_CHANGES, name

@@ -6,6 +6,7 @@ All mechanisms stand side by side in two scenes, one that is smooth and one with
 import numpy as np
 import pytest
 from support.many import run_many
+from test_laws_of_joints import settling
 
 import simcli as package
 
@@ -59,12 +60,25 @@ bodies:
   slider: {pose: {xyz: [0, 2, 0]}}
   driven: {pose: {xyz: [0, 3, 0]}}
   governed: {pose: {xyz: [0, 4, 0]}}
+  gripped: {pose: {xyz: [0, 5, 0]}}
+  top: {pose: {xyz: [0, 6, 0]}}
+  turned: {pose: {xyz: [0, 7, 0]}}
+  crossed: {pose: {xyz: [0, 8, 0]}}
 joints:
   stop: {child: faller, at: [0, 0, 0], axis: [0, 0, 1], limit: [-0.2, 1]}
   stick: {child: held, at: [0, 1, 0], axis: [0, 0, 1], friction: 20}
   slip: {child: slider, at: [0, 2, 0], axis: [0, 0, 1], friction: 10}
   servo: {child: driven, at: [0, 3, 0], axis: [1, 0, 0], drive: {mode: position, target: 1, stiffness: 500, damping: 50}}
   slow: {child: governed, at: [0, 4, 0], axis: [0, 0, 1], velocity_limit: 0.5}
+  grip: {type: ball, child: gripped, at: [0, 5, 0], friction: [0, 2, 0]}
+  spin: {type: revolute, child: top, at: [0, 6, 0], axis: [0, 0, 1], qd: 20}
+  turn: {type: revolute, child: turned, at: [0, 7, 0], axis: [0, 0, 1], velocity_limit: 4}
+  cross: {type: universal, child: crossed, at: [0, 8, 0], axes: {angular: [[0, 0, 1], [0, 1, 0]]}, loop: true,
+          velocity_limit: [4, 4]}
+forces:
+  twist_grip: {type: wrench, body: gripped, torque: [0, 1.9, 0]}
+  twist_turn: {type: wrench, body: turned, torque: [0, 0, 4]}
+  twist_cross: {type: wrench, body: crossed, torque: [0, 1, 4], frame: body}
 run: {duration: 0.4}
 output: {every: 0.04, channels: [state, energy, reactions]}
 """
@@ -88,6 +102,7 @@ CLOSED = 1e-11  # [m, 1], issue 4
 EXACT = 1e-11  # of a free body's energy and angular momentum, issue 4
 EVERY = ("zhong06", "moreau", "maximal")
 WEIGHT = 2 * 9.81  # [N]
+SERVO = 2.5e-4  # [m]: the five steps of first order in which a law switches, h^2/2 of 100 m/s^2 each
 
 
 def commands(scene, prefix, names=tuple(RUNS)):
@@ -221,9 +236,23 @@ def test_laws_hold_in_every_solver(folder, name):
         np.testing.assert_allclose(slip.q[:, 0, 0], -0.5 * fall * time**2, atol=fall * time[-1] * STEP)
         assert np.abs(slow.qd[:]).max() < 0.5 + 1e-9
         np.testing.assert_allclose(slow.qd[-3:, 0, 0], -0.5, atol=1e-9)
+        assert np.abs(run.joint("grip").q[:, 0, :3]).max() < 1e-12  # however fast the top turns
     with package.open(folder / "laws-reference.h5") as run:
         wanted = run.joint("servo").q[:]
     with package.open(folder / f"laws-{name}.h5") as run:
         assert np.abs(run.joint("servo").q[:] - wanted).max() < (1e-4 if name == "zhong06" else 1e-2)
     assert np.abs(wanted[-1]) > 0.3
     assert servo is not None
+
+
+@pytest.mark.parametrize("name", ["reference", "zhong06"])
+def test_a_lock_that_keeps_its_speed_costs_no_order(folder, name):
+    """A step in which a lock changes a speed is of first order for its whole world.
+
+    After a step the rates of `turn` and `cross` lack of their limits what chords lack of arcs: that is no change of speed.
+    """
+    with package.open(folder / f"laws-{name}.h5") as run:
+        for joint in ("turn", "cross"):
+            assert run.joint(joint).qd[-1, 0, 0] == pytest.approx(4, rel=(4 * STEP) ** 2)
+        x, _rate = settling(run.time[:], 1.0, 250.0, 25.0)
+        assert np.abs(run.joint("servo").q[:, 0, 0] - x).max() < SERVO

@@ -41,6 +41,7 @@ class Laws:
         is_roll, is_ball: 1 for a velocity and for a limit of a ball outside the tree.  component: which of the three.
         lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
         full: sign of a drive at its effort limit, else 0.
+        held, ended: speed of a lock where the last step and where this one ended, infinite for a free coordinate.
         speed: velocity of a locked coordinate.  push, gain: of a line.  effort: lambda that was found.
         coordinate, rate: x and v now.  base: x at the start of the step.  target: x of a lock at its end.
         shift: of the acceleration of the coordinate, besides J qdd.  lag: what it has beyond that.  delta: of the aim.
@@ -80,8 +81,9 @@ class Laws:
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
         graph = ("coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
                  "drive_now", "rest_now")
+        speeds = ("held", "ended")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
-        for name in (*kept, *graph, *search):
+        for name in (*kept, *speeds, *graph, *search):
             setattr(self, name, arena.slot(self.n))
         self.changed, self.least = arena.slot(1), arena.slot(1)
         self.kept = [getattr(self, name) for name in kept]
@@ -90,6 +92,8 @@ class Laws:
         """Start free and slack."""
         for slot in self.kept:
             slot.write(np.zeros((1, self.n, 1)))
+        for slot in (self.held, self.ended):
+            slot.write(np.full((1, self.n, 1), np.inf))
 
 
 def component_of_ball(table: LawTable, model: Model) -> np.ndarray:

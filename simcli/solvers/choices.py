@@ -292,7 +292,11 @@ def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
         carried = (locked | (gain > 0.0)) & enabled
         y.free.store(w, i, select(carried, zero + 1.0, zero))
         y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
-        soft = select(locked, y.softness.load(w, 0) * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        size = y.softness.load(w, 0)
+        if ti.static(y.laws.has_roll and c.is_natural):
+            if y.laws.is_roll.at(n) != 0:  # no correction takes back what softness lets pass: there is no coordinate
+                size = zero + y.least
+        soft = select(locked, size * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
         y.soft.store(w, r, select(carried, soft, zero + 1.0))
         y.load.store(w, i, select(locked, known, push * soft))
 

@@ -174,7 +174,7 @@ def solve_phase(c: ti.template(), w: ti.i32, time: ti.template(), kind: ti.i32, 
         if evaluates or (kind == CORRECT and not c.is_natural):
             meet(c, w, kind, b, h, g, instant)
     if evaluates:
-        account_laws(c, w, stage, h, g)
+        account_laws(c, w, stage, h, g, instant)
 
 
 @ti.func
@@ -245,7 +245,7 @@ def use_answer(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32):
 
 
 @ti.func
-def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
+def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template(), instant: ti.i32):
     """Powers of laws, and the jumps that they make.
 
     Reads:  c
@@ -258,7 +258,7 @@ def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     else:
         law_power(c, w, 0.0, g)
     if ti.static(c.bound.system.laws.n > 0):
-        note_jumps(c, w, stage, h)
+        note_jumps(c, w, stage, h, instant)
 
 
 @ti.func

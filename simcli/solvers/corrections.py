@@ -7,9 +7,19 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
+from simcli.kernels.memory import local
 from simcli.kernels.tree import retract
 
 EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
+
+
+def is_rigid(y, w, r):
+    """True for rows whose e is softness, of this step or the least, and not what laws give of it.
+
+    Reads: y.soft
+    """
+    soft, scale = local(y.soft.load(w, r)), local(y.scale.load(w, r))
+    return (soft == y.softness.load(w, 0) * scale) | (soft == y.least * scale)
 
 
 @ti.func
@@ -22,7 +32,7 @@ def harden(y: ti.template(), w: ti.i32, r: ti.i32):
     Writes: y.{load, centre} of row r
     """
     i = y.n_dofs + r
-    rigid = y.soft.load(w, r) == y.softness.load(w, 0) * y.scale.load(w, r)
+    rigid = is_rigid(y, w, r)
     mu = y.multiplier.load(w, r)
     moved = y.load.load(w, i) - y.soft.load(w, r) * (mu - y.centre.load(w, r))
     y.load.store(w, i, select(rigid, moved, y.load.load(w, i)))

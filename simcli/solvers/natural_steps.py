@@ -26,6 +26,7 @@ from simcli.kernels.forces import accumulate_work, effort_power, load_links
 from simcli.kernels.system import force_of_row, share_gears
 from simcli.kernels.tree import AFFINE, place_all, retract
 from simcli.model.constraint_tables import Constraints, Form
+from simcli.solvers.corrections import is_rigid
 from simcli.solvers.integrators import STAGES, copy
 from simcli.solvers.led import led_work, projection_work
 from simcli.solvers.motions import follow_motions, impulse_work, lead_work
@@ -216,9 +217,8 @@ def filter_correction(c: ti.template(), w: ti.i32):
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = y.free.load(w, i) != 0.0
-        rigid = y.soft.load(w, r) == y.softness.load(w, 0) * y.scale.load(w, r)  # what laws give of e is no softness
         moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
-        y.load.store(w, i, select(acts & rigid, moved, y.load.load(w, i)))
+        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
 
 
 @ti.func

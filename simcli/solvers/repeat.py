@@ -1,9 +1,11 @@
 """Steps of rk4 and implicit in which a law stops a coordinate: taken again, as one first-order step.
 
-A lock at rest, or one that keeps a speed, is smooth: the stages take it as they take rows. One that changes a speed is an
-impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time follows that, and stages that try
-lose momentum. A world where any stage meets such a lock goes back to the start of the step and takes the step of
-semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the stages found.
+A lock at rest, or one that keeps a speed, is smooth: the stages take it as they take rows. So is one that held this speed
+already when the last step ended: what its rate lacks of it is the error of that step, which turns rows and chords of arcs
+leave. One that changes a speed is an impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time
+follows that, and stages that try lose momentum. A world where any stage meets such a lock goes back to the start of the
+step and takes the step of semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the
+stages found.
 """
 
 import taichi as ti
@@ -18,11 +20,14 @@ JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed m
 
 
 @ti.func
-def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
+def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), instant: ti.i32):
     """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.
 
+    Args:
+        instant: 1 for the evaluation that a frame shows, which ends no step.
+
     Reads:  c.bound.system.laws
-    Writes: c.bound.jumps, c.bound.system.laws.{base, target}
+    Writes: c.bound.jumps, c.bound.system.laws.{base, target, held, ended}
     """
     y = c.bound.system
     jumps = c.bound.jumps.load(w, 0)
@@ -43,10 +48,31 @@ def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
         start = select(keeps, y.laws.base.load(w, n), x)
         y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
         change = ti.abs(speed - y.laws.rate.load(w, n)) * h
+        if ti.static(c.bound.repeats):
+            if instant == 0:
+                hold_speed(c, w, n, stage, may)
+            keeps_speed = ti.abs(speed - y.laws.held.load(w, n)) * h <= c.bound.jump
+            change = select(keeps_speed, change * 0.0, change)
         jumps = select(locked & (change > c.bound.jump), jumps * 0.0 + 1.0, jumps)
     if ti.static(c.bound.repeats):
         if stage < c.stages:
             c.bound.jumps.store(w, 0, jumps)
+
+
+@ti.func
+def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.template()):
+    """Note the speed at which law n is locked, infinite if it is free, and the one at the end of the last step.
+
+    Reads:  c.bound.system.laws.{lock, speed}
+    Writes: c.bound.system.laws.{held, ended}
+    """
+    laws = c.bound.system.laws
+    ended = laws.ended.load(w, n)
+    if stage == 0:
+        laws.held.store(w, n, ended)
+    speed = laws.speed.load(w, n)
+    speed = select(laws.lock.load(w, n) == FREE, speed * 0.0 + ti.math.inf, speed)
+    laws.ended.store(w, n, select(may, speed, ended))
 
 
 def foreseen(c, w):
