@@ -8,6 +8,7 @@ from simcli.model import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
 from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row
+from simcli.model.gears import gear_acts
 from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
 from simcli.model.lawful import MOVED, has_limit, needs_law
 from simcli.model.link_frames import body_rotations, link_points, links_of
@@ -291,7 +292,7 @@ def _enabled(model: Model, parts: list[_RowPart], joint: Array) -> Array:
     on = np.where(joint >= 0, model.joints.enabled[joint], True)
     for r, part in enumerate(parts):
         if part.form == Form.GEAR:
-            on[r] &= model.joints.enabled[model.dofs.joint[part.leader]]
+            on[r] = gear_acts(model, part.follower, part.leader)
         on[r] &= not part.rests
     return on.astype(float)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli.model.gather import Worlds
 from simcli.model.mechanism import Gear, JointPart
-from simcli.model.tables import Array
+from simcli.model.tables import Array, Model
 
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from the gear's: rounding in the file
 
@@ -39,6 +39,12 @@ def follow(worlds: Worlds, parts: list[JointPart]) -> None:
         for j in ready:
             _follow_one(worlds, parts[j], parts[parts[j].gear.leader])
         done.update(ready)
+
+
+def gear_acts(model: Model, follower: Array | int, leader: Array | int) -> Array:
+    """Whether the gears between these dofs act: those of which both joints are on."""
+    joint = model.dofs.joint
+    return model.joints.enabled[joint[follower]] & model.joints.enabled[joint[leader]]
 
 
 def _follow_one(worlds: Worlds, part: JointPart, leader: JointPart) -> None:

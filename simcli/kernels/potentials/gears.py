@@ -12,6 +12,7 @@ from simcli.kernels.blocks import add_entry
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.model.affine_rows import Energies
+from simcli.model.gears import gear_acts
 from simcli.model.tables import Model
 
 
@@ -41,7 +42,8 @@ class Gears:
         first = energies.coordinate_row[parts].astype(int)
         entries = [rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist() for r in first]
         self.n, self.part, self.row = len(chosen), arena.ints(parts), arena.ints(first)
-        self.stiffness = tables.column(model.affine.limit_stiffness[:, gears.follower[chosen]])
+        acts = gear_acts(model, gears.follower[chosen], gears.leader[chosen])
+        self.stiffness = tables.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
         self.ratio, self.offset = tables.column(gears.ratio[:, chosen]), tables.column(gears.offset[:, chosen])
         self.coordinates = [sorted({*entries[2 * g], *entries[2 * g + 1]}) for g in range(self.n)]
         self.arm_start = arena.ints(_offsets([len(at) for at in self.coordinates]))

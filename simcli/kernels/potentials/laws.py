@@ -43,7 +43,8 @@ class Laws:
         aim, stiffness, acts, passive, locked, one_turn, init: driving joints, see `Affine`.
         strength, hard_lower, hard_upper, hard: cubic and hard limits.  lower_now, upper_now: (C) hard ones in this step.
         effort_limit, velocity_limit, friction, armature: per dof.  creep: slip per step at which friction is full.
-        motion: kind, per dof; goal: (C) where it is at the end of the step, pull: (C) force that holds there.
+        on: 0 for joints that are off.  motion: kind, per dof, 0 for these; goal: (C) where it is at the end of the step,
+            pull: (C) force that holds there.
         rate, rate_before, flight: (C) of armature: at the ends of the last two steps, and y.  inert: (points) its slope.
         start: coordinate at the start of the step.  before: one step earlier.  past: x_h.  now: at the last evaluation.
         regime, regime_before: which limits act and which way friction slides, and did when the step began.
@@ -83,7 +84,8 @@ class Laws:
             setattr(self, name, tables.column(getattr(dofs, name)[:, :n]))
         self.creep, self.motions = slip, Motions(model, tables)
         self.has_armature = bool(tables.ever(lambda m: m.dofs.armature > 0.0).any())
-        self.motion = arena.ints(model.motions.kind[:n])
+        on = model.joints.enabled[dofs.joint[:n]]
+        self.on, self.motion = tables.column(on[None].astype(float)), arena.ints(np.where(on, model.motions.kind[:n], 0))
         for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
                      "flight"):  # fmt: skip
             setattr(self, name, arena.slot(self.n))
@@ -116,7 +118,7 @@ def evaluate_law(y: Laws, w, k, x, alpha):
     stored, driven, damped, hard, inert = (Share(zero) for _ in range(5))
     start = y.start.load(w, k)
     rate = local((x - y.past.load(w, k)) * alpha)
-    applied = zero + fo.constant.load(w, d)
+    applied = local(y.on.load(w, d) * fo.constant.load(w, d) + zero)
     driven.add(-(applied * x), -applied, zero)
     add_drive(driven, y, w, d, x, rate, alpha)
     add_motion(driven, y, w, k, d, x)
