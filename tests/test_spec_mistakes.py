@@ -9,6 +9,7 @@ from support.mutations import KINDS, combine, draw
 
 from simcli.errors import SceneError
 from simcli.spec import document_of_text, load_document, resolve
+from simcli.spec.schema_parts import VarySpec
 
 PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
 SEVERAL = 60  # scenes with two to four mistakes
@@ -175,6 +176,30 @@ def test_no_fault_hides_another(case):
         assert text.count(old) == 1
         text = text.replace(old, new)
     assert sorted(f"{fault.code} {fault.where.line}" for fault in faults_of(text)) == sorted(codes)
+
+
+VARIED = GOOD + "params: {k: 1}\nbatch: {worlds: 3, vary: {params.k: {list: [1, 2, 3]}}}\n"
+DISTRIBUTIONS = [way for way in VarySpec.model_fields if way != "list"]
+PIN = "revolute, parent: world, child: a, axis: [0, 1, 0]"
+CROSS = "universal, parent: world, child: a, axes: {angular: [x, [0, 1, 0]]}"
+# What is written in place of something, and what the hint says to write.
+WRITE = [
+    ("{list: [1, 2, 3]}", "[1, 2, 3]", ["`{list: [1, 2, 3]}`", *(f"`{way}`" for way in DISTRIBUTIONS)]),
+    ("{list: [1, 2, 3]}", "5", ["`{list: ["]),
+    ("{params.k: {list: [1, 2, 3]}}", "[1, 2, 3]", ["a key", "`{params.k: {list: [1, 2, 3]}}`"]),
+    ("axis: [0, 1, 0]", "axis: y", ["`[0, 1, 0]`"]), ("axis: [0, 1, 0]", "axis: -Z", ["`[0, 0, -1]`"]),
+    ("axis: [0, 1, 0]", "axis: 0 -1 .5", ["`[0, -1, .5]`"]), ("axis: [0, 1, 0]", "axis: up", ["3 numbers in brackets"]),
+    (PIN, CROSS, ["`[1, 0, 0]`"]),
+    ("tip: [0, 0, 1]", "tip: x", ["3 numbers in brackets"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRITE, ids=[new[-20:] for _, new, _ in WRITE])
+def test_the_hint_is_what_to_write(old, new, words):
+    assert VARIED.count(old) == 1
+    hints = [fault.hint for fault in faults_of(VARIED.replace(old, new)) if fault.code == "SC203"]
+    assert len(hints) == 1
+    assert all(word in hints[0] for word in words), hints
 
 
 def test_a_fault_of_an_included_file_hides_nothing(tmp_path):

@@ -180,6 +180,8 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
         path: of the value.
     """
     key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
+    if wanted == "a mapping" and path[:2] == ("batch", "vary"):
+        return _as_variation(value, path)
     if wanted == "a mapping" and isinstance(value, list):
         return f"write {'the names as keys' if len(path) == 1 else '`key: value`'}, without dashes or brackets"
     lacking = lacks(path[:-1], key)
@@ -193,3 +195,13 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
     found = described(path[:-1], key) if path and path[-1] == key else None
     example = found[1].partition("Example: ")[2] if found else ""
     return f"as `{key}: {example}`" if example else f"write {wanted}"
+
+
+def _as_variation(value: object, path: tuple[Step, ...]) -> str:
+    """How to write what `batch.vary` shall vary, and the values of one number of it."""
+    if len(path) < 3:
+        return "write the path of each number as a key: `{params.k: {list: [1, 2, 3]}}`"
+    ways = known_keys(("batch", "vary", ""))
+    entries = ", ".join(map(str, value[:4])) + (", .." if len(value) > 4 else "") if isinstance(value, list) else "0.1, 0.2"
+    others = ", ".join(f"`{way}`" for way in ways if way != "list")
+    return f"write `{{list: [{entries}]}}` for one entry per world, or one of {others}"

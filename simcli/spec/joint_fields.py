@@ -245,8 +245,8 @@ NOTES = """\
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
 - `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.
 - `armature`: of a joint outside the tree it acts on the rate of the coordinate.
-- `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it acts:
-  rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows.
+- `enabled`: a joint that is off, or that an event switches, is never a joint of the tree. While it is off, nothing on it
+  acts: rows, limit, drive, friction, damping, armature, motion, springs, torques, and gears that it leads or follows.
 """
 
 

@@ -1,5 +1,6 @@
 """Field types of the schema: numbers with a dimension, vectors, signals, counts; and `say`, which documents a field."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, get_args
 
@@ -229,17 +230,28 @@ def drivable(*units: str) -> Any:
     return Annotated[float | str, BeforeValidator(_convert_signal(units)), schema]
 
 
+_NUMBER_WORD = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
 def fixed_list(count: int, what: str) -> Callable[[object], object]:
     """A check that a value is a list of so many entries."""
 
     def check(value: object) -> object:
         if not isinstance(value, list | tuple):
-            raise refuse("SC203", f"{spell(value)} is not a list of {count} {what}", f"write {count} {what} in brackets")
+            raise refuse("SC203", f"{spell(value)} is not a list of {count} {what}", _in_brackets(value, count, what))
         if len(value) != count:
             raise refuse("SC205", f"a list of {len(value)}, but {count} {what} are expected", f"write {count} {what}")
         return value
 
     return check
+
+
+def _in_brackets(value: object, count: int, what: str) -> str:
+    """The hint of a value that is no list: its own numbers as one, if it holds them."""
+    words = value.strip("()<> ").replace(",", " ").split() if isinstance(value, str) else []
+    if len(words) == count and all(map(_NUMBER_WORD.fullmatch, words)):
+        return f"write `[{', '.join(words)}]`"
+    return f"write {count} {what} in brackets"
 
 
 def list_json(item: dict, low: int, high: int | None = None) -> dict:
@@ -302,7 +314,23 @@ Time = quantity("s", ge=0)
 PositiveTime = quantity("s", gt=0)
 AnyNumber = quantity()
 Point = vector("m")
-Direction = vector("")
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
+
+
+def is_axis(value: object) -> bool:
+    """True for the letter of an axis, with or without a sign."""
+    return isinstance(value, str) and value.lower().lstrip("+-") in AXES and len(value) < 3
+
+
+def _no_letter(value: object) -> object:
+    if is_axis(value):
+        sign = -1 if value[0] == "-" else 1
+        along = [sign * x for x in AXES[value[-1].lower()]]
+        raise refuse("SC203", f"{spell(value)} is not a list of 3 numbers", f"write `{along}`")
+    return value
+
+
+Direction = Annotated[vector(""), BeforeValidator(_no_letter)]
 
 
 def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", required: bool = True) -> str | None:

@@ -17,6 +17,7 @@ from simcli.spec.quantities import (
     Text,
     Truth,
     drivable,
+    is_axis,
     number_json,
     one_of,
     one_or_list_json,
@@ -106,7 +107,7 @@ class AxisSpec(Part):
     @model_validator(mode="before")
     @classmethod
     def _short(cls, value: Any) -> Any:
-        return {"axis": value} if isinstance(value, list | tuple) else value
+        return {"axis": value} if isinstance(value, list | tuple) or is_axis(value) else value
 
 
 class AxesSpec(Part):
