@@ -11,6 +11,7 @@ from support.runs import MIXED, committed, differing, worlds_of
 from support.scenes import faults_of, scene
 
 import simcli as package
+from simcli.kernels.memory import Arena
 from simcli.model import build
 from simcli.model.constraints import constraints_of
 from simcli.model.lawful import has_limit, needs_law
@@ -24,6 +25,7 @@ SAME = 1e-13  # relative: the code of both runs differs in what it leaves out
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
 COUNTS = {"semi_implicit": (200, 400, 800), "implicit": (100, 200, 400), "rk4": (20, 40, 80)}
 RESTS = 1e-6  # [m], by which a ball that lies moves: contacts are solved to 1e-7 m/s or so
+CALLS = 1900  # of Python and of C, to lay out the tables of an event: the number found, and a tenth
 ORDER_TOLERANCE = 0.1  # of a slope over two halvings
 
 
@@ -414,6 +416,27 @@ def test_models_that_stand_for_phases_are_looked_at_once():
         sys.setprofile(None)
     assert 0 < ran <= 3 * len(standing)  # with limits, without them, and which there are
     assert all(one.dof.tolist() == laws[0].dof.tolist() for one in laws)
+
+
+def test_the_tables_of_an_event_are_laid_out_in_few_calls(device):
+    """What no event changes, as cables that are not there and laws that do not act, takes no time of each of thousands."""
+    events = "".join(f"  - {{at: {0.01 * (k + 1)}, set: {{joints.rail.damping: {0.1 + k}}}}}\n" for k in range(10))
+    run = EventRun(SPRING[: SPRING.index("events:")] + "events:\n" + events, device)
+    count = 0
+
+    def counted(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    later = run.phases[2:]  # the first one is the second that stands for all
+    arenas = [Arena(device, 1) for _ in later]
+    sys.setprofile(counted)
+    try:
+        for phase, arena in zip(later, arenas, strict=True):
+            run.solver.lay_out(phase.model, arena)
+    finally:
+        sys.setprofile(None)
+    assert 0 < count <= CALLS * len(later)
 
 
 DROP = """

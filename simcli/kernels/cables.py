@@ -43,7 +43,10 @@ class Cables:
     def __init__(self, model: Model, tables: Tables):
         cables, joints, arena = model.cables, model.joints, tables.arena
         self.energy, self.wrench = arena.slot(len(cables.name)), arena.slot(len(cables.name), Force)
-        self.n, self.joint = len(cables.name), arena.ints(cables.joint)
+        self.n = len(cables.name)
+        if not self.n:  # nothing reads the columns then, and every event lays them out again
+            return
+        self.joint = arena.ints(cables.joint)
         parent, child = joints.parent[cables.joint], joints.child[cables.joint]
         X_p, X_c = joints.X_p[:, cables.joint], joints.X_c[:, cables.joint]
         self.link_a, self.link_b = arena.ints(links_of(model, parent)), arena.ints(links_of(model, child))

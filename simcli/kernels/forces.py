@@ -44,8 +44,8 @@ class Forces:
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, by_law: np.ndarray | None = None):
         driven = self.driven = driven_columns(model)
-        laws = [drive_law(phase) | soft_limits(phase) | torsions(phase) for phase in tables.phases]
-        used = {name: name in driven or any(np.any(law[name]) for law in laws) for name in laws[0]}
+        used = {name: name in driven for name in laws_of(model)}
+        used |= dict.fromkeys(set().union(*map(acting, tables.phases)), True)
         self.has_drives = used["stiffness"] or used["rate_gain"] or used["ball_stiffness"]
         self.has_damping = bool(tables.ever(lambda m: m.dofs.damping != 0).any())
         self.has_soft_limits = used["soft_stiffness"]
@@ -57,7 +57,7 @@ class Forces:
         self.has_ball_drives = used["ball_stiffness"]
         self.some_by_law = by_law is not None and bool(np.any(by_law))
         self.by_law = arena.ints(np.zeros(model.n_qd) if by_law is None else by_law)
-        for name, values in (drive_law(model) | soft_limits(model) | torsions(model)).items():
+        for name, values in laws_of(model).items():
             setattr(self, name, tables.column(values, driven=name in driven))
         self.damping = tables.damping
         self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
@@ -93,6 +93,17 @@ class Forces:
 def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
     return np.einsum("wkij,wkj->wki", turn, vector)
+
+
+def laws_of(model: Model) -> dict[str, np.ndarray]:
+    """Columns (W|1, NV) of all laws of coordinates."""
+    return drive_law(model) | soft_limits(model) | torsions(model)
+
+
+@kept
+def acting(model: Model) -> list[str]:
+    """Names of the columns of laws that are not zero everywhere."""
+    return [name for name, values in laws_of(model).items() if np.any(values)]
 
 
 @kept

@@ -5,6 +5,9 @@ import numpy as np
 from simcli.model.tables import Array, DriveMode
 from simcli.spec.check_drives import READS
 
+_FIELDS = {field for fields in READS.values() for field in fields}
+_READING = {field: np.array([field in READS.get(mode.name.lower(), ()) for mode in DriveMode]) for field in _FIELDS}
+
 
 def reads(mode: Array, field: str) -> Array:
     """Where drives read a field.
@@ -16,4 +19,4 @@ def reads(mode: Array, field: str) -> Array:
     Returns:
         (...) bool, False where there is no drive.
     """
-    return np.isin(mode, [DriveMode[name.upper()] for name, fields in READS.items() if field in fields])
+    return _READING[field][mode]

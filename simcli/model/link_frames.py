@@ -22,6 +22,8 @@ def link_points(model: Model, body: Array, point: Array) -> Array:
     Returns:
         [m], (W|1, K, 3).
     """
+    if not len(body):
+        return point
     offset = np.where((body >= 0)[:, None], model.links.body_offset[:, model.links.tip[body]], 0.0)
     return offset + np.einsum("wkij,wkj->wki", body_rotations(model, body), point)
 

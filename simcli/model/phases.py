@@ -245,7 +245,7 @@ def aligned(models: list[Model]) -> list[Model]:
             full = np.broadcast_to(value, (max(lengths), *value.shape[1:])).copy()
             full.setflags(write=False)
             update.setdefault(table, {})[name] = full
-    return [_updated(model, update) for model, update in zip(models, updates, strict=True)]
+    return [_updated(model, update) if update else model for model, update in zip(models, updates, strict=True)]
 
 
 def _updated(model: Model, update: dict[str, dict]) -> Model:
