@@ -71,7 +71,9 @@ def test_kernels_are_kept_by_version_and_processor(cache):
     assert take() == (0, 3)
     kind.rename(kind.with_name(kind.name + "9"))  # another processor's
     assert take() == (3, 0)
-    assert not list(Path(os.environ["TMPDIR"]).iterdir())
+    assert take() == (0, 3)
+    (links,) = Path(os.environ["TMPDIR"]).iterdir()
+    assert {path.name for path in links.iterdir()} == {"in-use", *(path.name for path in kept)}
 
 
 def test_kernels_serve_any_number_of_threads(cache):
@@ -186,16 +188,48 @@ def test_a_process_that_is_killed_while_it_writes_leaves_nothing_that_is_read(ca
     code = KILLED + READ.format(sizes=[1])
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == -signal.SIGKILL
     (part,) = files(cache)
-    (session,) = Path(os.environ["TMPDIR"]).iterdir()
+    (links,) = Path(os.environ["TMPDIR"]).iterdir()
+    half = next(links.glob("*.tic"))  # of a kernel that Taichi has written, as if it had been killed there
+    half.write_bytes(half.read_bytes()[:1000])
+    (links / "ticache.lock").touch()
     assert take() == (3, 0)
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == [links]
     assert part.exists()  # it might be somebody's who is writing
-    assert session.exists()
-    for path in (part, session):
-        os.utime(path, (0.0, 0.0))
+    os.utime(part, (0.0, 0.0))
     assert take(2) == (3, 0)
     assert take() == (0, 3)
     assert not part.exists()
-    assert not session.exists()
+
+
+def test_folders_of_links_that_nobody_uses_go(cache):
+    assert take() == (3, 0)
+    (links,) = Path(os.environ["TMPDIR"]).iterdir()
+    old = links.with_name(links.name + "9")
+    old.mkdir()
+    os.utime(old, (0.0, 0.0))
+    assert take(2) == (3, 0)
+    assert list(Path(os.environ["TMPDIR"]).iterdir()) == [links]
+
+
+def test_a_folder_of_links_that_is_not_ours_is_not_used(cache, monkeypatch):
+    """Names in the place for temporary files can be guessed, and others can write there."""
+    assert take() == (3, 0)
+    (links,) = Path(os.environ["TMPDIR"]).iterdir()
+    elsewhere = links.rename(links.parent.parent / "elsewhere")
+    before = sorted(elsewhere.iterdir())
+    links.symlink_to(elsewhere)
+    assert take() == (0, 3)
+    assert sorted(elsewhere.iterdir()) == before
+    assert len(list(links.parent.iterdir())) == 2
+
+
+@pytest.mark.parametrize("lacks", ["fcntl", "links"])
+def test_systems_without_locks_or_links_keep_kernels(cache, monkeypatch, lacks):
+    if lacks == "links":
+        monkeypatch.setattr("os.symlink", lambda *_: (_ for _ in ()).throw(OSError(1, "not permitted")))
+    monkeypatch.setattr(kernel_session, "fcntl", None)
+    assert [take(), take()] == [(3, 0), (0, 3)]
+    assert not list(Path(os.environ["TMPDIR"]).iterdir())
 
 
 def test_kernels_that_were_used_longest_ago_go_first(cache, monkeypatch):
@@ -250,8 +284,8 @@ def test_a_folder_that_cannot_be_made_costs_a_warning(tmp_path):
 
 def test_without_a_place_for_temporary_files_kernels_are_compiled(cache, monkeypatch):
     assert take() == (3, 0)
-    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.warns(SimcliWarning, match="cannot be kept.*No space left"):
+    monkeypatch.setattr("tempfile.tempdir", str(cache / "nowhere"))
+    with pytest.warns(SimcliWarning, match="cannot be kept.*nowhere: No such file"):
         assert take() == (3, 0)
 
 

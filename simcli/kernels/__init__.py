@@ -6,7 +6,8 @@ Every smooth device function is written once on a "real" that is a lane pack on 
 float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the lowest floor up:
 
     runtime     the device: start, choice, compilation (rolling keeps loops loops)
-    compilations  which kernels were compiled, and which came from the folder of kernels (kernel_cache)
+    compilations  which kernels were compiled, and which came from a folder of kernels
+    kernel_cache  folders of kernels;  kernel_session: what Taichi sees of them
     source_text  how Taichi finds the text of a function
     memory      memory of all worlds and packs: Arena, Slot
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book

@@ -83,7 +83,7 @@ def kernels_noted() -> Iterator[KernelsTaken]:
 
 
 _open: list[KernelsTaken] = []  # notes that are being taken, within one another
-_known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> keys of its kernels
+_known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
 _materialize = Kernel.materialize
 
 
@@ -112,9 +112,9 @@ def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | N
     return kernel
 
 
-def keys_of(prog) -> set[str]:
-    """Keys of the kernels that a program of Taichi's has taken."""
-    return _known.get(prog, set())
+def origins_of(prog) -> dict[str, Origin]:
+    """Where the kernels came from that a program of Taichi's has taken, by key; none for None."""
+    return _known.get(prog, {}) if prog else {}
 
 
 def _look_up(prog, kernel) -> tuple[Origin, str]:
@@ -122,11 +122,11 @@ def _look_up(prog, kernel) -> tuple[Origin, str]:
     said = _said_at_look_up(prog, kernel)
     found = LOOKED_UP.search(said)
     where, code = (found[1], found[2].decode()) if found else (b"", f"unknown {id(kernel)}")
-    keys = _known.setdefault(prog, set())
-    if code in keys:
+    origins = _known.setdefault(prog, {})
+    if code in origins:
         return Origin.PROCESS, code
-    keys.add(code)
-    return Origin.FOLDER if where == b"cache" else Origin.COMPILED, code
+    origins[code] = Origin.FOLDER if where == b"cache" else Origin.COMPILED
+    return origins[code], code
 
 
 def _said_at_look_up(prog, kernel) -> bytes:

@@ -113,13 +113,14 @@ def processor() -> str:
     return machine
 
 
-def kernels_below(folder: Path) -> dict[str, Path]:
-    """Kernels of a folder that can be used here, by key."""
+def kernels_below(folder: Path) -> dict[str, str]:
+    """Kernels of a folder that can be used here: files by key."""
+    place = place_in(folder)
     try:
-        with os.scandir(place_in(folder)) as entries:
-            return {entry.name.removesuffix(SUFFIX): Path(entry.path) for entry in entries if entry.name.endswith(SUFFIX)}
+        names = [name for name in os.listdir(place) if name.endswith(SUFFIX)]
     except OSError:
         return {}
+    return {name.removesuffix(SUFFIX): f"{place}{os.sep}{name}" for name in names}
 
 
 def bytes_below(folder: Path) -> int:
@@ -172,12 +173,12 @@ def bundles_below(folder: Path) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def note_use(files: list[Path]) -> None:
+def note_use(files: list[str]) -> None:
     """Let kernels count as used now, for `tidy`; in a folder that cannot be written nothing goes anyway."""
     now = time.time()
     for file in files:
         with contextlib.suppress(OSError):
-            if abs(now - file.stat().st_mtime) > SHORT:
+            if abs(now - os.stat(file).st_mtime) > SHORT:
                 os.utime(file)
 
 

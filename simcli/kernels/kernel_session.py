@@ -4,11 +4,13 @@ Taichi reads and writes its list of kernels under a lock file, for which it trie
 without the folder and says nothing; a process that was killed there leaves the lock for good, one that was killed while it
 wrote leaves half a list, after which all kernels are compiled again; and a folder that cannot be written cannot be locked,
 so that it is not even read. It makes the folder when it stops, and ends the process with a segmentation fault where it
-cannot. So each start gets a folder that nobody shares: links to the kernels of kernel_cache.py and a list of them. When
-Taichi has stopped, the folder holds what is new.
+cannot. So each start gets a folder that nobody else uses meanwhile: links to the kernels of kernel_cache.py and a list of
+them. When Taichi has stopped, what is no link is new. The links stay for the next start, which brings them up to date: two
+thousand of them would take a tenth of a second each time.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import struct
@@ -22,12 +24,20 @@ import taichi as ti
 
 from simcli.errors import SimcliWarning
 from simcli.kernels import kernel_cache
+from simcli.kernels.compilations import Origin
 from simcli.kernels.kernel_cache import SUFFIX
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 PREFIX = "simcli-kernels-"
 LIST = "ticache.tcb"  # Taichi's name for it
+LOCK = "in-use"  # our own, which goes with the process that holds it
 PIPELINES = "rhi_cache.bin"  # what a GPU's driver keeps for itself
-OLD = 86400.0  # [s], of the folder of a process that was killed; one that still runs compiles what it wants from there
+MOST_AT_ONCE = 256  # processes of a user that keep their links; others make them anew
+OLD = 7 * 86400.0  # [s] after which a folder that nobody uses goes
 
 
 class KernelSession:
@@ -41,11 +51,11 @@ class KernelSession:
 
     def __init__(self):
         self.keeper, self.reason = kernel_cache.keeper()
-        self._files: dict[str, Path] = {}
-        for folder in reversed(kernel_cache.folders()):
+        folders, self._files = kernel_cache.folders(), {}
+        for folder in reversed(folders):
             self._files |= kernel_cache.kernels_below(folder)
         try:
-            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+            self.path, self._lock = _free_folder(folders)
             _offer(self._files, self.path)
             if self.keeper and (pipelines := kernel_cache.place_in(self.keeper) / PIPELINES).exists():
                 shutil.copyfile(pipelines, self.path / PIPELINES)
@@ -58,11 +68,16 @@ class KernelSession:
             return {"offline_cache": False, "offline_cache_file_path": os.path.abspath(os.sep)}  # a folder that is there
         return {"offline_cache": True, "offline_cache_file_path": str(self.path), "offline_cache_cleaning_policy": "never"}
 
-    def clear(self) -> None:
-        """Leave nothing in the folder, directly before Taichi stops and writes what it has compiled."""
+    def prepare_stop(self, origins: dict[str, Origin]) -> None:
+        """Let Taichi write all that it has compiled when it stops: it leaves out what it finds in the list, damaged or not.
+
+        Args:
+            origins: where each kernel came from that was used.
+        """
         if self.path is not None:
-            for entry in self.path.glob("[!r]*"):  # PIPELINES stays
-                entry.unlink()
+            compiled = (key + SUFFIX for key, origin in origins.items() if origin == Origin.COMPILED)
+            for name in (LIST, *compiled):
+                (self.path / name).unlink(missing_ok=True)
 
     def tell(self) -> None:
         """Warn, once in a process, if a kernel that was compiled is not kept where it was looked for."""
@@ -71,11 +86,11 @@ class KernelSession:
         elif self.reason:
             tell_not_kept(self.reason)
 
-    def close(self, used: Iterable[str]) -> None:
-        """Keep what is new, and remove the folder.
+    def close(self, origins: dict[str, Origin]) -> None:
+        """Keep what is new, and leave the folder to others.
 
         Args:
-            used: keys of the kernels that were read.
+            origins: as of `prepare_stop`.
 
         Raises:
             OSError: a kernel could not be kept.
@@ -83,16 +98,25 @@ class KernelSession:
         if self.path is None:
             return
         try:
-            kernel_cache.note_use([self._files[key] for key in used if key in self._files])
-            new = [*self.path.glob(f"*{SUFFIX}"), *self.path.glob(PIPELINES)]
+            kernel_cache.note_use([self._files[key] for key in origins if key in self._files])
+            new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX or path.name == PIPELINES]
             if self.keeper and new:
                 for file in new:
                     kernel_cache.keep(file, self.keeper)
                 kernel_cache.tidy(self.keeper)
                 _remove_old()
         finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._lock is None:
             shutil.rmtree(self.path, ignore_errors=True)
-            self.path = None
+        else:
+            with contextlib.suppress(OSError):
+                for file in _plain_files(self.path):
+                    file.unlink()
+            os.close(self._lock)
+        self.path = None
 
 
 @contextlib.contextmanager
@@ -106,14 +130,53 @@ def variable_unread() -> Iterator[None]:
             os.environ[kernel_cache.TAICHIS] = value
 
 
-def _offer(files: dict[str, Path], folder: Path) -> None:
-    """Links to kernels, or copies where links are not allowed, and Taichi's list of them."""
-    for key, file in files.items():
+def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:
+    """A folder for links to kernels of some folders that no other process uses, and the lock that says so.
+
+    Returns:
+        Folder, and descriptor of the lock file; None of a folder that is made for this start alone.
+
+    Raises:
+        OSError: there is no place.
+    """
+    if fcntl:
+        what = hashlib.sha256("\n".join([kernel_cache.kind_of_kernels(), *map(str, folders)]).encode()).hexdigest()[:12]
+        for n in range(MOST_AT_ONCE):
+            path = Path(tempfile.gettempdir(), f"{PREFIX}{os.getuid()}-{what}-{n}")
+            path.mkdir(mode=0o700, exist_ok=True)
+            if path.is_symlink() or path.stat().st_uid != os.getuid():
+                continue  # somebody else's, who may put there what he likes
+            lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.utime(path)
+                return path, lock
+            os.close(lock)
+    return Path(tempfile.mkdtemp(prefix=PREFIX)), None
+
+
+def _offer(files: dict[str, str], folder: Path) -> None:
+    """Links to kernels, or copies where links are not allowed, and Taichi's list of them; what else is there goes."""
+    start, wanted = f"{folder}{os.sep}", {key + SUFFIX: file for key, file in files.items()}
+    with os.scandir(folder) as entries:
+        there = {entry.name: entry.is_symlink() for entry in entries if entry.name != LOCK}
+    for name, is_link in there.items():
+        if not is_link or name not in wanted:  # as a process left it that was killed
+            os.unlink(start + name)
+        else:
+            del wanted[name]
+    for name, file in wanted.items():
         try:
-            (folder / (key + SUFFIX)).symlink_to(file)
+            os.symlink(file, start + name)
         except OSError:
-            shutil.copyfile(file, folder / (key + SUFFIX))
+            shutil.copyfile(file, start + name)
     (folder / LIST).write_bytes(_list_of(files))
+
+
+def _plain_files(folder: Path) -> list[Path]:
+    """What is neither a link nor the lock."""
+    with os.scandir(folder) as entries:
+        return [Path(entry.path) for entry in entries if not entry.is_symlink() and entry.name != LOCK]
 
 
 def _list_of(keys: Iterable[str]) -> bytes:
@@ -122,16 +185,14 @@ def _list_of(keys: Iterable[str]) -> bytes:
     Numbers are little-endian; a text follows its length, whole numbers have 8 bytes, those of the version 2. The sizes serve
     to remove files alone, which we do ourselves; they must not be 0.
     """
-    now, entries = int(time.time()), []
-    for key in keys:
-        text = struct.pack("<Q", len(key)) + key.encode()
-        entries.append(text + text + struct.pack("<QQQ", 1, now, now))
-    body = struct.pack("<HHHQQ", *ti.__version__, len(entries), len(entries)) + b"".join(entries)
+    facts = struct.pack("<QQQ", 1, now := int(time.time()), now)
+    texts = [struct.pack("<Q", len(key)) + key.encode() for key in keys]
+    body = struct.pack("<HHHQQ", *ti.__version__, len(texts), len(texts)) + b"".join(text + text + facts for text in texts)
     return struct.pack("<Q", len(body) + 8) + body
 
 
 def _remove_old() -> None:
-    """Remove the folders of processes that were killed."""
+    """Remove folders that nobody has used for long; one in use would be compiled anew, no more."""
     for path in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > OLD:

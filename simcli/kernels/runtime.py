@@ -17,7 +17,7 @@ from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
-from simcli.kernels.compilations import Origin, keys_of, materialize
+from simcli.kernels.compilations import Origin, materialize, origins_of
 from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.rolling import keep_loops_rolled
 
@@ -259,9 +259,9 @@ def stop_device() -> None:
     """
     runtime = impl.get_runtime()
     session = _sessions.pop() if _sessions else None
-    used = keys_of(runtime.prog) if runtime.prog else set()
+    origins = origins_of(runtime.prog)
     if session:
-        session.clear()
+        session.prepare_stop(origins)
     with stdout_silenced():
         try:
             ti.reset()
@@ -273,7 +273,7 @@ def stop_device() -> None:
             tell_not_kept(str(error))
     if session:
         try:
-            session.close(used)
+            session.close(origins)
         except OSError as error:
             tell_not_kept(str(error))
 
