@@ -211,6 +211,20 @@ def test_folders_of_links_that_nobody_uses_go(cache):
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == [links]
 
 
+def test_links_lead_to_the_folders_that_are_named(cache, monkeypatch, tmp_path):
+    """They stay from start to start, also where another folder is named, which has the same kernels or lacks some."""
+    assert take() == (3, 0)
+    other = tmp_path / "other"
+    shutil.copytree(cache, other)
+    assert take() == (0, 3)
+    monkeypatch.setenv(kernel_cache.VARIABLE, str(other))
+    shutil.rmtree(cache)
+    assert take() == (0, 3)
+    files(other)[0].unlink()
+    assert take() == (1, 2)
+    assert len(list(Path(os.environ["TMPDIR"]).iterdir())) == 1
+
+
 def test_a_folder_of_links_that_is_not_ours_is_not_used(cache, monkeypatch):
     """Names in the place for temporary files can be guessed, and others can write there."""
     assert take() == (3, 0)
@@ -220,7 +234,7 @@ def test_a_folder_of_links_that_is_not_ours_is_not_used(cache, monkeypatch):
     links.symlink_to(elsewhere)
     assert take() == (0, 3)
     assert sorted(elsewhere.iterdir()) == before
-    assert len(list(links.parent.iterdir())) == 2
+    assert len(list(links.parent.iterdir())) == 2  # and one of our own
 
 
 @pytest.mark.parametrize("lacks", ["fcntl", "links"])

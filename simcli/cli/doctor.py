@@ -159,7 +159,7 @@ def _bundles() -> list[Line]:
 def _bundle_text(worlds: str, seconds: dict[str, float | None], there: set[str]) -> str:
     """What is known of the kernels of a bundle."""
     n_lost = len(seconds.keys() - there)
-    took = "" if None in seconds.values() else f", compiled in {sum(seconds.values()):.2g} s"
+    took = "" if None in seconds.values() else f", compiled in {console.duration_text(sum(seconds.values()))}"
     return f"{worlds}: {console.plural(len(seconds), 'kernel')}{took}{f', {n_lost} of them gone' if n_lost else ''}"
 
 

@@ -10,7 +10,6 @@ thousand of them would take a tenth of a second each time.
 """
 
 import contextlib
-import hashlib
 import os
 import shutil
 import struct
@@ -139,20 +138,30 @@ def _free_folder(folders: list[Path]) -> tuple[Path, int | None]:
     Raises:
         OSError: there is no place.
     """
-    if fcntl:
-        what = hashlib.sha256("\n".join([kernel_cache.kind_of_kernels(), *map(str, folders)]).encode()).hexdigest()[:12]
-        for n in range(MOST_AT_ONCE):
-            path = Path(tempfile.gettempdir(), f"{PREFIX}{os.getuid()}-{what}-{n}")
-            path.mkdir(mode=0o700, exist_ok=True)
-            if path.is_symlink() or path.stat().st_uid != os.getuid():
-                continue  # somebody else's, who may put there what he likes
-            lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.utime(path)
-                return path, lock
-            os.close(lock)
+    for n in range(MOST_AT_ONCE if fcntl else 0):
+        path = Path(tempfile.gettempdir(), f"{PREFIX}{os.getuid()}-{n}")
+        path.mkdir(mode=0o700, exist_ok=True)
+        if path.is_symlink() or path.stat().st_uid != os.getuid():
+            continue  # somebody else's, who may put there what he likes
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.utime(path)
+            _begin_anew(path, lock, "\n".join([kernel_cache.kind_of_kernels(), *map(str, folders)]))
+            return path, lock
+        os.close(lock)
     return Path(tempfile.mkdtemp(prefix=PREFIX)), None
+
+
+def _begin_anew(path: Path, lock: int, what: str) -> None:
+    """Remove the links of a folder if they lead to other folders than those that are wanted, as the lock file says."""
+    if os.pread(lock, 2 * len(what.encode()), 0) == what.encode():
+        return
+    for entry in [*os.scandir(path)]:
+        if entry.name != LOCK:
+            os.unlink(entry.path)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, what.encode(), 0)
 
 
 def _offer(files: dict[str, str], folder: Path) -> None:
