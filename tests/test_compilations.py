@@ -5,7 +5,7 @@ import os
 
 import pytest
 import taichi as ti
-from support.process import simcli
+from support.process import python, simcli
 
 from simcli.errors import Exit
 from simcli.kernels.compilations import Origin, _stderr_caught, kernels_noted
@@ -83,3 +83,11 @@ def test_what_others_write_meanwhile_is_passed_on(capfd):
         os.write(2, b"[D 11/22/26] Create kernel 'f' from cache (key='T1')\nwarning: of another thread\n")
     assert b"Create kernel" in said[0]
     assert capfd.readouterr().err == "warning: of another thread\n"
+
+
+def test_nobody_is_told_of_a_start():
+    """Taichi would ask its makers' server for a newer version, in a thread of its own."""
+    asked = ("from simcli.kernels.runtime import start_device\nfrom taichi import _version_check\n"
+             "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
+             "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)")  # fmt: skip
+    assert python(asked) == "[]\n"

@@ -35,5 +35,7 @@ import os
 # Before Taichi is imported by any file here: its banner goes to stdout, which is for data.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
 os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
+# It asks its makers' server for a newer version, once a day, and names itself to it; a new version is of no use to us.
+os.environ.setdefault("TI_SKIP_VERSION_CHECK", "ON")
 
 from simcli.kernels import source_text  # noqa: F401  (it has to be there before Taichi)

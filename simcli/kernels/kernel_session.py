@@ -34,7 +34,6 @@ except ImportError:  # Windows
 PREFIX = "simcli-kernels-"
 LIST = "ticache.tcb"  # Taichi's name for it
 LOCK = "in-use"  # our own, which goes with the process that holds it
-PIPELINES = "rhi_cache.bin"  # what a GPU's driver keeps for itself
 MOST_AT_ONCE = 256  # processes of a user that keep their links; others make them anew
 OLD = 7 * 86400.0  # [s] after which a folder that nobody uses goes
 
@@ -56,8 +55,6 @@ class KernelSession:
         try:
             self.path, self._lock = _free_folder(folders)
             _offer(self._files, self.path)
-            if self.keeper and (pipelines := kernel_cache.place_in(self.keeper) / PIPELINES).exists():
-                shutil.copyfile(pipelines, self.path / PIPELINES)
         except OSError as error:
             self.keeper, self.reason, self.path = None, f"{tempfile.gettempdir()}: {error.strerror}", None
 
@@ -98,7 +95,7 @@ class KernelSession:
             return
         try:
             kernel_cache.note_use([self._files[key] for key in origins if key in self._files])
-            new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX or path.name == PIPELINES]
+            new = [path for path in _plain_files(self.path) if path.suffix == SUFFIX]
             if self.keeper and new:
                 for file in new:
                     kernel_cache.keep(file, self.keeper)
