@@ -179,7 +179,10 @@ def _dofs(parts: list[JointPart], spans: list[_Span], start: Array) -> Dofs:
 
 def _labels(parts: list[JointPart], counts: list[int]) -> tuple[str, ...]:
     """Labels of the coordinates of all joints."""
-    return tuple(label for part, n in zip(parts, counts, strict=True) for label in labels(part.name, n))
+    found: list[str] = []
+    for part, n in zip(parts, counts, strict=True):
+        found += labels(part.name, n)
+    return tuple(found)
 
 
 def _mimics(parts: list[JointPart], qd_start: Array) -> Mimics:

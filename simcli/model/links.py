@@ -12,11 +12,12 @@ chain, because its quaternion would have to be inverted.
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
 from simcli.model import rotations as rot
-from simcli.model.mechanism import JointPart
+from simcli.model.mechanism import ZERO, JointPart
 from simcli.model.tables import WORLD, Array, Bodies, JointKind, LinkKind, Links
 from simcli.model.topology import Step
 
@@ -40,8 +41,8 @@ class _Link:
     n_qd: int
     rotation: Array
     offset: Array
+    advance: Array | float
     turn: float = 0.0
-    advance: Array | float = 0.0
     body: int = -1
 
 
@@ -122,10 +123,13 @@ class _Chain:
         parent = (WORLD if step.inner == WORLD else int(self.tip[step.inner])) if first else index - 1
         root = index if parent == WORLD else self.links[parent].root
         q, qd = int(self.q_start[step.joint]) + dof, int(self.qd_start[step.joint]) + dof
-        link = _Link(parent, root, kind, step.joint, q, qd, n_qd, rotation, offset)
+        link = _Link(parent, root, kind, step.joint, q, qd, n_qd, rotation, offset, ZERO)
         if element is not None:
             link.turn, link.advance = element.turn, element.advance
         self.links.append(link)
+
+
+_RANK = attrgetter("ndim")
 
 
 def pile(arrays: list[Array], shape: tuple[int, ...]) -> Array:
@@ -141,7 +145,8 @@ def pile(arrays: list[Array], shape: tuple[int, ...]) -> Array:
     if not arrays:
         return np.zeros((1, 0, *shape))
     rank = len(shape) + 1
-    arrays = [a if type(a) is np.ndarray and a.ndim == rank else np.asarray(a, float).reshape(-1, *shape) for a in arrays]
+    if set(map(type, arrays)) != {np.ndarray} or set(map(_RANK, arrays)) != {rank}:  # without a loop in Python
+        arrays = [np.asarray(a, float).reshape(-1, *shape) for a in arrays]
     n_worlds = max(map(len, arrays))
     if n_worlds == 1:
         return np.concatenate(arrays, dtype=float)[None]  # five times faster than to stack
@@ -221,8 +226,8 @@ def _anchors(X: list[Array]) -> list[tuple[Array, ...]]:
         poses = together([X[j] for j in mine])
         rotations, offsets = rot.quat_to_matrix(poses[..., 3:]), poses[..., :3]
         back = rot.transpose(rotations)
-        for j, *one in zip(mine, rotations, offsets, back, -rot.turn(back, offsets), strict=True):
-            found[j] = tuple(one)
+        for j, one in zip(mine, zip(rotations, offsets, back, -rot.turn(back, offsets), strict=True), strict=True):
+            found[j] = one
     return found
 
 

@@ -49,5 +49,7 @@ def depth_first(parent: list[int], child: list[int], is_tree: list[bool]) -> lis
             continue
         reached.add(outer)
         steps.append(Step(j, inner, outer, inverted))
-        waiting.extend((k, outer) for k in reversed(at_body[outer]) if k != j)
+        for k in reversed(at_body[outer]):
+            if k != j:
+                waiting.append((k, outer))
     return steps

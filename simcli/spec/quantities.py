@@ -339,13 +339,14 @@ def one_of(part: BaseModel, names: tuple[str, ...], code: str = "SC207", require
     Raises:
         PydanticCustomError: none (if required) or more than one.
     """
-    given = [name for name in names if getattr(part, name) is not None]
+    values = part.__dict__
+    given = [name for name in names if values[name] is not None]
     if len(given) == 1:
         return given[0]
+    if not given and not required:
+        return None
     listed = ", ".join(f"`{name}`" for name in names)
     if given:
         both = " and ".join(f"`{name}`" for name in given)
         raise refuse(code, f"{both} contradict each other", f"keep one of {listed}", at=given[1])
-    if required:
-        raise refuse("SC202", f"one of {listed} is missing", "add one of them")
-    return None
+    raise refuse("SC202", f"one of {listed} is missing", "add one of them")
