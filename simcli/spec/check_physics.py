@@ -37,6 +37,9 @@ def check_body(check: Checker, name: str, body: BodySpec) -> None:
 
 
 def _mass_rules(check: Checker, name: str, body: BodySpec) -> None:
+    """Where mass and inertia come from."""
+    if body.mass is not None and body.inertia is not None:
+        return
     bounded = {key: shape for key, shape in body.shapes.items() if shape.type not in MASSLESS}
     solid = {key: shape for key, shape in bounded.items() if shape.type != "sphere" or shape.radius > 0}
     dense = [key for key, shape in solid.items() if _has_density(check, shape)]

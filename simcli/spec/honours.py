@@ -8,7 +8,7 @@ Fields of CHOICES say how a solver writes its unknowns or solves for them, and n
 notes them in a warning, because its result is that of the same scene: one file serves all solvers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from simcli.spec import dofs, structure
@@ -150,22 +150,21 @@ def _check_integrator(check: Checker) -> None:
         refuse(check, f"a spectral radius with {integrator}", "solver.spectral_radius", hint, True)
 
 
-def _matches(value: object, pattern: list[str], path: tuple = ()) -> Iterator[tuple[tuple, object]]:
+def _matches(value: object, pattern: list[str]) -> list[tuple[tuple, object]]:
     """Paths and values that a pattern fits."""
-    if not pattern:
-        yield path, value
-        return
-    step, rest = pattern[0], pattern[1:]
-    if step != "*":
-        below = getattr(value, step, None)
-        if below is not None:
-            yield from _matches(below, rest, (*path, step))
-    elif isinstance(value, dict):
-        for key, below in value.items():
-            yield from _matches(below, rest, (*path, key))
-    elif isinstance(value, tuple):
-        for index, below in enumerate(value):
-            yield from _matches(below, rest, (*path, index))
+    found: list[tuple[tuple, object]] = [((), value)]
+    for step in pattern:
+        if step == "*":
+            found = [((*path, key), below) for path, one in found for key, below in _entries(one)]
+        else:
+            below = ((path, getattr(one, step, None)) for path, one in found)
+            found = [((*path, step), one) for path, one in below if one is not None]
+    return found
+
+
+def _entries(value: object) -> Iterable[tuple[str | int, object]]:
+    """Names or indices of what a mapping or a list holds, and what they hold; nothing of another value."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
 
 
 def _signals(check: Checker) -> None:

@@ -169,6 +169,8 @@ class InertiaSpec(Part):
     @model_validator(mode="before")
     @classmethod
     def _short(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
         if value == "point":
             return {"point": True}
         if isinstance(value, int | float) and not isinstance(value, bool):
