@@ -1,11 +1,12 @@
 """`simcli precompile`: what it has compiled, runs do not compile."""
 
 import json
+import subprocess
 
 import pytest
 from support.process import simcli
 
-from simcli.cli import doctor
+from simcli.cli import doctor, precompile
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
 from simcli.kernels import kernel_cache
@@ -113,6 +114,22 @@ def test_doctor_tells_who_may_write(keeper, monkeypatch):
     first, second = doctor._cache()
     assert "read only: " in first.text
     assert second.text.endswith("new kernels are kept here)")
+
+
+def test_facts_of_a_bundle_are_kept_when_it_is_compiled(keeper, monkeypatch):
+    """Not at the end, which a run of many bundles may not reach."""
+    rows = iter([{"origin": "compiled"}, {"origin": "folder"}])
+
+    def answer(command, **_):
+        row = {"exit_code": 0, "compiled": 1, "from_cache": 0, "wall_s": 1.0,
+               "kernels": [{"key": "Ta", "trace_s": 0.5, "compile_s": 2.0, **next(rows)}]}  # fmt: skip
+        return subprocess.CompletedProcess(command, 0, json.dumps({"scenes": [row]}), "")
+
+    monkeypatch.setattr(subprocess, "run", answer)
+    for _ in range(2):
+        item = precompile.Item("tree, 1 world", keeper, 1, bundle=True)
+        precompile._compile_apart([item], [], 1, keeper, quiet=True)
+        assert kernel_cache.bundles_below(keeper) == {"tree, 1 world": {"Ta": 2.5}}
 
 
 @pytest.mark.slow

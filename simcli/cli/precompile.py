@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from json import JSONDecodeError, loads
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -69,8 +70,7 @@ def precompile(
             made = overrides({"--precision": ("solver.precision", precision), "--worlds": ("batch.worlds", worlds)})
             rows = [_compile_here(items[0], (*made, *sets), device.value)]
         else:
-            rows = _compile_apart(items, words, jobs or _n_cores(), json)
-        _keep_facts(items, rows, keeper)
+            rows = _compile_apart(items, words, jobs or _n_cores(), keeper, json)
     found = {"folder": keeper, "scenes": rows, "compiled": sum(row["compiled"] for row in rows),
              "from_cache": sum(row["from_cache"] for row in rows), "wall_s": time.perf_counter() - started}  # fmt: skip
     if json:
@@ -121,8 +121,9 @@ def _compile_here(item: Item, sets: tuple, device: str) -> dict[str, Any]:
             "from_cache": len(taken.from_folder), "wall_s": time.perf_counter() - started, "kernels": kernels}  # fmt: skip
 
 
-def _compile_apart(items: list[Item], words: list[str], jobs: int, quiet: bool) -> list[dict[str, Any]]:
+def _compile_apart(items: list[Item], words: list[str], jobs: int, keeper: Path, quiet: bool) -> list[dict[str, Any]]:
     """Compile scenes in a process each, several at once; one that fails is told and stops nobody."""
+    alone = Lock()
 
     def compile_one(item: Item) -> dict[str, Any]:
         n = ["--worlds", str(item.worlds)] if item.worlds else []
@@ -135,8 +136,11 @@ def _compile_apart(items: list[Item], words: list[str], jobs: int, quiet: bool) 
                    "wall_s": 0.0, "kernels": []}  # fmt: skip
         if done.stderr:
             console.say(f"{item.name}:\n{done.stderr.rstrip()}")
-        if not quiet and row["exit_code"] == Exit.OK:
-            console.say(_line(row))
+        if row["exit_code"] == Exit.OK:
+            with alone:
+                _keep_facts(item, row, keeper)
+            if not quiet:
+                console.say(_line(row))
         return row
 
     with ThreadPoolExecutor(max(min(jobs, len(items)), 1)) as pool:
@@ -157,12 +161,11 @@ def _write(found: dict[str, Any]) -> None:
     console.data(f"{console.plural(found['compiled'], 'kernel')} compiled in {found['wall_s']:.3g} s into {found['folder']}")
 
 
-def _keep_facts(items: list[Item], rows: list[dict[str, Any]], keeper: Path) -> None:
-    """Keep beside the kernels which of them each bundle takes, and how long they took to compile, for `simcli doctor`."""
+def _keep_facts(item: Item, row: dict[str, Any], keeper: Path) -> None:
+    """Keep beside the kernels which of them a bundle takes, and how long they took to compile, for `simcli doctor`."""
     from simcli.kernels import kernel_cache
 
-    for item, row in zip(items, rows, strict=True):
-        if item.bundle and row["exit_code"] == Exit.OK:
-            seconds = {kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None
-                       for kernel in row["kernels"]}  # fmt: skip
-            kernel_cache.keep_bundle(keeper, item.name, seconds)
+    if item.bundle:
+        seconds = {kernel["key"]: kernel["trace_s"] + kernel["compile_s"] if kernel["origin"] == "compiled" else None
+                   for kernel in row["kernels"]}  # fmt: skip
+        kernel_cache.keep_bundle(keeper, item.name, seconds)
