@@ -1,13 +1,24 @@
 """Barrier contact alone: laws by differences, curvature, free parts of ways against many samples, closed forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from support.barriers import Bench
 from support.contacts import read_model, scene
 from support.device import live_device
+from support.scenes import scene as write_scene
 
+from simcli.kernels.memory import Arena
+from simcli.model import build
 from simcli.model import rotations as rot
+from simcli.model.closure.begin import begun
 from simcli.model.surfaces import surfaces
+from simcli.model.switched_off import affine_form
+from simcli.solvers import RunPlan
+from simcli.solvers.affine_core import AffineCore
+from simcli.solvers.start import start_of
+from simcli.spec import resolve
 
 SHAPES = {
     "ball": "{type: sphere, radius: 0.3}",
@@ -26,6 +37,8 @@ SAMPLES = 400  # along a way
 
 FIRST, SECOND = ("ball", "box", "capsule"), ("box", "capsule", "mesh")
 BODIES = [f"{side}_{key}" for side, keys in (("a", FIRST), ("b", SECOND)) for key in keys]
+# Of bodies that `meeting` does not bring together.
+APART = "contact: {exclude: [[a_ball, a_capsule]], pairs: [{a: a_ball/it, b: a_box/it, friction: 0.7}]}\n"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +46,7 @@ def bench(tmp_path_factory):
     """Six bodies of one shape each, and ground."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
-        text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES})
+        text = scene({"ground": "{type: plane}"}, {name: {"it": SHAPES[name[2:]]} for name in BODIES}, APART)
         model = read_model(tmp_path_factory.mktemp("scene"), text)
     bench = Bench(model, live_device(), N, NEAR, give=GIVE)
     yield bench
@@ -212,6 +225,43 @@ def test_worlds_do_not_depend_on_their_neighbours(bench):
     assert np.array_equal(energy[order], other)
     assert np.array_equal(gradient[order], gradient_2)
     assert np.array_equal(curve[order], curve_2)
+
+
+def test_candidates_stand_in_the_order_of_the_pairs(bench):
+    """Bodies in a heap: the rule of who can touch on the device gives the list on the host, with its numbers."""
+    place = 0.35 * np.array([(k % 3, k // 3, 1.0) for k in range(len(BODIES))])
+    x = np.tile(affine(np.tile(np.eye(3), (len(BODIES), 1, 1)), place).ravel(), (N, 1))
+    c, pairs = bench.barrier, bench.model.contacts.pairs
+    n = int(bench.begin(x)[0])
+    assert n <= c.candidates.capacity
+    corner, combination = (slot.read()[0, :, 0].astype(int) for slot in (c.candidates.corner, c.candidates.combination))
+    shape = np.repeat(np.arange(len(bench.host.core)), np.diff(bench.host.vertex_start))[corner.reshape(-1, 4)[:n, [0, 2]]]
+    met = list(dict.fromkeys(zip(*np.sort(shape, axis=1).T.tolist(), combination[:n].tolist(), strict=True)))
+    listed = zip(*np.sort(pairs[:2], axis=0).tolist(), pairs.combination.tolist(), strict=True)
+    assert met == list(listed)
+    assert len(met) == 7 * 6 / 2 - 1  # with the ground, but for the two that are kept apart
+
+
+def test_tables_grow_with_the_bodies_and_no_faster():
+    """Columns that all worlds share, of all that the solver has: balls over a plane."""
+    sizes = []
+    for count in (50, 100, 200):
+        document = write_scene(balls(count))
+        spec = resolve(document)
+        model = begun(build(spec, document))
+        arena = Arena(live_device().for_worlds(1), 1)
+        AffineCore(affine_form(model, start_of(model)), spec.solver, RunPlan(1e-3, 1, 1, frozenset(("state",))), arena)
+        sizes.append((arena.n_ints, arena.n_reals))
+    first, second = (np.subtract(b, a) for a, b in pairwise(sizes))
+    assert (second == 2 * first).all()
+
+
+def balls(count):
+    """A scene of free balls over a plane."""
+    ball = "shapes: {s: {type: sphere, radius: 0.1, density: 900}}"
+    lines = "".join(f"  b{k}: {{pose: {{xyz: [{k}, 0, 1]}}, {ball}}}\n" for k in range(count))
+    head = "world: {shapes: {ground: {type: plane}}}\nsolver: {type: affine, dt: 1e-3}\nrun: {duration: 1}\nbodies:\n"
+    return head + lines
 
 
 def test_surfaces_have_the_features_that_count(bench):

@@ -17,6 +17,8 @@ FREE = "bodies:\n" + "".join(f"  b{k}: {{pose: {{xyz: [0, 0, {k}]}}, mass: 1, in
 BALL = "shapes: {s: {type: sphere, radius: 0.1, density: 900}}"
 SPHERES = "bodies:\n" + "".join(f"  s{k}: {{pose: {{xyz: [{k}, 0, 0.11]}}, {BALL}}}\n" for k in range(8))
 SPHERES += "world: {shapes: {ground: {type: plane}}}\n"
+GRID = "bodies:\n" + "".join(f"  s{k}: {{pose: {{xyz: [{k % 25}, {k // 25}, 0.11]}}, {BALL}}}\n" for k in range(600))
+GRID += "world: {shapes: {ground: {type: plane}}}\n"
 OUTPUT = "output: {every: 0.01, channels: [state, energy, reactions]}\n"
 SCENES = {
     "frames": PIN + "solver: {type: generalized, integrator: rk4}\nrun: {duration: 2}\noutput: {every: 0.01}\n",
@@ -25,6 +27,7 @@ SCENES = {
     "bodies": FREE + "solver: {type: generalized, integrator: rk4}\nrun: {duration: 0.03}\noutput: {every: 0.01}\n",
     "maximal": PIN + "solver: {type: maximal}\nrun: {duration: 0.5}\n" + OUTPUT,
     "contact": SPHERES + "solver: {type: generalized}\nrun: {duration: 0.3}\noutput: {every: 0.01}\n",
+    "affine contact": GRID + "solver: {type: affine, dt: 0.01}\nrun: {duration: 0.03}\noutput: {every: 0.01}\n",
     "affine": PIN + "solver: {type: affine}\nrun: {duration: 0.3}\n" + OUTPUT,
 }  # fmt: skip
 # A process counts as large as the one that started it was, so that a small one stands between.

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simcli.model.closure.begin import has_bounds, has_rows
 from simcli.model.from_scene import CHUNK
 from simcli.model.tables import Model
@@ -26,6 +28,7 @@ ENTRY_BYTES = 17_000  # [B] of a body or joint: text, tree, scene and parts, in 
 WORLD_BYTES = 14_000  # [B] of the scene of a world of a batch while the model is built
 CONTACT_REALS = 520  # of a contact that has room: place, axes, cores, impulses, rows
 TABLE_COPIES = 2  # of the model: in numpy and on the device
+AFFINE_UNKNOWNS = 12  # of a body
 STATE_COPIES = 4  # frames' worth of device state and of the block being filled
 
 
@@ -60,7 +63,7 @@ def estimate(spec: Any, model: Model, schedule: Any, channels: frozenset[str]) -
         "file_bytes": FILE_OVERHEAD + stored_bytes(model, axes) + 2 * len(to_yaml(spec)) + parameters + per_frame * n_frames,
         "most_contact_bytes": (most - per_frame) * n_frames,
         "memory_bytes": PROCESS_BYTES + kernel_bytes(spec.solver.type, model) + entry_bytes(model)
-                        + TABLE_COPIES * table_bytes(model) + contact_bytes(model)
+                        + TABLE_COPIES * table_bytes(model) + contact_bytes(model) + matrix_bytes(spec.solver, model)
                         + min(most * n_frames, LIMIT_BYTES) + STATE_COPIES * most,
     }  # fmt: skip
 
@@ -84,6 +87,19 @@ def contact_bytes(model: Model) -> int:
     """Bytes of the contacts that have room on the device, in all worlds."""
     capacity = model.contacts.capacity if model.contacts is not None else 0
     return 8 * CONTACT_REALS * capacity * model.n_worlds
+
+
+def matrix_bytes(solver: Any, model: Model) -> int:
+    """Bytes of the matrices of affine bodies that can touch: half of each is there in full, since all bodies might meet.
+
+    Args:
+        solver: options.
+        model: all worlds.
+    """
+    if solver.type != "affine" or model.contacts is None:
+        return 0
+    n = AFFINE_UNKNOWNS * model.n_bodies
+    return np.dtype(solver.precision).itemsize * (n * (n + 1) // 2) * model.n_worlds
 
 
 def free_bytes(path: Path) -> int:

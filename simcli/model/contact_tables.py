@@ -1,5 +1,6 @@
 """Tables of contact: which shapes can touch, and with which numbers."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -80,10 +81,9 @@ class Contacts(Table):
         """(T,) indices of the shapes that can touch something."""
         return np.flatnonzero(self.group >= 0)
 
-    @cached_property
-    def pairs(self) -> Pairs:
-        """All pairs: for small scenes, and for solvers that keep a list."""
-        touching, found = self.touching, [np.zeros((0, 3), np.int32)]
+    def partners(self) -> Iterator[Pairs]:
+        """The pairs of each shape with those of a higher index."""
+        touching = self.touching
         for k, i in enumerate(touching.tolist()):
             j = touching[k + 1 :]
             row = self.combination[self.group[i], self.group[j]]
@@ -91,5 +91,9 @@ class Contacts(Table):
             free &= ~np.isin(j, self.apart[self.apart_start[i] : self.apart_start[i + 1]])
             j, row = j[free], row[free]
             swap = self.rank[i] > self.rank[j]
-            found.append(np.stack((np.where(swap, j, i), np.where(swap, i, j), row), axis=1).astype(np.int32))
-        return Pairs(*np.concatenate(found).T)
+            yield Pairs(np.where(swap, j, i), np.where(swap, i, j), row)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs: for small scenes."""
+        return Pairs(*np.concatenate([np.zeros((3, 0)), *self.partners()], axis=1).astype(np.int32))

@@ -4,32 +4,40 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simcli.model.contact_tables import Pairs
+from simcli.model.contact_tables import Contacts
 from simcli.model.surfaces import HALF_SPACE, Surfaces
 from simcli.model.table_base import Array
 
 
-def crossings(host: Surfaces, pairs: Pairs, vertex: Array) -> Iterator[tuple[int, int]]:
-    """Worlds and pairs whose surfaces cut each other or, at a half space, touch it.
+def crossings(host: Surfaces, contacts: Contacts, vertex: Array) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Worlds and pairs of shapes whose surfaces cut each other or, at a half space, touch it.
 
     Args:
         host: surfaces.
-        pairs: which shapes can touch.
+        contacts: which shapes can touch.
         vertex: [m], (W, V, 3), all vertices in the world.
     """
     low, high = (bound_of(host, vertex, side) for side in (np.min, np.max))
-    for pair, (a, b) in enumerate(zip(pairs.shape_a.tolist(), pairs.shape_b.tolist(), strict=True)):
-        if host.core[a] == HALF_SPACE:
-            origin = vertex[:, host.vertex_start[a]]
-            height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],
-                               np.broadcast_to(host.normal[:, a], origin.shape))  # fmt: skip
-            for world in np.flatnonzero(height.min(axis=1) <= host.radius[:, b]):
-                yield int(world), pair
-            continue
+    for pairs in contacts.partners():
+        a, b = pairs.shape_a, pairs.shape_b
         near = ((low[:, a] <= high[:, b]) & (low[:, b] <= high[:, a])).all(axis=-1)
-        for world in np.flatnonzero(near):
-            if cut(host, vertex[world], a, b) or cut(host, vertex[world], b, a):
-                yield int(world), pair
+        is_plane = host.core[a] == HALF_SPACE
+        for k in np.flatnonzero(near.any(axis=0) | is_plane).tolist():
+            pair = int(a[k]), int(b[k])
+            if is_plane[k]:
+                yield from ((world, pair) for world in below(host, vertex, *pair))
+                continue
+            for world in np.flatnonzero(near[:, k]).tolist():
+                if cut(host, vertex[world], *pair) or cut(host, vertex[world], *pair[::-1]):
+                    yield world, pair
+
+
+def below(host: Surfaces, vertex: Array, a: int, b: int) -> list[int]:
+    """Worlds in which shape b touches the half space a."""
+    origin = vertex[:, host.vertex_start[a]]
+    height = np.einsum("wvk,wk->wv", vertex[:, part(host.vertex_start, b)] - origin[:, None],
+                       np.broadcast_to(host.normal[:, a], origin.shape))  # fmt: skip
+    return np.flatnonzero(height.min(axis=1) <= host.radius[:, b]).tolist()
 
 
 def part(start: Array, s: int) -> slice:

@@ -28,11 +28,10 @@ def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -
     o = options.contact
     host = surfaces(model, o.segments)
     pairs = model.contacts
-    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)  # of the combinations
+    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)
     usual = o.stiffness or USUAL_FORCE / near**3
     stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
-    of = pairs.pairs.combination
-    numbers = {"near": near[:, of], "stiffness": stiffness[:, of], "give": o.creep_speed * dt}
+    numbers = {"near": near, "stiffness": stiffness, "give": o.creep_speed * dt}
     return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
 
 
@@ -90,8 +89,8 @@ def end_caught(solver, model: Model) -> list[Event]:
     return told(solver, pairs, "when contact begins")
 
 
-def overlapping(solver, model: Model) -> dict[int, int]:
-    """A pair of shapes that cut or touch each other, by world; none while contact is off.
+def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
+    """Two shapes that cut or touch each other, by world; none while contact is off.
 
     Args:
         solver: whose vertices are placed.
@@ -101,18 +100,18 @@ def overlapping(solver, model: Model) -> dict[int, int]:
         return {}
     barrier = solver.core.barrier
     host = surfaces(model, solver.options.contact.segments)
-    pairs = dict(crossings(host, model.contacts.pairs, barrier.at.read()))
+    pairs = dict(crossings(host, model.contacts, barrier.at.read()))
     for world in np.flatnonzero(barrier.least.read()[:, 0, 0] <= 0.0).tolist():
-        pairs.setdefault(world, int(barrier.closest.read()[world, 0, 0]))
+        pairs.setdefault(world, tuple(barrier.closest.read()[world, :, 0].astype(int).tolist()))
     return pairs
 
 
-def told(solver, pairs: dict[int, int], when: str) -> list[Event]:
+def told(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
     """The events of worlds that overlap, by the pair in each."""
     model, time = solver.model, solver.n_steps * solver.plan.dt
     events = []
     for world, pair in sorted(pairs.items()):
-        a, b = (model.shapes.name[side[pair]] for side in model.contacts.pairs[:2])
+        a, b = (model.shapes.name[s] for s in pair)
         text = f"shapes `{a}` and `{b}` cut or touch each other {when}"
         events.append(Event(solver.n_steps, time, world, "SC631", 2, -1, -1, 0.0, text))
     return events

@@ -199,10 +199,9 @@ def report_touches(c: ti.template(), w: ti.i32):
     for lane in range(c.lanes):
         count = 0
         for n in range(ti.cast(one(k.candidates.count, w, lane, 0), ti.i32)):
-            has_force, pair, point, normal, gap, force = touch_of(k, w, lane, n, c.potential.rows.x)
+            has_force, a, b, point, normal, gap, force = touch_of(k, w, lane, n, c.potential.rows.x)
             if has_force == 1:
-                put_row(c.contacts.rows, w, lane, count, 1.0 * k.shape_a.at(pair), 1.0 * k.shape_b.at(pair), point, normal,
-                        gap, force)
+                put_row(c.contacts.rows, w, lane, count, 1.0 * a, 1.0 * b, point, normal, gap, force)
                 count += 1
         put_lane(c.contacts.summary.part(w, CONTACTS, 0), lane, 1.0 * count)
 

@@ -29,8 +29,7 @@ class Bench:
         self.device = device.for_worlds(n_worlds)
         self.arena = Arena(self.device, n_worlds)
         self.tables = Tables(model, self.arena)
-        pairs = model.contacts.pairs
-        ones = np.ones((1, len(pairs.shape_a)))
+        ones = np.ones((1, len(model.contacts.points)))
         numbers = {"near": near * ones, "stiffness": stiffness * ones, "give": give}
         self.barrier = Barrier(model, self.host, self.tables, self.arena, numbers, CAPACITY)
         self.x, self.dx = self.arena.slot(12 * self.n), self.arena.slot(12 * self.n)

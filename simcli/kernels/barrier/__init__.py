@@ -3,7 +3,7 @@
     closest     nearest points of two features (point, edge, triangle, half space), and how they slide
     law         the barrier, the mollifier of parallel edges, friction that sticks; friction of joints
     tables      what is read and kept: Barrier
-    sweep       pairs of features whose swept boxes come near: the candidates of a world
+    sweep       pairs of features whose swept boxes come near: the candidates of a world, in the order of collision/rule.py
     advance     how far a step may go before anything touches
     pieces      energy, gradient and curvature of one contact, as sums of squares on two bodies
     nearest     which of the triangles of a flat face counts

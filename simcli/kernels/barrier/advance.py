@@ -29,9 +29,9 @@ def free_part(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     Source: conservative advancement (Mirtich 1996) with the bound of straight ways; Li et al. 2021 (additive CCD) for
     what is kept. Deviation from the latter: the bound is along the normal, not by the longest way.
     """
-    kind, pair, a, b, d, e = corners(c, w, lane, k)
-    v_a, v_b, v_d, v_e = ways(c, w, lane, k, kind, pair)
-    xi = thickness(c, w, lane, pair)
+    kind, _combination, a, b, d, e = corners(c, w, lane, k)
+    v_a, v_b, v_d, v_e = ways(c, w, lane, k, kind)
+    xi = thickness(c, w, lane, k)
     part = 1.0 + 0.0 * xi
     if not_beyond(kind, a, b, d, e, v_a, v_b, v_d, v_e) <= xi:
         goal = -1.0 + 0.0 * xi

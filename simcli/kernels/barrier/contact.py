@@ -10,7 +10,7 @@ from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
-from simcli.kernels.barrier.stencils import bodies_of
+from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
 from simcli.kernels.collision.lanes import one, put, whole_of
@@ -117,7 +117,9 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
                         add_mark(c, w, lane, k)
                     if gap < least:
                         least = gap
-                        put(c.closest, w, lane, 0, one(c.candidates.pair, w, lane, k))
+                        a, b = shapes_of(c, w, lane, k)
+                        put(c.closest, w, lane, 0, 1.0 * a)
+                        put(c.closest, w, lane, 1, 1.0 * b)
             put(c.barrier, w, lane, 0, total)
             put(c.least, w, lane, 0, least)
             put(c.touching, w, lane, 0, touching)

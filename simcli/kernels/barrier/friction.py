@@ -72,7 +72,7 @@ def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
             anchor = -1
             count_nearest(c, w, lane)
             for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
-                if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.pair, w, lane, k)) > 0.0:
+                if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
                     anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
             put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
 
@@ -90,12 +90,12 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32
     Writes: c.grips
     """
     anchor = -1
-    kind, pair, a, b, d, e = corners(c, w, lane, k)
-    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    kind, combination, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, k), one(c.near, w, lane, combination)
     if near_gap(kind, xi + near, a, b, d, e):
         weights = weigh(kind, a, b, d, e)
         size, n = direction(blend(weights, (a, b, d, e)))
-        _energy, slope, _curvature = barrier(size - xi, near, one(c.stiffness, w, lane, pair))
+        _energy, slope, _curvature = barrier(size - xi, near, one(c.stiffness, w, lane, combination))
         if kind == EDGE_EDGE:
             area = (b - a).cross(e - d)
             weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
@@ -105,7 +105,7 @@ def grip_one(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, after: ti.i32
             if at < c.grips.capacity:
                 _count, s, t, _ds, _dt = slide(kind, weights, n, a, b, d, e)
                 put(c.grips.count, w, lane, 0, at + 1.0)
-                put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, pair))
+                put(c.grips.load, w, lane, at, -slope * one(c.friction, w, lane, combination))
                 put(c.grips.along, w, lane, at, s)
                 put(c.grips.across, w, lane, at, t)
                 place_grip(c, w, lane, k, kind, weights, n, at, x)

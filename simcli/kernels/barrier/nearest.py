@@ -27,9 +27,9 @@ def count_nearest(c: ti.template(), w: ti.i32, lane: ti.i32):
     """
     n = whole_of(c.candidates.count, w, lane, 0)
     for k in range(n):
-        kind, pair, a, b, d, e = corners(c, w, lane, k)
-        size = FAR + 0.0 * thickness(c, w, lane, pair)
-        if near_gap(kind, thickness(c, w, lane, pair) + one(c.near, w, lane, pair), a, b, d, e):
+        kind, combination, a, b, d, e = corners(c, w, lane, k)
+        size = FAR + 0.0 * thickness(c, w, lane, k)
+        if near_gap(kind, thickness(c, w, lane, k) + one(c.near, w, lane, combination), a, b, d, e):
             size, _n = direction(blend(weigh(kind, a, b, d, e), (a, b, d, e)))
         put(c.candidates.size, w, lane, k, size)
     begin = 0

@@ -56,12 +56,12 @@ def stencil_energy(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
     Reads: c.candidates.size
     """
-    pair = whole_of(c.candidates.pair, w, lane, k)
-    near = one(c.near, w, lane, pair)
+    combination = whole_of(c.candidates.combination, w, lane, k)
+    near = one(c.near, w, lane, combination)
     energy = 0.0 * near
-    gap = ti.min(one(c.candidates.size, w, lane, k) - thickness(c, w, lane, pair), near)
+    gap = ti.min(one(c.candidates.size, w, lane, k) - thickness(c, w, lane, k), near)
     if gap < near:
-        energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
+        energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, combination))
         kind, _pair, a, b, d, e = corners(c, w, lane, k)
         if kind == EDGE_EDGE:
             area = (b - a).cross(e - d)
@@ -108,15 +108,15 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
     Writes: c.notes
     """
     is_near = 0
-    kind, pair, a, b, d, e = corners(c, w, lane, k)
-    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    kind, combination, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, k), one(c.near, w, lane, combination)
     c.notes.store(w, c.n_pieces, 0.0 * xi)
     if near_gap(kind, xi + near, a, b, d, e):
         weights = weigh(kind, a, b, d, e)
         size, n = direction(blend(weights, (a, b, d, e)))
         if size - xi < near:
             is_near = 1
-            energy, slope, curvature = barrier(size - xi, near, one(c.stiffness, w, lane, pair))
+            energy, slope, curvature = barrier(size - xi, near, one(c.stiffness, w, lane, combination))
             first, second = places(c, w, lane, k, kind, weights)
             weight = 1.0 + 0.0 * xi
             none = vector(0.0, 0.0, 0.0)

@@ -4,38 +4,39 @@ import taichi as ti
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.collision.lanes import one, whole_of
+from simcli.kernels.collision.rule import first_of
 
 
 @ti.func
 def corners(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
-    """Kind, pair and corners of a candidate; of a half space all others are the foot of the first.
+    """Kind, combination and corners of a candidate; of a half space all others are the foot of the first.
 
     Returns:
-        Kind; pair; [m], four places.
+        Kind; row of the numbers of both shapes; [m], four places.
     """
     kind = whole_of(c.candidates.kind, w, lane, k)
-    pair = whole_of(c.candidates.pair, w, lane, k)
+    combination = whole_of(c.candidates.combination, w, lane, k)
     a = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
     b = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
     d = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
     e = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
     if kind == POINT_PLANE:
-        n = one(c.normal, w, lane, c.shape_a.at(pair))
+        n = one(c.normal, w, lane, shape_of(c, w, lane, k, 1))
         b = a - n * n.dot(a - b)
         d = b
         e = b
-    return kind, pair, a, b, d, e
+    return kind, combination, a, b, d, e
 
 
 @ti.func
-def ways(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, pair: ti.i32):
+def ways(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32):
     """[m], how the corners of a candidate move in the step at hand."""
     a = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
     b = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
     d = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
     e = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
     if kind == POINT_PLANE:
-        n = one(c.normal, w, lane, c.shape_a.at(pair))
+        n = one(c.normal, w, lane, shape_of(c, w, lane, k, 1))
         b = a - n * n.dot(a)
         d = b
         e = b
@@ -70,12 +71,20 @@ def places(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, w
 
 
 @ti.func
-def thickness(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
-    """[m], radii of the shapes of a pair about their cores."""
-    return one(c.radius, w, lane, c.shape_a.at(pair)) + one(c.radius, w, lane, c.shape_b.at(pair))
+def thickness(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """[m], radii of the shapes of a candidate about their cores."""
+    return one(c.radius, w, lane, shape_of(c, w, lane, k, 0)) + one(c.radius, w, lane, shape_of(c, w, lane, k, 2))
 
 
 @ti.func
 def shape_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, corner: ti.i32):
     """Shape of a corner of a candidate."""
     return c.vertex_shape.at(whole_of(c.candidates.corner, w, lane, 4 * k + corner))
+
+
+@ti.func
+def shapes_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
+    """Shapes a and b of a candidate, whichever of them has its first feature."""
+    one_shape, other = shape_of(c, w, lane, k, 0), shape_of(c, w, lane, k, 2)
+    a = first_of(c.rule, ti.min(one_shape, other), ti.max(one_shape, other))
+    return a, one_shape + other - a

@@ -3,8 +3,9 @@
 import taichi as ti
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
-from simcli.kernels.barrier.tables import BOX, EDGE, FACE, NOTHING, VERTEX
+from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 from simcli.model.surfaces import HALF_SPACE
@@ -113,7 +114,7 @@ def feature_box(c: ti.template(), w: ti.i32, lane: ti.i32, f: ti.i32):
 
 @ti.func
 def search(c: ti.template(), w: ti.i32, who: ti.template()):
-    """Find the candidates of the worlds of a block that ask, pair by pair.
+    """Find the candidates of the worlds of a block that ask, one pair of shapes after another.
 
     Args:
         who: (1), 0 in worlds that do not ask.
@@ -126,34 +127,41 @@ def search(c: ti.template(), w: ti.i32, who: ti.template()):
         if one(who, w, lane, 0) != 0.0:
             put(c.candidates.count, w, lane, 0, 0.0)
             put(c.candidates.needed, w, lane, 0, 0.0)
-            n_pairs = c.n_pairs
+            n_touching = c.rule.n_touching
             if ti.static(c.can_rest):
-                n_pairs = ti.select(one(c.acts, w, lane, 0) > 0.0, c.n_pairs, 0)
-            for pair in range(n_pairs):
-                search_shapes(c, w, lane, pair)
+                n_touching = ti.select(one(c.acts, w, lane, 0) > 0.0, c.rule.n_touching, 0)
+            for k in range(n_touching):
+                for m in range(c.rule.start.at(k), c.rule.end.at(k)):
+                    search_shapes(c, w, lane, c.rule.order.at(k), c.rule.order.at(m))
             if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
                 put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))
 
 
 @ti.func
-def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32):
-    """Candidates of a pair of shapes.
+def search_shapes(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, j: ti.i32):
+    """Candidates of two shapes, of which j has the higher index. Boxes are compared first, because most are far apart.
 
     Writes: c.candidates, c.notes
     """
-    a, b = c.shape_a.at(pair), c.shape_b.at(pair)
-    reach = one(c.near, w, lane, pair) + one(c.radius, w, lane, a) + one(c.radius, w, lane, b)
-    if c.core.at(a) == HALF_SPACE:
-        search_plane(c, w, lane, pair, a, b, reach)
-    else:
+    a = first_of(c.rule, i, j)
+    b = i + j - a
+    xi_a, xi_b = one(c.radius, w, lane, a), one(c.radius, w, lane, b)
+    gap = -FAR + 0.0 * xi_a
+    if c.core.at(a) != HALF_SPACE:
         gap = apart(one(c.low, w, lane, a), one(c.high, w, lane, a), one(c.low, w, lane, b), one(c.high, w, lane, b))
-        if gap <= reach:
-            for turn in range(2):
-                search_pair(c, w, lane, pair, ti.select(turn == 0, a, b), ti.select(turn == 0, b, a), turn, reach)
+    if gap <= one(c.widest, w, lane, 0) + xi_a + xi_b:
+        combination = combination_of(c.rule, i, j)
+        if combination >= 0:
+            reach = one(c.near, w, lane, combination) + xi_a + xi_b
+            if c.core.at(a) == HALF_SPACE:
+                search_plane(c, w, lane, combination, a, b, reach)
+            elif gap <= reach:
+                for turn in range(2):
+                    search_pair(c, w, lane, combination, ti.select(turn == 0, a, b), ti.select(turn == 0, b, a), turn, reach)
 
 
 @ti.func
-def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
+def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
     """Vertices of shape b that come near the half space a.
 
     Writes: c.candidates
@@ -164,11 +172,11 @@ def search_plane(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.
     for v in range(c.vertex_start.at(b), c.vertex_start.at(b + 1)):
         height = n.dot(one(c.at, w, lane, v) - origin)
         if height + ti.min(n.dot(one(c.move, w, lane, v)), 0.0) <= reach:
-            append(c, w, lane, POINT_PLANE, pair, -1, v, plane, plane, plane)
+            append(c, w, lane, POINT_PLANE, combination, -1, v, plane, plane, plane)
 
 
 @ti.func
-def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
+def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, combination: ti.i32, a: ti.i32, b: ti.i32, turn: ti.i32,
                 reach: ti.template()):
     """Features of two shapes that come near each other: those of b near a are listed, those of a meet the list.
 
@@ -199,11 +207,11 @@ def search_pair(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.i32, a: ti.i
                 kind = c.kind(c.core.at(a), c.core.at(b), c.feature_sort.at(f), c.feature_sort.at(g))
                 if kind != NOTHING and c.feature_sort.at(f) + turn <= c.feature_sort.at(g):
                     if apart(low_f, high_f, c.notes.value(w, place + 1, Vec3), c.notes.value(w, place + 4, Vec3)) <= reach:
-                        join(c, w, lane, kind, pair, f, g)
+                        join(c, w, lane, kind, combination, f, g)
 
 
 @ti.func
-def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, f: ti.i32, g: ti.i32):
+def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, f: ti.i32, g: ti.i32):
     """Append the stencil of two features, the one with fewer corners first.
 
     Writes: c.candidates
@@ -213,13 +221,13 @@ def join(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, 
     k = c.feature_corner.at(3 * g + 1)
     l = c.feature_corner.at(3 * g + 2)  # noqa: E741
     if kind == EDGE_EDGE:
-        append(c, w, lane, kind, pair, -1, i, c.feature_corner.at(3 * f + 1), j, k)
+        append(c, w, lane, kind, combination, -1, i, c.feature_corner.at(3 * f + 1), j, k)
     else:
-        append(c, w, lane, kind, pair, c.feature_flat.at(g), i, j, k, l)
+        append(c, w, lane, kind, combination, c.feature_flat.at(g), i, j, k, l)
 
 
 @ti.func
-def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
+def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, combination: ti.i32, flat: ti.i32, i: ti.i32, j: ti.i32,
            k: ti.i32, l: ti.i32):  # noqa: E741
     """Append a stencil, or count it if there is no room.
 
@@ -231,7 +239,7 @@ def append(c: ti.template(), w: ti.i32, lane: ti.i32, kind: ti.i32, pair: ti.i32
         at = ti.cast(needed, ti.i32)
         put(c.candidates.count, w, lane, 0, needed + 1.0)
         put(c.candidates.kind, w, lane, at, 1.0 * kind)
-        put(c.candidates.pair, w, lane, at, 1.0 * pair)
+        put(c.candidates.combination, w, lane, at, 1.0 * combination)
         put(c.candidates.flat, w, lane, at, 1.0 * flat)
         put(c.candidates.corner, w, lane, 4 * at, 1.0 * i)
         put(c.candidates.corner, w, lane, 4 * at + 1, 1.0 * j)

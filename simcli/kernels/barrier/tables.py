@@ -1,8 +1,9 @@
-"""What the barrier reads and keeps: surfaces, pairs, candidates and lagged friction per world."""
+"""What the barrier reads and keeps: surfaces, candidates and lagged friction per world."""
 
 import numpy as np
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_EDGE, POINT_PLANE, POINT_POINT, POINT_TRIANGLE
+from simcli.kernels.collision.rule import TouchRule
 from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
@@ -38,7 +39,7 @@ class Candidates:
 
     Attributes:
         count: (1).  needed: (1), how many there were; more than the capacity is an overflow.
-        kind, pair: (C).  corner: (4 C), vertices of the stencil.
+        kind: (C).  combination: (C), row of the numbers of both shapes.  corner: (4 C), vertices of the stencil.
         flat: (C), flat face of the triangle of a POINT_TRIANGLE, -1 for others.  size: [m], (C), distance of the features,
             FAR beyond reach.  counts: (C), 1 but for triangles whose flat face has one that is nearer to the point.
         acts: (C), 1 for those with a force.
@@ -49,7 +50,7 @@ class Candidates:
     def __init__(self, arena: Arena, capacity: int):
         self.capacity = capacity
         self.count, self.needed = arena.slot(1), arena.slot(1)
-        self.kind, self.pair, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
+        self.kind, self.combination, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
         self.flat, self.size = arena.slot(capacity), arena.slot(capacity)
         self.counts, self.acts = arena.slot(capacity), arena.slot(capacity)
 
@@ -102,16 +103,17 @@ class Barrier:
         host: surfaces of its shapes.
         tables: device tables, for columns that the batch varies.
         arena: receives the slots; the caller builds it, then `notes`.
-        numbers: `near` [m] and `stiffness` [J/m^4] of each pair, (W|1, P); `give` [m], how far
+        numbers: `near` [m] and `stiffness` [J/m^4] of each combination, (W|1, K); `give` [m], how far
             a contact is pulled from where it stuck until friction is full.
         capacity: most candidates of a world.
 
     Attributes:
+        rule: which shapes can touch.  widest: [m], (1), the largest `near`.
         at, move: [m], (V), vertices in the world and their way in the step at hand.
         low, high: [m], (S), swept boxes of the shapes.
         candidates, grips, anchors: see there.
         energy, barrier, held: [J], (1), with friction and without, and of contacts that stick.
-        least: [m], (1), smallest gap of the candidates, and closest: (1), the pair that has it.
+        least: [m], (1), smallest gap of the candidates, and closest: (2), the shapes that have it.
         taken: [J], (1), by friction since the step began.
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
@@ -122,20 +124,19 @@ class Barrier:
     _data_oriented = True
 
     def __init__(self, model: Model, host: Surfaces, tables: Tables, arena: Arena, numbers: dict, capacity: int):
-        pairs = model.contacts.pairs
-        friction = model.contacts.friction[:, pairs.combination]
+        friction, near = model.contacts.friction, numbers["near"]
         self.arena, self.lanes, self.n_bodies = arena, arena.device.lanes, model.n_bodies
-        self.n_shapes, self.n_pairs, self.n_vertices = len(host.core), len(pairs.shape_a), len(host.vertex[0])
-        self.shape_a, self.shape_b = arena.ints(pairs.shape_a), arena.ints(pairs.shape_b)
+        self.n_shapes, self.n_vertices = len(host.core), len(host.vertex[0])
+        self.rule = TouchRule(model.contacts, arena)
         body = np.where(host.link < 0, model.n_bodies, host.link)
-        self.body_a, self.body_b = arena.ints(body[pairs.shape_a]), arena.ints(body[pairs.shape_b])
         self.shape_body, self.core = arena.ints(body), arena.ints(host.core)
         size = np.diff(host.vertex_start)
         self.vertex_body = arena.ints(np.repeat(body, size))
         self.vertex_shape = arena.ints(np.repeat(np.arange(self.n_shapes), size))
         self.vertex, self.normal = tables.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
         self.radius, self.friction = tables.column(host.radius), tables.column(friction)
-        self.near, self.stiffness = tables.column(numbers["near"]), tables.column(numbers["stiffness"])
+        self.near, self.stiffness = tables.column(near), tables.column(numbers["stiffness"])
+        self.widest = tables.column(near.max(axis=1, keepdims=True))
         self.give, self.has_friction = numbers["give"], bool(np.any(friction))
         self.acts = tables.column(model.contacts.enabled)
         self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
@@ -147,7 +148,7 @@ class Barrier:
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
         self.anchors = Anchors(arena, gripping)
         self.energy, self.barrier, self.held, self.least = (arena.slot(1) for _ in range(4))
-        self.taken, self.crowded, self.closest, self.touching = (arena.slot(1) for _ in range(4))
+        self.taken, self.crowded, self.touching, self.closest = (arena.slot(n) for n in (1, 1, 1, 2))
         self.pattern = arena.slot(self.n_bodies)
         self.all = arena.shared(np.ones(1))
         self.notes = Notes(arena)

@@ -7,7 +7,7 @@ from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.friction import slip_of
 from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.pieces import edge_scale
-from simcli.kernels.barrier.stencils import corners, shape_of, thickness
+from simcli.kernels.barrier.stencils import corners, shape_of, shapes_of, thickness
 from simcli.kernels.collision.lanes import one, vector
 
 
@@ -16,20 +16,21 @@ def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
     """What a candidate says of itself at coordinates x, where `measure` was last.
 
     Returns:
-        1 if it carries a force; pair; [m], point half way between the surfaces; unit normal from shape a to b; [m], gap;
+        1 if it carries a force; shapes a and b; [m], point half way between the surfaces; unit normal from a to b; [m], gap;
         [N], force on b: of the barrier, and of friction if the contact was there when the step began.
     """
-    kind, pair, a, b, d, e = corners(c, w, lane, k)
-    xi, near = thickness(c, w, lane, pair), one(c.near, w, lane, pair)
+    kind, combination, a, b, d, e = corners(c, w, lane, k)
+    xi, near = thickness(c, w, lane, k), one(c.near, w, lane, combination)
     point, normal, force = vector(), vector(), vector()
     gap = near + 0.0 * xi
+    shape_a, shape_b = shapes_of(c, w, lane, k)
     has_force = 0
     if one(c.candidates.acts, w, lane, k) != 0.0:
         weights = weigh(kind, a, b, d, e)
         size, n = direction(blend(weights, (a, b, d, e)))
         gap = size - xi
         if gap < near:
-            _energy, slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, pair))
+            _energy, slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, combination))
             first = a * weights.parts[0]
             if kind == EDGE_EDGE:
                 area = (b - a).cross(e - d)
@@ -37,12 +38,12 @@ def touch_of(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, x: ti.templat
                 slope = slope * weight
                 first = first + b * weights.parts[1]
             shape = shape_of(c, w, lane, k, 0)
-            side = ti.select(shape == c.shape_a.at(pair), -1.0, 1.0)
+            side = ti.select(shape == shape_a, -1.0, 1.0)
             has_force = ti.select(slope < 0.0, 1, 0)
             point = first - n * (one(c.radius, w, lane, shape) + 0.5 * gap)
             normal = n * side
             force = (n * slope + friction_of(c, w, lane, k, x)) * -side
-    return has_force, pair, point, normal, gap, force
+    return has_force, shape_a, shape_b, point, normal, gap, force
 
 
 @ti.func

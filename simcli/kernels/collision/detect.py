@@ -7,6 +7,7 @@ from simcli.kernels.collision.lanes import one
 from simcli.kernels.collision.planes import plane_pair
 from simcli.kernels.collision.points import choose, clear, keep_chosen, report
 from simcli.kernels.collision.rounds import ball_pair, round_pair
+from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.collision.tables import BALL_BARREL, BALL_BOX, BOXES, CONVEX, GROUND, HALF_SPACE, ROUND
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane, get_lane, local
@@ -46,38 +47,20 @@ def detect(c: ti.template(), w: ti.i32):
     c.contacts.needed.store(w, 0, zero)
     for i in range(c.n_shapes):
         c.extent.store(w, i, extent_of(c, w, i))
-    for k in range(c.n_touching):
-        for m in range(c.start.at(k), c.end.at(k)):
-            i = c.order.at(k)
-            j = c.order.at(m)
+    for k in range(c.rule.n_touching):
+        for m in range(c.rule.start.at(k), c.rule.end.at(k)):
+            i = c.rule.order.at(k)
+            j = c.rule.order.at(m)
             near = boxes_touch(c, w, i, j)
             if ti.static(c.can_rest):
                 near = select(zero + c.acts.load(w, 0) > 0.0, near, 0)
             if any_lane(near):
-                combination = combination_of(c, i, j)
+                combination = combination_of(c.rule, i, j)
                 if combination >= 0:
-                    a = ti.select(c.rank.at(i) > c.rank.at(j), j, i)
+                    a = first_of(c.rule, i, j)
                     for lane in range(c.lanes):
                         if get_lane(near, lane) != 0:
                             collide(c, w, lane, a, i + j - a, combination)
-
-
-@ti.func
-def combination_of(c: ti.template(), i: ti.i32, j: ti.i32):
-    """Row of the numbers of two shapes, -1 if they are kept apart.
-
-    Args:
-        c: Collider.
-        i: index of a shape.
-        j: a higher one.
-    """
-    found = -1
-    if c.owner.at(i) != c.owner.at(j):
-        found = c.combination.at(c.group.at(i) * c.n_groups + c.group.at(j))
-    for k in range(c.apart_start.at(i), c.apart_start.at(i + 1)):
-        if c.apart.at(k) == j:
-            found = -1
-    return found
 
 
 def extent_of(c, w, i) -> Vec3:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli.kernels.collision.rule import TouchRule
 from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
@@ -114,8 +115,7 @@ class Collider:
         margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
         contacts: the table.
         notes: work of one lane.
-        order: shapes that can touch something, then those of them that are not still; each index is lower than the next.
-        start, end: by place in the first part of `order`, where in it the shapes are that may touch this one.
+        rule: which shapes can touch.
         routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
         friction, friction_static: [1], (K), of the round cone.
         has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
@@ -135,7 +135,7 @@ class Collider:
         used = host.kind[pairs.touching]
         self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
-        self._rule(model, arena)
+        self.rule = TouchRule(pairs, arena)
         self.routine = arena.ints(routines)
         self.most_points = arena.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution"):
@@ -145,19 +145,6 @@ class Collider:
         self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
-
-    def _rule(self, model: Model, arena: Arena):
-        """Which shapes can touch: what is still is not looked at with what is still."""
-        pairs = model.contacts
-        touching, is_still = pairs.touching, pairs.still[pairs.touching]
-        self.n_groups, self.combination = len(pairs.combination), arena.ints(pairs.combination)
-        self.group, self.owner, self.rank = arena.ints(pairs.group), arena.ints(pairs.owner), arena.ints(pairs.rank)
-        self.apart_start, self.apart = arena.ints(pairs.apart_start), arena.ints(pairs.apart)
-        moving = touching[~is_still]
-        n = self.n_touching = len(touching)
-        self.order = arena.ints([*touching, *moving])
-        self.start = arena.ints(np.where(is_still, n + np.searchsorted(moving, touching, "right"), np.arange(1, n + 1)))
-        self.end = arena.ints(np.where(is_still, n + len(moving), n))
 
     def _friction(self, model: Model, tables: Tables, arena: Arena):
         """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
