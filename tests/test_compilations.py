@@ -6,19 +6,10 @@ import os
 import pytest
 import taichi as ti
 from support.process import python, simcli
+from support.scenes import FALL
 
 from simcli.errors import Exit
 from simcli.kernels.compilations import Origin, _stderr_caught, kernels_noted
-
-FALL = """
-simcli: 1
-bodies:
-  ball: {mass: 1, inertia: {diag: [1, 1, 1]}}
-joints:
-  free: {type: free, parent: world, child: ball}
-solver: {type: generalized, dt: 1e-2}
-run: {duration: 0.1}
-"""
 
 
 def kernels_of_run(folder, cache):

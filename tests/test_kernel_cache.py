@@ -10,20 +10,11 @@ from pathlib import Path
 
 import pytest
 from support.process import environment, python, simcli
+from support.scenes import FALL
 
 from simcli.errors import Exit, SimcliWarning
 from simcli.kernels import kernel_cache, kernel_session
 from simcli.kernels.compilations import kernels_noted
-
-FALL = """
-simcli: 1
-bodies:
-  ball: {mass: 1, inertia: {diag: [1, 1, 1]}}
-joints:
-  free: {type: free, parent: world, child: ball}
-solver: {type: generalized, dt: 1e-2}
-run: {duration: 0.1}
-"""
 
 
 @pytest.fixture

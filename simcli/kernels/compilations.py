@@ -79,7 +79,7 @@ def kernels_noted() -> Iterator[KernelsTaken]:
     try:
         yield taken
     finally:
-        del _open[next(k for k, found in enumerate(_open) if found is taken)]  # lists compare by content
+        _open.pop()
 
 
 _open: list[KernelsTaken] = []  # notes that are being taken, within one another

@@ -6,6 +6,17 @@ from pathlib import Path
 from simcli.errors import SceneError
 from simcli.spec import load_document, resolve
 
+# A file for tests of what is around a run: it compiles in a second.
+FALL = """
+simcli: 1
+bodies:
+  ball: {mass: 1, inertia: {diag: [1, 1, 1]}}
+joints:
+  free: {type: free, parent: world, child: ball}
+solver: {type: generalized, dt: 1e-2}
+run: {duration: 0.1}
+"""
+
 
 def scene(text: str, folder: Path | None = None):
     """Document of a scene without its first line, which all scenes share.

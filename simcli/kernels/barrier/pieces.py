@@ -62,7 +62,7 @@ def stencil_energy(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     gap = ti.min(one(c.candidates.size, w, lane, k) - thickness(c, w, lane, k), near)
     if gap < near:
         energy, _slope, _curvature = barrier(gap, near, one(c.stiffness, w, lane, combination))
-        kind, _pair, a, b, d, e = corners(c, w, lane, k)
+        kind, _combination, a, b, d, e = corners(c, w, lane, k)
         if kind == EDGE_EDGE:
             area = (b - a).cross(e - d)
             weight, _first, _second = mollifier(area.dot(area), edge_scale(c, w, lane, k))
