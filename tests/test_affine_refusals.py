@@ -32,7 +32,7 @@ REFUSED = {
     PIN.format(type="revolute", more=f"driving: {{{ACTS}, is_passive: true, is_locked: true}}"): ("SC207", "is_locked"),
     PIN.format(type="revolute", more=f"driving: {{{ACTS}, stiffness: 1, strength_ratio: 1}}"): ("SC207", "strength_ratio"),
     PIN.format(type="revolute", more="compliance: 1, strength_ratio: 1"): ("SC613", "compliance"),
-    **{PIN.format(type=name, more="strength_ratio: 1"): ("SC501", "`strength_ratio`") for name in HOLD_NOTHING},
+    **{PIN.format(type=name, more="strength_ratio: 1"): ("SC501", "`strength_ratio`") for name in sorted(HOLD_NOTHING)},
     PIN.format(type="revolute", more="limit: {upper: 1, strength: 1}"): ("SC613", "both bounds"),
     PIN.format(type="ball", more="") + "forces: {f: {type: torque, joint: j, value: [1, 1, 1]}}\n": ("SC501", "an effort"),
 }
