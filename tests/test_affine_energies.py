@@ -101,7 +101,7 @@ class Evaluation:
                                       "friction_speed": 3.0})  # fmt: skip
         self.core = AffineCore(model, options, RunPlan(DT, 1, 1, frozenset(("state",))), arena)
         arena.build()
-        self.core.tables.upload()
+        self.core.tables.arena.upload()
         self.core.clear()
         self.n = self.core.potential.n
         self.core.step.alpha.write(np.full((1, model.n_bodies, 1), ALPHA))

@@ -68,7 +68,7 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation(tmp_path, number):
-    assert stopped(tmp_path, number, "simcli.solvers.generalized", "rollout", IN_C)[0] == -number
+    assert stopped(tmp_path, number, "simcli.solvers.generalized", "compile_thoroughly", IN_C)[0] == -number
 
 
 def test_a_signal_ends_the_compilation_of_the_start(tmp_path):

@@ -436,7 +436,7 @@ def test_the_tables_of_an_event_are_laid_out_in_few_calls(device):
             run.solver.lay_out(phase.model, arena)
     finally:
         sys.setprofile(None)
-    assert 0 < count <= CALLS * len(later)
+    assert 0 < count <= CALLS * len(later), count / len(later)
 
 
 DROP = """

@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import taichi as ti
 from support.process import environment, python, simcli
 from support.scenes import FALL
+from support.three_kernels import use
 
 from simcli.errors import Exit, SimcliWarning
 from simcli.kernels import kernel_cache, kernel_session
@@ -29,16 +31,12 @@ def cache(tmp_path, monkeypatch):
 
 
 def take(n=1, threads=1):
-    """Numbers of kernels compiled and read, by a start of the device that uses three kernels of memory of a size."""
-    from simcli.kernels.memory import Arena
+    """Numbers of kernels compiled and read, by a start of the device that uses three kernels for a field of a size."""
     from simcli.kernels.runtime import start_device, stop_device
 
     with kernels_noted() as taken:
-        arena = Arena(start_device("cpu", threads=threads), 1)
-        slot = arena.slot(n)
-        arena.build()
-        slot.write([[[1.0]] * n])
-        assert (slot.read() == 1.0).all()
+        start_device("cpu", threads=threads)
+        assert use(n) == 2.0
         stop_device()
     return len(taken.compiled), len(taken.from_folder)
 
@@ -48,8 +46,6 @@ def files(folder):
 
 
 def test_kernels_are_kept_by_version_and_processor(cache):
-    import taichi as ti
-
     import simcli as package
 
     assert take() == (3, 0)
@@ -103,19 +99,19 @@ def test_taichis_variable_names_the_folder_where_ours_does_not(cache, monkeypatc
     assert kernel_cache.folders() == [tmp_path / "own" / "simcli" / "kernels"]
 
 
-READ = """
+TESTS = str(Path(__file__).parent)
+READ = f"""
+import sys
+sys.path.insert(0, {TESTS!r})
 import warnings
+from support.three_kernels import use
 from simcli.kernels import compilations
-from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import start_device, stop_device
 warnings.simplefilter("always")
 with warnings.catch_warnings(record=True) as told, compilations.kernels_noted() as taken:
-    for n in {sizes}:
-        arena = Arena(start_device("cpu", threads=1), 1)
-        slot = arena.slot(n)
-        arena.build()
-        slot.write([[[1.0]] * n])
-        slot.read()
+    for n in {{sizes}}:
+        start_device("cpu", threads=1)
+        use(n)
         stop_device()
 print(len(taken.compiled), len(taken.from_folder), *(w.message for w in told if w.category.__name__ == "SimcliWarning"))
 """
@@ -317,21 +313,19 @@ def test_a_file_system_that_is_almost_full_takes_no_kernels(cache, monkeypatch):
     assert reason.startswith(f"{cache}: ")
 
 
-LOST = """
-import os, shutil, warnings
+LOST = f"""
+import os, shutil, sys, warnings
+sys.path.insert(0, {TESTS!r})
 from pathlib import Path
 cache = Path("cache").absolute()
 os.environ["SIMCLI_KERNEL_CACHE"] = str(cache)
-from simcli.kernels.memory import Arena
+from support.three_kernels import use
 from simcli.kernels.runtime import start_device, stop_device
 warnings.simplefilter("always")
 with warnings.catch_warnings(record=True) as told:
     for turn in range(3):
-        arena = Arena(start_device("cpu", threads=1), 1)
-        slot = arena.slot(1 + turn)
-        arena.build()
-        slot.write([[[turn]] * (1 + turn)])
-        print(slot.read()[0, 0].item())
+        start_device("cpu", threads=1)
+        print(use(1 + turn))
         if turn == 0:
             shutil.rmtree(cache)
             cache.touch()
@@ -341,7 +335,7 @@ print(*(warning.category.__name__ for warning in told))
 
 
 def test_a_folder_that_is_lost_in_the_midst_costs_a_warning(tmp_path):
-    assert python(LOST, cwd=tmp_path).split() == ["0.0", "1.0", "2.0", "SimcliWarning"]
+    assert python(LOST, cwd=tmp_path).split() == ["2.0", "2.0", "2.0", "SimcliWarning"]
 
 
 def test_uses_are_noted_once_in_a_while(cache):

@@ -39,7 +39,6 @@ class Bench:
         self.x, self.product = self.arena.slot(N), self.arena.slot(N)
         x, product, arena = self.x, self.product, self.arena
         self.arena.build()
-        p.large.build()
         self.arena.write(np.full((1, self.arena.n_rows), np.nan))
 
         @ti.kernel
@@ -120,7 +119,7 @@ def test_large_worlds_solve_as_numpy(bench):
     close(one.read(one.x), np.linalg.solve(dense, one.given))
     pulled = one.rows.T @ one.impulses[0] + np.einsum("cia,ci->a", one.contacts, one.impulses[1])
     close(one.read(p.trial), 1.0 + np.linalg.solve(one.mass, pulled))
-    state, steps = int(p.large.graph.notes.field.to_numpy()[0, p.large.graph.state]), one.read(p.large.steps)[0]
+    state, steps = int(p.large.graph.notes.memory[p.large.graph.state, 0]), one.read(p.large.steps)[0]
     assert (state, steps > 1) == ((COMPLETE, False) if room > 1 else (OPEN, True))
 
 

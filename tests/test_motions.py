@@ -114,7 +114,7 @@ def test_the_device_has_the_motions_of_an_instant(moving, device):
     motions = Motions(moving, tables)
     signals = Signals(moving, tables, arena, (Forces(moving, tables, arena), motions))
     arena.build()
-    tables.upload()
+    tables.arena.upload()
     drive_at(signals, 0.8)
     q, qd, qdd = (getattr(motions, name).read()[0, :, 0] for name in ("motion_q", "motion_qd", "motion_qdd"))
     wanted = prescribed(moving, 0.8)[0]

@@ -78,7 +78,7 @@ class Probe:
         owners = (Forces(model, tables, arena), Motions(model, tables))
         self.signals = Signals(model, tables, arena, owners)
         arena.build()
-        tables.upload()
+        tables.arena.upload()
 
     def __call__(self, times, lean=0.0):
         """(T, W, K, 3)."""

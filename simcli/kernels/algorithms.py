@@ -21,6 +21,7 @@ from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, emit, put, report_bodies
 from simcli.kernels.runtime import Device
 from simcli.kernels.signals import Motions, Signals, drive
+from simcli.kernels.slots import Ints, Shared, Slot
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at
 from simcli.kernels.values import Force, Motion, Vec3
@@ -52,7 +53,7 @@ class Algorithms:
         self.arena = Arena(device, slots)
         self.core = Core(model, self.arena)
         self.arena.build()
-        self.core.tables.upload()
+        self.core.tables.arena.upload()
         for slot in (self.core.state.external, self.core.state.qd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         self.has_cables = bool(np.any(model.joints.kind == JointKind.CABLE))
@@ -68,7 +69,7 @@ class Algorithms:
         q, qd = self.states(joint_q, joint_qd)
         n = self.model.n_bodies
         pose, twist = self.results(q, 7 * n), self.results(q, 6 * n)
-        _kinematics(self.core, len(q), flat(q), flat(qd), pose, twist)
+        self.arena.launch(_kinematics, self.core, len(q), flat(q), flat(qd), pose, twist)
         return self.fetch(pose, q, n, 7), self.fetch(twist, q, n, 6)
 
     def inverse_dynamics(self, joint_q, joint_qd, joint_qdd, body_f=None) -> np.ndarray:
@@ -84,7 +85,7 @@ class Algorithms:
         q, qd, qdd = self.states(joint_q, joint_qd, joint_qdd)
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
-        _inverse_dynamics(self.core, len(q), body_f is not None, flat(q), flat(qd), flat(qdd), force, out)
+        self.arena.launch(_inverse_dynamics, self.core, len(q), body_f is not None, flat(q), flat(qd), flat(qdd), force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def forward_dynamics(self, joint_q, joint_qd, joint_f, body_f=None) -> np.ndarray:
@@ -92,7 +93,8 @@ class Algorithms:
         q, qd, effort = self.states(joint_q, joint_qd, joint_f)
         out = self.results(q, self.model.n_qd)
         force = self.forces(q, body_f)
-        _forward_dynamics(self.core, len(q), body_f is not None, flat(q), flat(qd), flat(effort), force, out)
+        states = (flat(q), flat(qd), flat(effort))
+        self.arena.launch(_forward_dynamics, self.core, len(q), body_f is not None, *states, force, out)
         return self.of_tree(self.fetch(out, q, self.model.n_qd))
 
     def external_forces(self, joint_q, joint_qd, time) -> np.ndarray:
@@ -105,21 +107,21 @@ class Algorithms:
         q, qd, when = self.states(joint_q, joint_qd, time)
         n = self.model.n_bodies
         out = self.results(q, 6 * n)
-        _external_forces(self.core, len(q), flat(q), flat(qd), flat(when), out)
+        self.arena.launch(_external_forces, self.core, len(q), flat(q), flat(qd), flat(when), out)
         return self.fetch(out, q, n, 6)
 
     def mass_matrix(self, joint_q) -> np.ndarray:
         """Joint-space mass matrix with armature, (N, NV, NV): composite rigid bodies."""
         (q,), n = self.states(joint_q), self.model.n_qd
         out = self.results(q, n * n)
-        _mass_matrix(self.core, len(q), flat(q), out)
+        self.arena.launch(_mass_matrix, self.core, len(q), flat(q), out)
         return self.fetch(out, q, n, n)
 
     def jacobian(self, joint_q) -> np.ndarray:
         """Body Jacobians, (N, B, 6, NV): J qd = body_qd (velocity of the centre of mass, angular velocity; world)."""
         (q,), n, b = self.states(joint_q), self.model.n_qd, self.model.n_bodies
         out = self.results(q, 6 * b * n)
-        _jacobian(self.core, len(q), flat(q), out)
+        self.arena.launch(_jacobian, self.core, len(q), flat(q), out)
         return np.moveaxis(self.fetch(out, q, b, n, 6), -1, -2)
 
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +133,7 @@ class Algorithms:
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)
         for slot in (self.core.projected_q, self.core.projected_qd):
             slot.write(np.full((1, slot.n_items, 1), np.nan))
-        _project(self.core, len(pose), flat(pose), flat(twist), q, qd)
+        self.arena.launch(_project, self.core, len(pose), flat(pose), flat(twist), q, qd)
         return self.fetch(q, pose, self.model.n_q), self.fetch(qd, pose, self.model.n_qd)
 
     def states(self, *arrays) -> list[np.ndarray]:
@@ -170,10 +172,10 @@ class Algorithms:
             return False
         draft = Arena(self.device, self.arena.n_worlds)
         core = Core(model, draft)
-        if layout(core) != layout(self.core) or not all(map(np.array_equal, draft.int_tables, self.arena.int_tables)):
+        if layout(core) != layout(self.core) or draft.layout != self.arena.layout or not draft.has_structure_of(self.arena):
             return False
         self.arena.refill(draft)
-        core.tables.upload(self.arena)
+        core.tables.arena.upload(self.arena)
         self.model = model
         return True
 
@@ -186,7 +188,8 @@ def layout(core: "Core") -> list:
     """What kernels are compiled for: counts, switches, and where each column stands, of all parts of a core."""
 
     def place(value):
-        return value if isinstance(value, int | np.generic) else (type(value).__name__, getattr(value, "first", None))
+        column = value.offset if isinstance(value, Ints | Shared | Slot) else None
+        return value if isinstance(value, int | np.generic) else (type(value).__name__, column)
 
     parts = [core, *(part for part in vars(core).values() if hasattr(part, "__dict__") and not isinstance(part, Arena))]
     return [{name: place(value) for name, value in vars(part).items()} for part in parts]
@@ -203,7 +206,8 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, arena: Arena):
-        self.lanes, self.n_slots, self.block_dim = arena.device.lanes, arena.n_blocks, arena.device.block_dim
+        self.arena, self.n_slots = arena, arena.n_blocks
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.state = TreeState(self.tables, arena, has_external=True)
         self.rows = FrameRows(self.tables, arena, 0)
@@ -214,7 +218,7 @@ class Core:
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)
         self.columns = arena.slot(model.n_bodies * model.n_qd, Motion)
-        self.projected_q, self.projected_qd = arena.slot(model.n_q), arena.slot(model.n_qd)
+        self.projected_q, self.projected_qd = self.tables.coordinates.slot(), self.tables.dofs.slot()
 
 
 @ti.func
@@ -252,7 +256,8 @@ def give(c: ti.template(), w: ti.i32, block: ti.i32, slot: ti.template(), n: ti.
 def _kinematics(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
                 pose: ti.types.ndarray(), twist: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -283,7 +288,8 @@ def load_body_forces(c: ti.template(), w: ti.i32, block: ti.i32, force: ti.templ
 def _external_forces(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), qd: ti.types.ndarray(),
                      when: ti.types.ndarray(), out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -317,7 +323,8 @@ def _inverse_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template
                       qd: ti.types.ndarray(), qdd: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -338,7 +345,8 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template
                       qd: ti.types.ndarray(), effort: ti.types.ndarray(), force: ti.types.ndarray(),
                       out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -357,7 +365,8 @@ def _forward_dynamics(c: ti.template(), n_states: ti.i32, has_force: ti.template
 @ti.kernel
 def _mass_matrix(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -397,7 +406,8 @@ def composite_matrix(c: ti.template(), w: ti.i32):
 @ti.kernel
 def _jacobian(c: ti.template(), n_states: ti.i32, q: ti.types.ndarray(), out: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.state.q, c.tables.n_q, q)
@@ -433,7 +443,8 @@ def body_columns(c: ti.template(), w: ti.i32):
 def _project(c: ti.template(), n_states: ti.i32, pose: ti.types.ndarray(), twist: ti.types.ndarray(),
              q: ti.types.ndarray(), qd: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             take(c, w, block, c.rows.body_q, 7 * c.tables.n_bodies, pose)

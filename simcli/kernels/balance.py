@@ -111,7 +111,7 @@ class Balance:
         widths = (self.model.n_q, n, rows, core.system.n_entries, 7 * bodies, 6 * bodies, 6 * joints, rows)
         out = [self.device.buffer((max(self.device.blocks(N) * self.device.lanes * width, 1),)) for width in widths]
         states = (self.flat(a) for a in (start, moves, rates, pushes, near))
-        _balance(core, N, time, *states, *out)
+        self.arena.launch(_balance, core, N, time, *states, *out)
         arrays = [self.device.fetch(a)[: N * width].reshape(N, width).copy() for a, width in zip(out, widths, strict=True)]
         for k, width in ((4, 7), (5, 6), (6, 6)):
             arrays[k] = arrays[k].reshape(N, -1, width)
@@ -160,7 +160,8 @@ class Core:
     _data_oriented = True
 
     def __init__(self, model: Model, arena: Arena, constraints):
-        self.lanes, self.n_slots, self.block_dim = arena.device.lanes, arena.n_blocks, arena.device.block_dim
+        self.arena, self.n_slots = arena, arena.n_blocks
+        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena)
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws))
         self.motions = Motions(model, self.tables)
@@ -173,12 +174,12 @@ class Core:
         kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
         self.leads_by_position = arena.ints(kinds == MotionKind.POSITION)
         self.n_rows = constraints.rows.n
-        self.start, self.move = arena.slot(model.n_q), arena.slot(model.n_qd)
-        self.balance = arena.slot(self.tables.n_tree_dofs)
+        self.start, self.move = self.tables.coordinates.slot(), self.tables.dofs.slot()
+        self.balance = self.tables.tree_dofs.slot()
 
     def clear(self):
         """Start with tables on the device and everything else at zero."""
-        self.tables.upload()
+        self.tables.arena.upload()
         self.system.clear()
         for slot in (self.state.q, self.state.qd, self.state.qdd, self.move):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
@@ -191,7 +192,8 @@ def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarr
              out_pose: ti.types.ndarray(), out_twist: ti.types.ndarray(), out_wrench: ti.types.ndarray(),
              out_angle: ti.types.ndarray()):
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.n_slots):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         for k in range(turns(c, w, n_states)):
             block = w + k * c.n_slots
             t = c.tables

@@ -42,21 +42,22 @@ class Cables:
 
     def __init__(self, model: Model, tables: Tables):
         cables, joints, arena = model.cables, model.joints, tables.arena
-        self.energy, self.wrench = arena.slot(len(cables.name)), arena.slot(len(cables.name), Force)
+        items = arena.records(len(cables.name))
+        self.energy, self.wrench = items.slot(), items.slot(Force)
         self.n = len(cables.name)
         if not self.n:  # nothing reads the columns then, and every event lays them out again
             return
-        self.joint = arena.ints(cables.joint)
+        self.joint = items.ints(cables.joint)
         parent, child = joints.parent[cables.joint], joints.child[cables.joint]
         X_p, X_c = joints.X_p[:, cables.joint], joints.X_c[:, cables.joint]
-        self.link_a, self.link_b = arena.ints(links_of(model, parent)), arena.ints(links_of(model, child))
-        self.point_a = tables.column(link_points(model, parent, X_p[..., :3]), Vec3)
-        self.point_b = tables.column(link_points(model, child, X_c[..., :3]), Vec3)
+        self.link_a, self.link_b = items.ints(links_of(model, parent)), items.ints(links_of(model, child))
+        self.point_a = items.column(link_points(model, parent, X_p[..., :3]), Vec3)
+        self.point_b = items.column(link_points(model, child, X_c[..., :3]), Vec3)
         rest = rot.transpose(rot.quat_to_matrix(cables.rest[..., 3:]))
         frame_a = body_rotations(model, parent) @ rot.quat_to_matrix(X_p[..., 3:])
         frame_b = body_rotations(model, child) @ rot.quat_to_matrix(X_c[..., 3:]) @ rest
-        self.frame_a, self.frame_b = tables.column(frame_a, Mat3), tables.column(frame_b, Mat3)
-        self.tangent = tables.column(cables.tangent, Vec3)
+        self.frame_a, self.frame_b = items.column(frame_a, Mat3), items.column(frame_b, Mat3)
+        self.tangent = items.column(cables.tangent, Vec3)
         for name in ("stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"):
             setattr(self, name, tables.column(getattr(cables, name)))
 

@@ -56,38 +56,38 @@ class Forces:
         self.has_diagonal = sprung or self.has_armature
         self.has_ball_drives = used["ball_stiffness"]
         self.some_by_law = by_law is not None and bool(np.any(by_law))
-        self.by_law = arena.ints(np.zeros(model.n_qd) if by_law is None else by_law)
+        self.by_law = tables.dofs.ints(np.zeros(model.n_qd) if by_law is None else by_law)
         for name, values in laws_of(model).items():
-            setattr(self, name, tables.column(values, driven=name in driven))
+            setattr(self, name, tables.dofs.column(values, driven=name in driven))
         self.damping = tables.damping
         self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
         self.cables = Cables(model, tables)
         self.has_external = self.n_springs + self.n_wrenches + self.cables.n > 0
         self.has_elastic = self.n_springs + self.cables.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
-        self.work, self.power, self.power_start = arena.slot(2), arena.slot(2), arena.slot(2)
+        self.work, self.power, self.power_start = arena.records(2).slots(3)
         self.springs_by_rows = False  # True: rows of the constrained system carry their tension
         self.add_springs(model, tables)
         self.add_wrenches(model, tables)
 
     def add_springs(self, model: Model, tables: Tables):
         """Columns of springs; a point in the world keeps its coordinates, a point of a body becomes one of its link."""
-        springs = model.springs
+        springs, items = model.springs, tables.arena.records(len(model.springs.name))
         self.spring_link = tables.arena.ints(np.where(springs.body >= 0, model.links.tip[springs.body], -1))
         points = link_points(model, springs.body.reshape(-1), springs.point.reshape(len(springs.point), -1, 3))
         self.spring_point = tables.column(points, Vec3)
-        self.spring_stiffness, self.spring_damping = tables.column(springs.stiffness), tables.column(springs.damping)
-        self.rest_length, self.slack = tables.column(springs.rest_length), tables.arena.ints(springs.slack)
+        self.spring_stiffness, self.spring_damping = items.column(springs.stiffness), items.column(springs.damping)
+        self.rest_length, self.slack = items.column(springs.rest_length), items.ints(springs.slack)
 
     def add_wrenches(self, model: Model, tables: Tables):
         """Columns of wrenches; one that follows its body is kept in link axes."""
-        wrenches = model.wrenches
-        self.wrench_link = tables.arena.ints(model.links.tip[wrenches.body])
-        self.wrench_point = tables.column(link_points(model, wrenches.body, wrenches.point), Vec3)
+        wrenches, items = model.wrenches, tables.arena.records(len(model.wrenches.name))
+        self.wrench_link = items.ints(model.links.tip[wrenches.body])
+        self.wrench_point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.wrench_force = tables.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
-        self.wrench_torque = tables.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
-        self.wrench_follows = tables.arena.ints(wrenches.follows)
+        self.wrench_force = items.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
+        self.wrench_torque = items.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
+        self.wrench_follows = items.ints(wrenches.follows)
 
 
 def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -58,8 +58,9 @@ class Laws:
     def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena):
         table = constraints.laws
         self.n = table.n
-        self.dof, self.row = arena.ints(table.dof), arena.ints(table.row)
-        self.unknown = arena.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
+        self.items = items = arena.records(self.n)
+        self.dof, self.row = items.ints(table.dof), items.ints(table.row)
+        self.unknown = items.ints(np.where(table.row >= 0, tables.n_tree_dofs + table.row,
                                            tables.unknown_of_dof[table.dof] if table.n else table.dof))
         drives = (table.dof >= 0) & (model.dofs.drive_mode[table.dof] != DriveMode.NONE) if table.n else table.dof
         on_loop = table.row >= 0
@@ -71,21 +72,21 @@ class Laws:
             limited = tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))
             is_ball &= ~tree
             drives &= ~tree & hinge | tree & ~on_loop & limited[table.dof]
-        self.has_soft_limit = arena.ints(on_loop & (table.dof >= 0) & ~rolls)
-        self.is_roll, self.has_roll = arena.ints(rolls), bool(np.any(rolls))
-        self.component = arena.ints(component_of_ball(table, model))
-        self.is_driven, self.is_loop, self.is_ball = arena.ints(drives), arena.ints(hinge), arena.ints(is_ball)
-        self.lower, self.upper = tables.column(table.lower), tables.column(table.upper)
-        self.friction, self.velocity_limit = tables.column(table.friction), tables.column(table.velocity_limit)
-        self.effort_limit = tables.column(table.effort_limit)
+        self.has_soft_limit = items.ints(on_loop & (table.dof >= 0) & ~rolls)
+        self.is_roll, self.has_roll = items.ints(rolls), bool(np.any(rolls))
+        self.component = items.ints(component_of_ball(table, model))
+        self.is_driven, self.is_loop, self.is_ball = items.ints(drives), items.ints(hinge), items.ints(is_ball)
+        self.lower, self.upper = items.column(table.lower), items.column(table.upper)
+        self.friction, self.velocity_limit = items.column(table.friction), items.column(table.velocity_limit)
+        self.effort_limit = items.column(table.effort_limit)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
         graph = ("coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
                  "drive_now", "rest_now")
         speeds = ("held", "ended")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *speeds, *graph, *search):
-            setattr(self, name, arena.slot(self.n))
-        self.changed, self.least = arena.slot(1), arena.slot(1)
+            setattr(self, name, items.slot())
+        self.changed, self.least = arena.single.slot(), arena.single.slot()
         self.kept = [getattr(self, name) for name in kept]
 
     def clear(self):

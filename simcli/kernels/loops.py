@@ -38,13 +38,13 @@ class Loops:
         self.n_rods, self.rod = len(rods), arena.ints(rods)
         before = joints.dof_dim[:, 0] + 2 * np.isin(joints.kind, list(ORBITS))  # coordinates of the anchor
         turns = closed[joints.dof_dim.sum(axis=1)[closed] == before[closed] + 1]
-        self.n_turns = len(turns)
+        self.n_turns, items = len(turns), arena.records(len(turns))
         dof, place = joints.qd_start[turns] + before[turns], joints.q_start[turns] + before[turns]
-        self.q = arena.ints(place)
-        self.link_a, self.link_b = (arena.ints(links_of(model, body[turns])) for body in (joints.parent, joints.child))
+        self.q = items.ints(place)
+        self.link_a, self.link_b = (items.ints(links_of(model, body[turns])) for body in (joints.parent, joints.child))
         frame = body_rotations(model, joints.parent[turns]) @ rot.quat_to_matrix(joints.X_p[:, turns, 3:])
-        self.axis = tables.column(rot.turn(frame, model.dofs.axis[:, dof]), Vec3)
-        self.angle = arena.slot(self.n_turns)
+        self.axis = items.column(rot.turn(frame, model.dofs.axis[:, dof]), Vec3)
+        self.angle = items.slot()
         self.start = np.nan_to_num(model.joint_q[:, place])
 
     def clear(self):

@@ -1,20 +1,28 @@
 """Memory of all worlds, and packs inside kernels.
 
-Taichi's internals (1.7.4, frozen upstream) are used here and in three more files: runtime.py, rolling.py and notes.py.
+Taichi's internals (1.7.4, frozen upstream) are used here and in numbers.py, reach.py, slots.py, notes.py, procedures.py,
+rolling.py, runtime.py and compilations.py.
 
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
 into vector instructions, which it does for no loop over worlds (performance.md, findings 1 to 3). All packs of a block of
-worlds stand together in memory on the CPU, so that they fit the cache, and those of one value form a cell, whose address
-is worked out once; on a GPU a pack is one scalar, a cell, and the world is the last index, so that neighbouring threads
-read neighbouring numbers.
+worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world is the
+last index, so that neighbouring threads read neighbouring numbers.
 """
+
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import taichi as ti
 from taichi.lang import impl
 from taichi.lang.expr import Expr
 
+from simcli.kernels.numbers import Numbers, begin, known, listening, number
+from simcli.kernels.reach import reaches
 from simcli.kernels.runtime import Device
+from simcli.kernels.slots import INTS, MOST, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
+
+PACKS_OF_LINE = 2  # of a cache line of 64 bytes
 
 
 def is_pack(x) -> bool:
@@ -22,239 +30,304 @@ def is_pack(x) -> bool:
     return x.is_tensor() if isinstance(x, Expr) else isinstance(x, ti.Matrix)
 
 
-def local(x):
-    """A local variable that starts as x (Taichi would otherwise evaluate x again at each use)."""
-    return impl.expr_init(x)
-
-
 class Arena:
-    """One tree of fields that holds all packs of all blocks; slots are ranges of its cells.
+    """Memory of all packs of all blocks, and of the tables that all worlds share.
 
-    One tree, because one block's packs must stand together (CPU), and because a process may hold 512 of them only.
+    On the CPU it is arrays of the host, which device code reaches through fields of fixed shapes (reach.py), and numbers
+    that it mentions come from a table (numbers.py): a kernel serves scenes of all sizes. On a GPU it is one tree of fields,
+    because a process may hold 512 of them only, and numbers are constants.
+
+    Args:
+        device: of the run.
+        n_worlds: of it.
 
     Attributes:
-        cells: by the width of a cell, how many there are of each block.
-        fields: by the width of a cell, the field of each of its packs.
+        single: records of one item: what a world has once.
+        is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
+        by_rows: the packs of all slots by rows, by their number: a slot of no own.
+        stride: packs from one block to the next.
+        memory: on the CPU, (blocks, packs, lanes).
+        constants: on the CPU, all tables of INTS and of REALS.
     """
 
     _data_oriented = True
 
     def __init__(self, device: Device, n_worlds: int):
-        self.device, self.n_worlds, self.cells, self.fields = device, n_worlds, {1: 1}, {}
-        self.int_tables, self.real_tables, self.n_ints, self.n_reals = [], [], 0, 0
-        self.n_blocks = device.blocks(n_worlds)
+        self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
+        self.all_records, self.tables, self.notes = [], [], []
+        self.pending, self.traced, self.constants, self.is_own = [], {}, {}, False
+        self.single, self.rows = self.records(1), self.records(0)
+        self.single.slot()  # a place that is always there: what has no items begins within the memory
+        self.by_rows = Slot(self, *self.rows.room(SLOTS, 1), 0, None)
 
-    def ints(self, values) -> "Ints":
-        """A table of integers that all worlds share."""
-        array = np.ascontiguousarray(values, np.int32).ravel()
-        table = Ints(self, self.n_ints)
-        self.int_tables.append(array)
-        self.n_ints += array.size
-        return table
+    def records(self, n: int | None = None) -> Records:
+        """Memory for n items of one kind; None: as many as the first table has."""
+        records = Records(self, n)
+        self.all_records.append(records)
+        return records
 
-    def shared(self, values, kind=None) -> "Shared":
-        """A column of real values that all worlds share, of a kind as in `slot`."""
-        array = np.ascontiguousarray(values, np.float64).ravel()
-        table = Shared(self, self.n_reals, kind)
-        self.real_tables.append(array)
-        self.n_reals += array.size
-        return table
+    def slot(self, n_items: int, kind=None) -> Slot:
+        """Reserve a quantity of n_items values of a kind (None for a plain pack), of items of its own."""
+        return self.records(n_items).slot(kind)
 
-    def slot(self, n_items: int, kind=None, by_rows: bool = False) -> "Slot":
-        """Reserve a quantity of n_items values of a kind (a class of values.py; None for a plain pack).
+    def ints(self, values) -> Ints:
+        """A table of integers that all worlds share, of items of its own."""
+        return self.records().ints(values)
 
-        Args:
-            n_items: how many.
-            kind: of them.
-            by_rows: every pack is a cell, for those who find packs by numbers that are not known when they compile.
-        """
-        width = kind.width if kind else 1
-        cell = 1 if by_rows or self.device.is_gpu else width
-        first = self.cells.get(cell, 0)
-        self.cells[cell] = first + max(n_items, 1) * width // cell
-        return Slot(self, first, n_items, kind, cell)
+    def shared(self, values, kind=None) -> Shared:
+        """A column of real values that all worlds share, of a kind as in `slot`, of items of its own."""
+        return self.records().shared(values, kind)
+
+    def slot_by_rows(self, n_items: int, kind=None) -> RowSlot:
+        """A slot whose packs are found by their number, too, in `by_rows`."""
+        return RowSlot(self, self.by_rows.strip, n_items, kind)
+
+    def fill(self, slot: Slot, values: np.ndarray) -> Slot:
+        """Remember what is in a slot as a run begins, (W|1, items, ...): `upload` writes it."""
+        values = np.asarray(values).reshape(len(values), slot.n_items, slot.width)
+        slot.base = values.reshape(len(values), -1)
+        self.pending.append((slot, values))
+        return slot
+
+    def upload(self, other: "Arena | None" = None):
+        """Fill the slots that vary, of this arena or of a built one of the same layout."""
+        self.lay_out()
+        for slot, values in self.pending:
+            slot.write(values, other)
+        self.pending.clear()
+
+    def strips(self, what: str) -> Iterator[Strip]:
+        """All that hold SLOTS, INTS or REALS."""
+        return (strip for records in self.all_records for strip in records.strips[what])
+
+    @property
+    def layout(self) -> list[tuple]:
+        """What two arenas have in common if one can take the numbers of the other."""
+        self.lay_out()
+        return [(what, strip.n, strip.step) for what in MOST for strip in self.strips(what)]
+
+    def add_notes(self, notes):
+        """Allocate them with everything else."""
+        self.notes.append(notes)
+
+    def has_structure_of(self, other: "Arena") -> bool:
+        """Whether all integers are those of another arena."""
+        pairs = zip(self.tables, other.tables, strict=True)
+        return all(np.array_equal(a, b) for (table, a), (_, b) in pairs if isinstance(table, Ints))
+
+    def lay_out(self) -> dict[str, int]:
+        """Let all strips stand one after another; gives the numbers of each kind."""
+        totals = dict.fromkeys(MOST, 0)
+        for what in MOST:
+            for strip in self.strips(what):
+                if what == SLOTS and strip.step > 2:
+                    strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
+                strip.row = totals[what]
+                totals[what] += strip.size
+        return totals
 
     @property
     def n_rows(self) -> int:
         """Packs of a block."""
-        return sum(width * n for width, n in self.cells.items())
+        return self.lay_out()[SLOTS]
+
+    @property
+    def n_ints(self) -> int:
+        """Integers that all worlds share."""
+        return self.lay_out()[INTS]
+
+    @property
+    def n_reals(self) -> int:
+        """Real numbers that all worlds share."""
+        return self.lay_out()[REALS]
 
     def build(self):
         """Allocate. No slot can be reserved afterwards."""
-        lanes, real = self.device.lanes, self.device.real
-        self.tree = ti.FieldsBuilder()
-        blocks = None if self.device.is_gpu else self.tree.dense(ti.i, self.n_blocks)
-        for width, n in self.cells.items():
-            self.fields[width] = [ti.Vector.field(lanes, real) if lanes > 1 else ti.field(real) for _ in range(width)]
-            cells = blocks.dense(ti.j, n) if blocks else self.tree.dense(ti.ij, (n, self.n_blocks))
-            cells.place(*self.fields[width])
-        self.int_field, self.real_field = ti.field(ti.i32), ti.field(real)
-        self.tree.dense(ti.i, max(self.n_ints, 1)).place(self.int_field)
-        self.tree.dense(ti.i, max(self.n_reals, 1)).place(self.real_field)
-        self.snode = self.tree.finalize()
+        totals = self.lay_out()
+        self.n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
+        if self.device.is_gpu:
+            self.build_fields()
+        else:
+            self.build_memory()
+        for notes in self.notes:
+            notes.build()
         self.refill(self)
+
+    def build_memory(self):
+        """Allocate on the CPU; blocks begin where cache lines do, as far as the root of the fields does."""
+        self.reaches, self.stride = reaches(self.device.precision), -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
+        self.packs = self.reaches.packs[self.device.lanes]
+        packs = self.packs.zeros(self.n_blocks * self.stride, PACKS_OF_LINE)
+        self.memory = packs.reshape(self.n_blocks, self.stride, self.device.lanes)[:, : self.n_rows]
+        self.constants = {what: self.reaches.tables[what].zeros(n)[:, 0] for what, n in self.n_constants.items()}
+        self.origins = {SLOTS: Origin(self.packs.find(packs))}
+        self.origins |= {what: Origin(self.reaches.tables[what].find(cells)) for what, cells in self.constants.items()}
+        for what, origin in self.origins.items():
+            for strip in self.strips(what):
+                strip.place, strip.origin = origin.place + strip.row, origin
+
+    def build_fields(self):
+        """Allocate on a GPU."""
+        self.tree = ti.FieldsBuilder()
+        real = self.device.real
+        self.field, self.fields = ti.field(real), {INTS: ti.field(ti.i32), REALS: ti.field(real)}
+        self.tree.dense(ti.ij, (self.n_rows, self.n_blocks)).place(self.field)
+        for what, n in self.n_constants.items():
+            self.tree.dense(ti.i, n).place(self.fields[what])
+        self.snode = self.tree.finalize()
 
     def refill(self, other: "Arena"):
         """Take the shared tables of another arena, built or not, of the same layout."""
-        assert (other.cells, other.n_ints, other.n_reals) == (self.cells, self.n_ints, self.n_reals), "another layout"
-        _load_constants(self, np.concatenate([*other.int_tables, np.zeros(1, np.int32)]),
-                        np.concatenate([*other.real_tables, np.zeros(1)]).astype(self.device.dtype))
+        assert other.layout == self.layout, "another layout"
+        kinds = {INTS: np.int32, REALS: self.device.dtype}
+        filled = {what: np.zeros(n, kinds[what]) for what, n in self.n_constants.items()}
+        for (table, _), (_, values) in zip(self.tables, other.tables, strict=True):
+            filled[table.what][table.strip.row + table.strip.rows(table.offset, table.width, table.strip.n)] = values.ravel()
+        if self.device.is_gpu:
+            _load_constants(self.fields[INTS], filled[INTS])
+            _load_constants(self.fields[REALS], filled[REALS])
+            return
+        for what, values in filled.items():
+            self.constants[what][:] = values
+
+    def launch(self, kernel, c, *args):
+        """Call a kernel for all blocks of worlds.
+
+        Args:
+            kernel: of Taichi; its first argument is `c`, and it calls `enter` for every block w < n_blocks.
+            c: whatever the kernel works on, in this arena.
+            args: further arguments.
+        """
+        args = (c, *args)
+        if not self.device.is_gpu:
+            numbers = Numbers(self, *self.reaches.numbers, self.is_own)
+            with listening(numbers):
+                numbers = self.traced.setdefault(kernel._primal.ensure_compiled(*args), numbers)
+            for kind, table in ((int, self.reaches.int_numbers), (float, self.reaches.real_numbers)):
+                values = numbers.values(kind, table.dtype)
+                table[: len(values)] = values
+        kernel(*args)
+
+    def enter(self, w):
+        """Say which block a kernel or a procedure works on (inside it), before anything is loaded.
+
+        Args:
+            w: the block.
+        """
+        if not self.device.is_gpu:
+            variables = {id(self): lambda: w * number(self, "stride")}
+            for what, origin in self.origins.items():
+                block = w if what == SLOTS else None
+                starts = [origin] if self.is_own else self.strips(what)
+                variables |= {id(start): partial(self.begin_of, start, block) for start in starts}
+            begin(variables)
+
+    def begin_of(self, start: "Strip | Origin", block=None):
+        """Where a strip begins, or all of them, as an expression (inside kernels of the CPU).
+
+        Args:
+            start: of slots or of tables.
+            block: of slots.
+        """
+        place = number(start, "place")
+        return place if block is None else known(id(self), lambda: block * number(self, "stride")) + place
+
+    def place_of(self, strip: Strip, item, block=None):
+        """Where the numbers of an item begin, as an expression (inside kernels)."""
+        within = item if strip.step == 1 else item * strip.step
+        if self.device.is_gpu:
+            return within + strip.row
+        if self.is_own:
+            return known(id(strip.origin), partial(self.begin_of, strip.origin, block)) + (within + strip.row)
+        return known(id(strip), partial(self.begin_of, strip, block)) + within
+
+    def at(self, k: int, place, block):
+        """Pack k behind a place, as an assignable expression (inside kernels)."""
+        if self.device.is_gpu:
+            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, place + k, block)
+        return self.packs.at(k, place)
+
+    def constant(self, what: str, k: int, place):
+        """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
+        if self.device.is_gpu:
+            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.fields[what], place + k)
+        return self.reaches.tables[what].at(k, place)
 
     def read(self) -> np.ndarray:
         """Host copy of everything, (W with the idle lanes, rows): all state of a run, and all columns."""
-        out = self.device.buffer((self.n_blocks * self.device.lanes, self.n_rows))
-        row = 0
-        for width, n in self.cells.items():
-            _unload_cells(self, width, 0, n, row, out)
-            row += width * n
-        return self.device.fetch(out)
+        return self.read_rows(np.arange(self.n_rows))
+
+    def read_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Host copy of some rows, (W with the idle lanes, n)."""
+        if not self.device.is_gpu:
+            return self.memory[:, rows].swapaxes(1, 2).reshape(self.n_blocks * self.device.lanes, len(rows))
+        out = self.device.buffer((self.n_blocks, max(len(rows), 1)))
+        _unload(self.field, rows.astype(np.int32), self.n_blocks, out)
+        return self.device.fetch(out)[:, : len(rows)]
 
     def write(self, values: np.ndarray):
         """Set everything from a host copy of `read`; the same bits."""
-        rows = np.ascontiguousarray(values, self.device.dtype)
-        if rows.shape != (self.n_blocks * self.device.lanes, self.n_rows):
-            raise ValueError(f"state of shape {rows.shape} does not fit")
-        row = 0
-        for width, n in self.cells.items():
-            _load_cells(self, width, 0, n, row, len(rows) - 1, rows)
-            row += width * n
+        values = np.ascontiguousarray(values, self.device.dtype)
+        if values.shape != (self.n_blocks * self.device.lanes, self.n_rows):
+            raise ValueError(f"state of shape {values.shape} does not fit")
+        self.write_rows(np.arange(self.n_rows), values)
+
+    def write_rows(self, rows: np.ndarray, values: np.ndarray):
+        """Set some rows of all lanes, (W with the idle lanes, n)."""
+        if self.device.is_gpu:
+            _load(self.field, rows.astype(np.int32), np.ascontiguousarray(values), self.n_blocks)
+        else:
+            self.memory[:, rows] = values.reshape(self.n_blocks, self.device.lanes, -1).swapaxes(1, 2)
+
+    def set_real(self, strip: Strip, row: int, value: float):
+        """Set a number of a strip of REALS."""
+        if self.device.is_gpu:
+            self.fields[REALS][strip.row + row] = value
+        else:
+            self.constants[REALS][strip.row + row] = value
 
     def destroy(self):
-        """Free the fields."""
-        self.snode.destroy()
+        """Free everything."""
+        if self.device.is_gpu:
+            self.snode.destroy()
+        self.memory, self.constants = None, {}
+        for notes in self.notes:
+            notes.destroy()
 
     def zero(self):
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
         lanes = self.device.lanes
         return local(ti.Vector([0.0] * lanes, self.device.real) if lanes > 1 else ti.cast(0.0, self.device.real))
 
-    def at(self, block, cell, width, k):
-        """Pack k of a cell of a width, as an assignable expression (inside kernels)."""
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        place = (cell, block) if self.device.is_gpu else (block, cell)
-        return impl.subscript(builder, self.fields[width][k], *place)
 
-
-class Ints:
-    """A table of integers that all worlds share."""
+class Origin:
+    """Where all strips of a kind begin."""
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, first: int):
-        self.arena, self.first = arena, first
-
-    def at(self, item):
-        """Entry of an item (inside kernels)."""
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        return local(impl.subscript(builder, self.arena.int_field, item + self.first))
-
-
-class Shared:
-    """A column that all worlds share; loads like a Slot, its components are scalars."""
-
-    _data_oriented = True
-
-    def __init__(self, arena: Arena, first: int, kind):
-        self.arena, self.first, self.kind = arena, first, kind
-        self.width = kind.width if kind else 1
-
-    def load(self, block, item):
-        """The value of an item; `block` is not used."""
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        field = self.arena.real_field
-        parts = [impl.subscript(builder, field, item * self.width + (self.first + k)) for k in range(self.width)]
-        return self.kind(*parts) if self.kind else local(parts[0])
+    def __init__(self, place: int):
+        self.place = place
 
 
 @ti.kernel
-def _load_constants(arena: ti.template(), ints: ti.types.ndarray(), reals: ti.types.ndarray()):
-    """Fill the tables that all worlds share."""
-    for i in range(arena.n_ints):
-        arena.int_field[i] = ints[i]
-    for i in range(arena.n_reals):
-        arena.real_field[i] = reals[i]
-
-
-class Slot:
-    """A quantity per (block of worlds, item): `load(w, i)` and `store(w, i, value)` inside kernels."""
-
-    _data_oriented = True
-
-    def __init__(self, arena: Arena, first: int, n_items: int, kind, cell: int):
-        self.arena, self.first, self.n_items, self.kind, self.cell = arena, first, n_items, kind, cell
-        self.width = kind.width if kind else 1
-
-    def load(self, block, item):
-        """The value of an item."""
-        parts = [self.part(block, item, k) for k in range(self.width)]
-        return self.kind(*parts) if self.kind else local(parts[0])
-
-    def store(self, block, item, value):
-        """Replace the value of an item."""
-        for k, part in enumerate(value.parts if self.kind else [value]):
-            self.part(block, item, k)._assign(part)
-
-    def part(self, block, item, k):
-        """Component k of an item, as an assignable expression."""
-        if self.cell == self.width:
-            return self.arena.at(block, self.first + item, self.cell, k)
-        return self.arena.at(block, self.first + item * self.width + k, self.cell, 0)
-
-    def read(self) -> np.ndarray:
-        """Host copy, (W, n_items, width)."""
-        arena, rows = self.arena, self.n_items * self.width
-        out = arena.device.buffer((arena.n_blocks * arena.device.lanes, max(rows, 1)))
-        _unload_cells(arena, self.cell, self.first, rows // self.cell, 0, out)
-        return arena.device.fetch(out)[: arena.n_worlds, :rows].reshape(arena.n_worlds, self.n_items, self.width)
-
-    def write(self, values: np.ndarray, arena: Arena | None = None):
-        """Set from host values, (W or 1, n_items, width); unused lanes of the last pack repeat the last world.
-
-        A repeated world cannot fail where the last one does not, so that no idle lane slows or disturbs a pack.
-
-        Args:
-            values: of all items.
-            arena: where, if not in our own: one of the same layout.
-        """
-        arena, rows = arena or self.arena, self.n_items * self.width
-        flat = np.ascontiguousarray(np.asarray(values, arena.device.dtype).reshape(len(values), rows))
-        if rows:
-            _load_cells(arena, self.cell, self.first, rows // self.cell, 0, arena.n_worlds - 1, flat)
+def _load_constants(field: ti.template(), values: ti.types.ndarray()):
+    """Fill the tables that all worlds share, on a GPU."""
+    for i in range(values.shape[0]):
+        field[i] = values[i]
 
 
 @ti.kernel
-def _load_cells(arena: ti.template(), width: ti.template(), first: ti.i32, n: ti.i32, row: ti.i32, last_world: ti.i32,
-                values: ti.types.ndarray()):  # fmt: skip
-    """Copy (W or 1, rows), from a row on, into consecutive cells of every block."""
-    if ti.static(arena.device.is_gpu):
-        for cell, w in ti.ndrange(n, arena.n_blocks):  # no loop in an invocation: a driver may bound its turns
-            for k in ti.static(range(width)):
-                world = ti.min(ti.min(w, last_world), values.shape[0] - 1)
-                arena.at(w, first + cell, width, k)._assign(values[world, row + cell * width + k])
-    else:
-        for w in range(arena.n_blocks):
-            for cell in range(n):
-                for k in ti.static(range(width)):
-                    for lane in ti.static(range(arena.device.lanes)):
-                        world = ti.min(ti.min(w * arena.device.lanes + lane, last_world), values.shape[0] - 1)
-                        put_lane(arena.at(w, first + cell, width, k), lane, values[world, row + cell * width + k])
+def _load(field: ti.template(), rows: ti.types.ndarray(), values: ti.types.ndarray(), n_blocks: ti.i32):
+    """Copy (W, n) into rows of a GPU's memory."""
+    for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
+        field[rows[k], w] = values[w, k]
 
 
 @ti.kernel
-def _unload_cells(arena: ti.template(), width: ti.template(), first: ti.i32, n: ti.i32, row: ti.i32,
-                  out: ti.types.ndarray()):  # fmt: skip
-    """Copy consecutive cells of every block into (padded W, rows), from a row on."""
-    if ti.static(arena.device.is_gpu):
-        for cell, w in ti.ndrange(n, arena.n_blocks):
-            for k in ti.static(range(width)):
-                out[w, row + cell * width + k] = arena.at(w, first + cell, width, k)
-    else:
-        for w in range(arena.n_blocks):
-            for cell in range(n):
-                for k in ti.static(range(width)):
-                    for lane in ti.static(range(arena.device.lanes)):
-                        pack = arena.at(w, first + cell, width, k)
-                        out[w * arena.device.lanes + lane, row + cell * width + k] = get_lane(pack, lane)
+def _unload(field: ti.template(), rows: ti.types.ndarray(), n_blocks: ti.i32, out: ti.types.ndarray()):
+    """Copy rows of a GPU's memory into (W, n)."""
+    for k, w in ti.ndrange(rows.shape[0], n_blocks):
+        out[w, k] = field[rows[k], w]
 
 
 def put_lane(pack, lane: int, value):

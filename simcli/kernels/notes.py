@@ -1,9 +1,9 @@
 """Scalars of a block for work that goes lane by lane: what branches by nature, and needs lists."""
 
-import numpy as np
 import taichi as ti
 from taichi.lang import impl
 
+from simcli.kernels.numbers import number
 from simcli.kernels.values import Value
 
 
@@ -11,7 +11,7 @@ class Notes:
     """Scalars per block of worlds that the lanes use in turn. They are no part of the state.
 
     Args:
-        arena: of the same worlds.
+        arena: of the same worlds; allocates them.
         kind: Taichi type of the scalars; None for real numbers.
         width: numbers that stand together, as a vector, for 1 a scalar.
 
@@ -21,8 +21,9 @@ class Notes:
     _data_oriented = True
 
     def __init__(self, arena, kind=None, width: int = 1):
-        self.kind, self.width = kind or arena.device.real, width
-        self.device, self.n_blocks, self.count = arena.device, arena.n_blocks, 0
+        self.arena, self.kind, self.width = arena, kind or arena.device.real, width
+        self.device, self.count = arena.device, 0
+        arena.add_notes(self)
 
     def reserve(self, n: int) -> int:
         """Index of the first of n more scalars."""
@@ -31,22 +32,27 @@ class Notes:
 
     def build(self):
         """Allocate. Nothing can be reserved afterwards."""
-        shape = (self.count, self.n_blocks) if self.device.is_gpu else (self.n_blocks, self.count)
-        self.tree = ti.FieldsBuilder()
-        self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
-        self.tree.dense(ti.ij, tuple(np.maximum(shape, 1))).place(self.field)
-        self.snode = self.tree.finalize()
+        n_blocks = self.arena.n_blocks
+        if self.device.is_gpu:
+            self.tree = ti.FieldsBuilder()
+            self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
+            self.tree.dense(ti.ij, (max(self.count, 1), n_blocks)).place(self.field)
+            self.snode = self.tree.finalize()
+            return
+        self.reach = self.arena.reaches.notes[self.kind, self.width]
+        self.memory = self.reach.zeros(n_blocks * self.count)
+        self.place = self.reach.find(self.memory)
 
     def destroy(self):
         """Free the field."""
-        self.snode.destroy()
+        if self.device.is_gpu:
+            self.snode.destroy()
 
     def at(self, block, k):
         """Scalar k of a block, assignable (inside kernels)."""
-        builder = impl.get_runtime().compiling_callable.ast_builder()
         if self.device.is_gpu:
-            return impl.subscript(builder, self.field, k, block)
-        return impl.subscript(builder, self.field, block, k)
+            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, k, block)
+        return self.reach.at(0, block * number(self, "count") + number(self, "place") + k)
 
     def load(self, block, k):
         """Scalar k (inside kernels)."""

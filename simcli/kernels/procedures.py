@@ -12,6 +12,7 @@ This uses Taichi's internals (see memory.py): its functions forget none of the p
 go to the kernel instead of to themselves.
 """
 
+import ast
 import functools
 from types import SimpleNamespace
 
@@ -19,6 +20,9 @@ import taichi as ti
 from taichi.lang import impl
 from taichi.lang.kernel_impl import Func, TaichiCallableTemplateMapper, _get_tree_and_ctx, transform_tree
 
+from simcli.kernels.numbers import own_variables
+
+ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
 CALLING = ("x64", "arm64")  # backends that call
 
 
@@ -26,7 +30,7 @@ def procedure(body):
     """Mark a device function without a result that is worth a call: a stage, not a formula.
 
     Args:
-        body: every argument is annotated, with `ti.template()` or a type of numbers.
+        body: every argument is annotated, with `ti.template()` or a type of numbers; the block is `w`.
     """
     inlined, called = ti.func(body), _Called(body)
 
@@ -63,7 +67,11 @@ class _Called(Func):
             runtime.current_kernel = SimpleNamespace(ast_builder=function.ast_builder, autodiff_mode=kernel.autodiff_mode)
             context.ast_builder = function.ast_builder()
             try:
-                transform_tree(tree, context)
+                with own_variables() as arena:
+                    if arena:
+                        context.global_vars["_arena"] = arena
+                        tree.body[0].body.insert(0, ENTER)
+                    transform_tree(tree, context)
             finally:
                 runtime.compiling_callable, runtime.current_kernel = outer, kernel
 

@@ -43,26 +43,26 @@ class Anchors:
     def __init__(self, model: Model, tables: Tables, chosen: np.ndarray | None = None):
         joints = model.joints
         chosen = np.arange(model.n_joints) if chosen is None else chosen
-        self.n_joints, self.chosen = len(chosen), tables.arena.ints(chosen)
-        self.parent, self.child, self.kind = (tables.arena.ints(x) for x in (joints.parent, joints.child, joints.kind))
+        self.n_joints, self.chosen, every = len(chosen), tables.arena.ints(chosen), tables.joints
+        self.parent, self.child, self.kind = (every.ints(x) for x in (joints.parent, joints.child, joints.kind))
         orbits = 2 * np.isin(joints.kind, list(ORBITS))
         turns = joints.dof_dim[:, 1] - orbits
-        self.n_linear, self.n_angular, self.n_orbit = (tables.arena.ints(n) for n in (joints.dof_dim[:, 0], turns, orbits))
+        self.n_linear, self.n_angular, self.n_orbit = (every.ints(n) for n in (joints.dof_dim[:, 0], turns, orbits))
         self.q_start, self.qd_start = tables.arena.ints(joints.q_start), tables.arena.ints(joints.qd_start)
-        self.is_pose = tables.arena.ints(np.isin(joints.kind, POSES))
-        self.point = [tables.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
-        self.frame = [tables.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
-        self.axis = tables.column(model.dofs.axis, Vec3)
+        self.is_pose = every.ints(np.isin(joints.kind, POSES))
+        self.point = [every.column(x[..., :3], Vec3) for x in (joints.X_p, joints.X_c)]
+        self.frame = [every.column(rot.quat_to_matrix(x[..., 3:]), Mat3) for x in (joints.X_p, joints.X_c)]
+        self.axis = tables.dofs.column(model.dofs.axis, Vec3)
         kinds = [JointKind(k) for k in joints.kind[chosen]]
         self.has_many = bool(np.any(turns[chosen] > 1))
         self.has_poses, self.has_balls = any(k in POSES for k in kinds), any(k in QUATERNIONS for k in kinds)
         self.has_orbits, self.has_carried = bool(orbits[chosen].any()), JointKind.UNIVERSAL_PRISMATIC in kinds
-        self.is_scalar = tables.arena.ints(~np.isin(joints.kind, (*POSES, JointKind.CABLE)))
-        self.is_ball = tables.arena.ints(np.isin(joints.kind, QUATERNIONS))
-        self.is_carried = tables.arena.ints(joints.kind == JointKind.UNIVERSAL_PRISMATIC)
-        self.dual = tables.column(dual_axes(model), Vec3)
-        self.com = tables.column(model.bodies.com, Vec3)
-        self.pitch = tables.column(joints.pitch)
+        self.is_scalar = every.ints(~np.isin(joints.kind, (*POSES, JointKind.CABLE)))
+        self.is_ball = every.ints(np.isin(joints.kind, QUATERNIONS))
+        self.is_carried = every.ints(joints.kind == JointKind.UNIVERSAL_PRISMATIC)
+        self.dual = tables.dofs.column(dual_axes(model), Vec3)
+        self.com = tables.bodies.column(model.bodies.com, Vec3)
+        self.pitch = every.column(joints.pitch)
 
 
 def dual_axes(model: Model) -> np.ndarray:

@@ -46,12 +46,15 @@ class Polynomials:
     def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot | None = None):
         self.n, self.n_forms, self.n_rows = rows.n, len(rows.form_start) - 1, len(rows.is_hard)
         self.n_polynomials, self.angle = rows.constant.shape[1], angle
+        self.items, self.unknowns = arena.records(self.n_rows), arena.records(self.n)
+        forms, polynomials = arena.records(self.n + self.n_forms), arena.records(self.n_polynomials)
         self.n_entries, self.n_curved = len(rows.entry_at), len(rows.curved)
         self.n_own_entries = int(rows.entry_start[self.n_rows])
         bent = np.flatnonzero(rows.shape != Shape.ITSELF)
-        self.n_bent, self.bent, self.partner = len(bent), arena.ints(bent), arena.ints(rows.partner[bent])
-        self.own, self.other = arena.slot(self.n_bent), arena.slot(self.n_bent)
-        self.is_hard = arena.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
+        self.n_bent, lengths = len(bent), arena.records(len(bent))
+        self.bent, self.partner = lengths.ints(bent), lengths.ints(rows.partner[bent])
+        self.own, self.other = lengths.slot(), lengths.slot()
+        self.is_hard = polynomials.ints(np.append(rows.is_hard, np.zeros(self.n_polynomials - self.n_rows, bool)))
         self.has_soft = not rows.is_hard.all()
         for name in ("form_start", "form_at", "linear_start", "linear_at", "product_start", "product_i", "product_j",
                      "entry_start", "entry_at", "curved", "term_start", "term_at"):
@@ -59,10 +62,10 @@ class Polynomials:
         for name in ("form_coef", "form_constant", "constant", "linear_coef", "product_weight", "entry_coef", "term_coef"):
             setattr(self, name, tables.column(getattr(rows, name)))
         self.order = np.argsort(np.where(tables.unknown_of_dof < 0, tables.n_qd, tables.unknown_of_dof))[: self.n]
-        self.q_at, self.qd_at = arena.ints(natural_numbers(tables)[self.order]), arena.ints(self.order)
-        self.x, self.next_x, self.v = (arena.slot(self.n + self.n_forms) for _ in range(3))
+        self.q_at, self.qd_at = self.unknowns.ints(natural_numbers(tables)[self.order]), self.unknowns.ints(self.order)
+        self.x, self.next_x, self.v = forms.slots(3)
         self.gradient = arena.slot(self.n_entries)
-        self.residual, self.rate = arena.slot(self.n_polynomials), arena.slot(self.n_rows)
+        self.residual, self.rate = polynomials.slot(), self.items.slot()
 
 
 class SaddlePoint(Polynomials):
@@ -84,9 +87,9 @@ class SaddlePoint(Polynomials):
         super().__init__(rows, tables, arena, angle)
         prescribed = tables.model.motions.kind[self.order] != MotionKind.NONE
         weight, excess = tables.model.columns.weight[:, self.order], tables.model.columns.excess[:, self.order]
-        self.mass = tables.column(np.where(prescribed, 1.0, weight))
-        self.inertia = tables.column(np.where(prescribed, 1.0, weight - excess))
-        self.moves, self.has_led = arena.ints(~prescribed), bool(prescribed.any())
+        self.mass = self.unknowns.column(np.where(prescribed, 1.0, weight))
+        self.inertia = self.unknowns.column(np.where(prescribed, 1.0, weight - excess))
+        self.moves, self.has_led = self.unknowns.ints(~prescribed), bool(prescribed.any())
         row_of = np.repeat(np.arange(self.n_rows), np.diff(rows.entry_start[: self.n_rows + 1])) + self.n
         diagonal = np.arange(self.n + self.n_rows)
         entries = np.stack((row_of, rows.entry_at[: self.n_own_entries]), axis=1)
@@ -98,10 +101,10 @@ class SaddlePoint(Polynomials):
         first = len(diagonal) + len(entries)
         self.bends, self.n_bends, self.bend_place = bends, len(seen), arena.ints(pattern.place[first:])
         self.bend_row, self.bend_weight = arena.ints(rows.bend_row[seen]), tables.column(rows.bend_weight[:, seen])
-        self.stress = arena.slot(self.n_rows if bends else 0)
+        self.stress = self.items.slot() if bends else arena.slot(0)
         filled = np.setdiff1d(np.arange(pattern.nnz), pattern.place[:first])
         self.filled, self.n_filled = arena.ints(filled), len(filled)
-        self.soft, self.lent = arena.slot(self.n_rows), arena.slot(self.n_rows)
+        self.soft, self.lent = self.items.slot(), self.items.slot()
 
 
 def natural_numbers(tables: Tables) -> np.ndarray:

@@ -19,9 +19,9 @@ class FrameRows:
     _data_oriented = True
 
     def __init__(self, tables: Tables, arena: Arena, n_energies: int):
-        self.effort = arena.slot(tables.n_qd)
-        self.body_q, self.body_qd = arena.slot(7 * tables.n_bodies), arena.slot(6 * tables.n_bodies)
-        self.body_qdd = arena.slot(6 * tables.n_bodies)
+        self.effort = tables.dofs.slot()
+        self.body_q = arena.slot(7 * tables.n_bodies)
+        self.body_qd, self.body_qdd = arena.records(6 * tables.n_bodies).slots(2)
         self.points, self.joint_wrench = arena.slot(6 * tables.n_points), arena.slot(6 * tables.n_joints)
         self.energy = arena.slot(n_energies)
 

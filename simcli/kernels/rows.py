@@ -44,36 +44,39 @@ class Rows:
     def __init__(self, constraints: Constraints, tables: Tables, arena: Arena):
         couples, rows = constraints.couples, constraints.rows
         self.n, self.n_couples = rows.n, len(couples.joint)
-        self.link_a, self.link_b = arena.ints(couples.link_a), arena.ints(couples.link_b)
-        self.point_a, self.point_b = tables.column(couples.point_a, Vec3), tables.column(couples.point_b, Vec3)
-        self.frame_a, self.frame_b = tables.column(couples.frame_a, Mat3), tables.column(couples.frame_b, Mat3)
-        self.row_start, self.joint = arena.ints(couples.row_start), arena.ints(couples.joint)
-        self.couple = arena.ints(couple_of_row(constraints))
-        self.is_swapped, self.has_swapped = arena.ints(couples.is_swapped), bool(couples.is_swapped.any())
-        self.form = arena.ints(rows.form)
+        items, pairs = arena.records(rows.n), arena.records(self.n_couples)
+        self.items = items
+        self.link_a, self.link_b = pairs.ints(couples.link_a), pairs.ints(couples.link_b)
+        self.point_a, self.point_b = pairs.column(couples.point_a, Vec3), pairs.column(couples.point_b, Vec3)
+        self.frame_a, self.frame_b = pairs.column(couples.frame_a, Mat3), pairs.column(couples.frame_b, Mat3)
+        self.row_start, self.joint = arena.ints(couples.row_start), pairs.ints(couples.joint)
+        self.couple = items.ints(couple_of_row(constraints))
+        self.is_swapped, self.has_swapped = pairs.ints(couples.is_swapped), bool(couples.is_swapped.any())
+        self.form = items.ints(rows.form)
         forms = set(rows.form.tolist())
         self.has_meet, self.has_apart, self.has_dot = MEET in forms, APART in forms, DOT in forms
         self.has_length, self.has_spin = LENGTH in forms, SPIN in forms
         self.has_cardan, self.has_euler, self.has_roll = CARDAN in forms, EULER in forms, ROLL in forms
         self.has_along, self.has_turn = bool({ALONG, PITCH} & forms), bool({TURN, PITCH} & forms)
-        self.on_a, self.across_a = tables.column(rows.on_a, Vec3), tables.column(rows.across_a, Vec3)
-        self.on_b, self.constant = tables.column(rows.on_b, Vec3), tables.column(rows.constant)
-        self.residual, self.rate, self.bias = arena.slot(rows.n), arena.slot(rows.n), arena.slot(rows.n)
-        self.angle, self.angle_start = arena.slot(rows.n), start_angles(constraints, tables.model)
-        self.pull_a, self.pull_b = arena.slot(rows.n, Force), arena.slot(rows.n, Force)
+        self.on_a, self.across_a = items.column(rows.on_a, Vec3), items.column(rows.across_a, Vec3)
+        self.on_b, self.constant = items.column(rows.on_b, Vec3), items.column(rows.constant)
+        self.residual, self.rate, self.bias = items.slot(), items.slot(), items.slot()
+        self.angle, self.angle_start = items.slot(), start_angles(constraints, tables.model)
+        self.pull_a, self.pull_b = items.slot(Force), items.slot(Force)
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)
         self.n_gears, self.first_gear = len(gears), rows.n - len(rigid) - len(gears)
+        geared = arena.records(self.n_gears)
         vectors = np.stack((rows.follower[rigid], rows.leader[rigid]), axis=-1)
         self.vector_q, self.vector_d = arena.ints(first_numbers(tables)[vectors]), arena.ints(vectors)
         q_index = tables.q_of_dof
-        self.follower_q, self.leader_q = arena.ints(q_index[rows.follower[gears]]), arena.ints(q_index[rows.leader[gears]])
-        self.follower, self.leader = arena.ints(rows.follower[gears]), arena.ints(rows.leader[gears])
+        self.follower_q, self.leader_q = geared.ints(q_index[rows.follower[gears]]), geared.ints(q_index[rows.leader[gears]])
+        self.follower, self.leader = geared.ints(rows.follower[gears]), geared.ints(rows.leader[gears])
         self.ratio = tables.column(rows.ratio)
         row_of_dof = coordinate_rows(rows, tables.n_qd)
         ends = row_of_dof[rows.follower[gears]], row_of_dof[rows.leader[gears]]
-        self.follower_row, self.leader_row = (arena.ints(end) for end in ends)
+        self.follower_row, self.leader_row = (geared.ints(end) for end in ends)
         self.has_shared = bool(np.any(np.concatenate(ends) >= 0))
 
     def clear(self):

@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select, sincos
-from simcli.kernels.memory import Arena, Slot, get_lane, is_pack, put_lane
+from simcli.kernels.memory import Arena, get_lane, is_pack, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
 from simcli.model.drives import reads
@@ -114,7 +114,7 @@ class Motions:
         columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
                    "motion_qdd": np.zeros((1, model.n_qd))}  # fmt: skip
         for name, values in columns.items():
-            setattr(self, name, tables.column(values, driven=name in driven))
+            setattr(self, name, tables.dofs.column(values, driven=name in driven))
 
 
 def driven_columns(model: Model) -> set[str]:
@@ -149,11 +149,12 @@ class Signals:
         self.values = arena.slot(ORDERS * self.n)
         slots = [next(getattr(o, way.column) for o in owners if hasattr(o, way.column)) for way in ways]
         rows = [slot.first + way.row for slot, way in zip(slots, ways, strict=True)]
-        self.row, self.source = arena.ints(rows), arena.ints([way.source for way in ways])
-        self.adds = arena.ints([n > 0 and rows[n] == rows[n - 1] for n in range(len(rows))])
-        self.gain = tables.column(_stacked([way.gain for way in ways]))
-        self.base = tables.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
-        self.rows = Slot(arena, 0, 0, None, 1)  # the arena's cells of one pack, which driven columns have
+        items = arena.records(len(ways))
+        self.row, self.source = items.ints(rows), items.ints([way.source for way in ways])
+        self.adds = items.ints([n > 0 and rows[n] == rows[n - 1] for n in range(len(rows))])
+        self.gain = items.column(_stacked([way.gain for way in ways]))
+        self.base = items.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
+        self.rows = arena.by_rows  # which driven columns have
 
 
 def _flat(values: np.ndarray) -> np.ndarray:

@@ -30,9 +30,10 @@ class SkylineMatrix:
 
     def __init__(self, n_bodies: int, arena: Arena):
         self.arena, self.n = arena, SIZE * n_bodies
-        self.value, self.begin = arena.slot(corner(self.n, 0)), arena.slot(self.n)
-        self.inverse, self.x = arena.slot(self.n), arena.slot(self.n)
-        self.factor, self.nnz, self.position = self, corner(self.n, 0), arena.ints(range(self.n))
+        unknowns = arena.records(self.n)
+        self.value, self.begin = arena.slot(corner(self.n, 0)), unknowns.slot()
+        self.inverse, self.x = unknowns.slot(), unknowns.slot()
+        self.factor, self.nnz, self.position = self, corner(self.n, 0), unknowns.ints(range(self.n))
 
     def entry(self, i: int, j: int) -> int:
         """Place of the entry of two unknowns, on the host."""

@@ -23,10 +23,11 @@ class Factor:
 
     def __init__(self, pattern: Elimination, arena: Arena):
         self.n, self.nnz = pattern.n, pattern.nnz
-        self.position = arena.ints(pattern.position)
+        unknowns = arena.records(self.n)
+        self.position = unknowns.ints(pattern.position)
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
-        self.value, self.inverse, self.x = arena.slot(self.nnz), arena.slot(self.n), arena.slot(self.n)
+        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), unknowns.slot()
 
 
 @ti.func

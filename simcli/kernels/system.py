@@ -66,6 +66,8 @@ class System:
         self.rows = Rows(constraints, tables, arena)
         self.laws = Laws(constraints, model, tables, arena)
         self.n_rows, self.n = self.rows.n, tables.n_tree_dofs + self.rows.n
+        rows_of, dofs, unknowns = self.rows.items, tables.tree_dofs, arena.records(self.n)
+        self.unknowns = unknowns
         self.steps_lock = steps_lock
         m_start, m_with, pairs = mass_entries(model, tables)
         j_start, j_dof, j_side, j_other, row_pairs = row_entries(constraints, model, tables)
@@ -81,26 +83,26 @@ class System:
         self.end_i, self.end_j = arena.ints(pairs[:, 0]), arena.ints(pairs[:, 1])
         self.place = arena.ints(pattern.place)
         rows = constraints.rows
-        self.is_hard = arena.ints(rows.is_hard)
+        self.is_hard = rows_of.ints(rows.is_hard)
         own = (rows.joint >= 0) & model.joints.is_tree[rows.joint] if rows.n else np.zeros(0)  # on dofs of their own joints
-        self.is_own = arena.ints(np.where(rows.form == Form.GEAR, 0, own))
+        self.is_own = rows_of.ints(np.where(rows.form == Form.GEAR, 0, own))
         leads = np.flatnonzero((rows.dof >= 0) & rows.is_hard)
         self.n_leads, self.lead_row, self.lead_dof = len(leads), arena.ints(leads), arena.ints(rows.dof[leads])
         turns = np.flatnonzero((rows.dof >= 0) & np.isin(rows.form, (Form.CARDAN, Form.EULER)))
         shown = model.joints.q_start[rows.joint[turns]] + rows.dof[turns] - model.joints.qd_start[rows.joint[turns]]
         self.n_turns, self.turn_row, self.turn_q = len(turns), arena.ints(turns), arena.ints(shown)
         self.shared = arena.slot(self.n_rows if self.rows.has_shared else 0)
-        self.spring, self.n_springs = arena.ints(rows.spring), int((rows.spring >= 0).sum())
-        self.compliance, self.enabled = (tables.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
-        self.scale = tables.column(constraints.rows.scale)
-        self.softness, self.least = arena.slot(1), SOFTNESS[arena.device.precision]
+        self.spring, self.n_springs = rows_of.ints(rows.spring), int((rows.spring >= 0).sum())
+        self.compliance, self.enabled = (rows_of.column(x) for x in (constraints.rows.compliance, constraints.rows.enabled))
+        self.scale = rows_of.column(constraints.rows.scale)
+        self.softness, self.least = arena.single.slot(), SOFTNESS[arena.device.precision]
         self.weights = FEWER_WEIGHTS if tables.is_natural else WEIGHTS
         self.solutions, self.last_weight = len(self.weights), self.weights[-1]
-        self.entry, self.earlier = arena.slot(self.n_entries), arena.slot(self.n)
-        self.free, self.goal, self.load = arena.slot(self.n), arena.slot(self.n), arena.slot(self.n)
-        self.soft, self.multiplier, self.force, self.centre = (arena.slot(self.n_rows) for _ in range(4))
-        self.acceleration, self.effort = arena.slot(self.n_dofs), arena.slot(self.n_dofs)
-        self.gain = arena.slot(self.n_dofs)
+        self.entry, self.earlier = arena.slot(self.n_entries), unknowns.slot()
+        self.free, self.goal, self.load = unknowns.slot(), unknowns.slot(), unknowns.slot()
+        self.soft, self.multiplier, self.force, self.centre = rows_of.slots(4)
+        self.acceleration, self.effort = dofs.slot(), dofs.slot()
+        self.gain = dofs.slot()
 
     def clear(self):
         """Free everything."""

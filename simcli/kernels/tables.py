@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simcli.kernels.memory import Arena
+from simcli.kernels.slots import Records
 from simcli.kernels.values import Mat3, Sym3, Vec3
 from simcli.model.link_frames import link_points
 from simcli.model.tables import LinkKind, Model
@@ -29,56 +30,55 @@ class Tables:
     _data_oriented = True
 
     def __init__(self, model: Model, arena: Arena, phases: Sequence[Model] = ()):
-        self.model, self.arena, self.pending, self.phases = model, arena, [], tuple(phases) or (model,)
+        self.model, self.arena, self.phases = model, arena, tuple(phases) or (model,)
         links, dofs = model.links, model.dofs
         self.n_links, self.n_qd, self.n_q, self.n_bodies = model.n_links, model.n_qd, model.n_q, model.n_bodies
-        self.parent, self.kind = arena.ints(links.parent), arena.ints(links.kind)
+        self.links, self.joints = arena.records(model.n_links), arena.records(model.n_joints)
+        self.dofs, self.coordinates = arena.records(model.n_qd), arena.records(model.n_q)
+        self.bodies = arena.records(model.n_bodies)
+        ints, column = self.links.ints, self.links.column
+        self.parent, self.kind = ints(links.parent), ints(links.kind)
+        kinds = set(links.kind.tolist())
         self.has_helix, self.has_ball, self.has_free, self.has_affine = (
-            bool(np.any(links.kind == kind)) for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
+            kind in kinds for kind in (LinkKind.HELIX, LinkKind.BALL, LinkKind.FREE, LinkKind.AFFINE))
         self.is_natural, self.normal = model.columns is not None, model.plane
         if model.columns is not None:
-            self.n_vectors, self.weight = arena.ints(model.columns.n_vectors), self.column(model.columns.weight)
+            self.n_vectors, self.weight = ints(model.columns.n_vectors), self.column(model.columns.weight)
             self.excess, self.has_excess = self.column(model.columns.excess), bool(np.any(model.columns.excess))
             self.has_bodies, self.has_bars = (bool(np.any(model.columns.n_vectors == n)) for n in (3, 1))
         helix = links.kind == LinkKind.HELIX
         self.slides = bool(np.any(links.turn[helix] != 1) or np.any(links.advance[:, helix]))  # else only hinges
-        self.link_q, self.link_qd, self.link_n_qd = (arena.ints(c) for c in (links.q_start, links.qd_start, links.n_qd))
-        self.root, self.tip = arena.ints(links.root), arena.ints(links.tip)
-        self.massive = arena.ints(np.any(links.mass > 0, axis=0))
+        self.link_q, self.link_qd, self.link_n_qd = ints(links.q_start), ints(links.qd_start), ints(links.n_qd)
+        self.root, self.tip = ints(links.root), arena.ints(links.tip)
+        self.massive = ints(np.any(links.mass > 0, axis=0))
         route, continues, gathers = handover(links.parent)
-        self.route, self.continues, self.gathers = arena.ints(route), arena.ints(continues), arena.ints(gathers)
+        self.route, self.continues, self.gathers = ints(route), ints(continues), ints(gathers)
         self.branches = bool(gathers.any())
-        self.turn = self.column(links.turn[None])
-        self.rotation, self.offset = self.column(links.rotation, Mat3), self.column(links.offset, Vec3)
-        self.advance, self.mass = self.column(links.advance), self.column(links.mass)
-        self.com, self.inertia = self.column(links.com, Vec3), self.column(links.inertia, Sym3)
-        self.body_rotation = self.column(links.body_rotation, Mat3)
-        self.body_offset = self.column(links.body_offset, Vec3)
-        self.gravity = self.column(model.gravity[:, None, :], Vec3)
-        self.armature, self.damping = self.column(dofs.armature), self.column(dofs.damping)
+        self.turn = column(links.turn[None])
+        self.rotation, self.offset = column(links.rotation, Mat3), column(links.offset, Vec3)
+        self.advance, self.mass = column(links.advance), column(links.mass)
+        self.com, self.inertia = column(links.com, Vec3), column(links.inertia, Sym3)
+        self.body_rotation, self.body_offset = column(links.body_rotation, Mat3), column(links.body_offset, Vec3)
+        self.gravity = arena.single.column(model.gravity[:, None, :], Vec3)
+        self.armature, self.damping = (self.dofs.column(values) for values in (dofs.armature, dofs.damping))
         self.n_joints, self.n_points = model.n_joints, len(model.points.name)
-        self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model, arena)
-        self.anchor = self.column(anchor, Vec3)
-        self.point_link = arena.ints(links.tip[model.points.body])
-        self.point_position = self.column(link_points(model, model.points.body, model.points.position), Vec3)
-        self.dof_q = arena.ints(dof_coordinates(model))
+        self.joint_link, self.joint_sign, self.child_link, anchor = joint_anchors(model, self.joints)
+        self.anchor = self.joints.column(anchor, Vec3)
+        points = arena.records(self.n_points)
+        self.point_link = points.ints(links.tip[model.points.body])
+        self.point_position = points.column(link_points(model, model.points.body, model.points.position), Vec3)
+        self.dof_q = self.dofs.ints(dof_coordinates(model))
         self.q_of_dof = dof_coordinates(model)
         order = tree_dofs(model)
-        self.tree_dof, self.n_tree_dofs = arena.ints(order), len(order)
+        self.n_tree_dofs, self.tree_dofs = len(order), arena.records(len(order))
+        self.tree_dof = self.tree_dofs.ints(order)
         self.unknown_of_dof = np.full(model.n_qd, -1)
         self.unknown_of_dof[order] = np.arange(len(order))
-        self.unknown = arena.ints(self.unknown_of_dof)
+        self.unknown = self.dofs.ints(self.unknown_of_dof)
 
     def column(self, values: np.ndarray, kind=None, driven: bool = False):
-        """A device column of (W|1, items, ...) values; a slot, too, if signals drive it."""
-        values = np.asarray(values)
-        if len(values) == 1 and not driven:
-            return self.arena.shared(values[0], kind)
-        slot = self.arena.slot(values.shape[1], kind, by_rows=driven)
-        values = values.reshape(len(values), values.shape[1], slot.width)
-        slot.base = values.reshape(len(values), -1)
-        self.pending.append((slot, values))
-        return slot
+        """A device column of (W|1, items, ...) values, of items of its own; see `Records.column`."""
+        return self.arena.records(values.shape[1]).column(values, kind, driven)
 
     def ever(self, mask: Callable[[Model], np.ndarray]) -> np.ndarray:
         """Where something holds in any phase and any world: what the code is compiled for must fit all of them.
@@ -91,14 +91,8 @@ class Tables:
         """
         return np.any([np.any(mask(model), axis=0) for model in self.phases], axis=0)
 
-    def upload(self, arena: Arena | None = None):
-        """Fill the columns that vary, of our arena or of a built one of the same layout."""
-        for slot, values in self.pending:
-            slot.write(values, arena)
-        self.pending.clear()
 
-
-def joint_anchors(model: Model, arena: Arena):
+def joint_anchors(model: Model, joints: Records):
     """Where the force through each joint is known, and where it is reported.
 
     Returns:
@@ -110,7 +104,7 @@ def joint_anchors(model: Model, arena: Arena):
     link = np.array([carried.get(j, -1) for j in range(model.n_joints)], int)
     sign = np.where(links.body[link] == child, 1, -1) if len(link) else link
     anchors = link_points(model, child, model.joints.X_c[..., :3])
-    return arena.ints(link), arena.ints(sign), arena.ints(links.tip[child]), anchors
+    return joints.ints(link), joints.ints(sign), joints.ints(links.tip[child]), anchors
 
 
 def handover(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

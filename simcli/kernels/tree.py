@@ -40,18 +40,18 @@ class TreeState:
 
     def __init__(self, tables: Tables, arena: Arena, has_external: bool = False,
                  keeps_stiffness: bool = False):
-        n_links, n_q, n_qd = tables.n_links, tables.n_q, tables.n_qd
+        links, dofs = tables.links, tables.dofs
         self.n_blocks, self.has_external = arena.n_blocks, has_external
-        self.external = arena.slot(n_links if has_external else 0, Force)
-        self.q, self.qd, self.qdd = arena.slot(n_q), arena.slot(n_qd), arena.slot(n_qd)
-        self.tau, self.diagonal = arena.slot(n_qd), arena.slot(n_qd)
-        self.keeps_stiffness, self.stiffness = keeps_stiffness, arena.slot(n_qd if keeps_stiffness else 0)
-        self.origin = arena.slot(n_links, Vec3)
-        self.R, self.o, self.v = arena.slot(n_links, Mat3), arena.slot(n_links, Vec3), arena.slot(n_links, Motion)
-        self.a, self.c = arena.slot(n_links, Motion), arena.slot(n_links, Motion)
-        self.S, self.U = arena.slot(n_qd, Motion), arena.slot(n_qd, Force)
-        self.u, self.inv_d = arena.slot(n_qd), arena.slot(n_qd)
-        self.f, self.I = arena.slot(n_links, Force), arena.slot(n_links, Inertia)
+        self.external = links.slot(Force) if has_external else arena.slot(0, Force)
+        self.q, self.qd, self.qdd = tables.coordinates.slot(), dofs.slot(), dofs.slot()
+        self.tau, self.diagonal = dofs.slot(), dofs.slot()
+        self.keeps_stiffness, self.stiffness = keeps_stiffness, dofs.slot() if keeps_stiffness else arena.slot(0)
+        self.origin = links.slot(Vec3)
+        self.R, self.o, self.v = links.slot(Mat3), links.slot(Vec3), links.slot(Motion)
+        self.a, self.c = links.slot(Motion), links.slot(Motion)
+        self.S, self.U = dofs.slot(Motion), dofs.slot(Force)
+        self.u, self.inv_d = dofs.slot(), dofs.slot()
+        self.f, self.I = links.slot(Force), links.slot(Inertia)
 
 
 def raw_quaternion(slot, w, start) -> Quat:
@@ -195,7 +195,7 @@ def attitude(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti
         if count == 1:
             a = vector_at(s.q, w, start + 3)
             if ti.static(t.normal >= 0):
-                normal = unit_vector(zero, t.normal)
+                normal = unit_vector(zero, ti.static(t.normal))
                 R = columns_of(a, normal.cross(a), normal)
             else:
                 x, y, z = a.parts

@@ -49,7 +49,7 @@ class AffineCore:
 
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
         self.precision, self.integrator = arena.device.precision, options.integrator
-        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
+        self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
@@ -77,7 +77,7 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes = self.barrier.notes
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
-        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
+        self.total_start, self.count, self.health = arena.single.slot(), arena.single.slot(), arena.slot(len(HEALTH))
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0

@@ -47,6 +47,7 @@ class Given:
         led = led_of(model, model.columns.led)
         bodies = led.bodies.tolist()
         self.n_bodies, self.n, self.n_dofs = len(bodies), SIZE * len(bodies), len(led.dof)
+        dofs, unknown = arena.records(self.n_dofs), arena.records(self.n)
         self.body, self.joint = arena.ints(bodies), arena.ints(led.joint[led.bodies])
         self.dof_start, self.dof = arena.ints(led.dof_start), arena.ints(led.dof)
         self.by_position, self.is_anchored = arena.ints(led.by_position), arena.ints(led.is_anchored)
@@ -56,10 +57,10 @@ class Given:
         self.start = arena.ints(np.concatenate(([0], np.cumsum([len(p) for p in partners]))))
         self.other, self.entry = (arena.ints([pair[k] for p in partners for pair in p]) for k in range(2))
         self.diagonal = arena.ints([matrix.entry(i, i) for i in unknowns])
-        self.goal, self.coordinates = arena.slot(self.n), led.start
-        self.pull, self.pull_before = arena.slot(self.n), arena.slot(self.n)
+        self.goal, self.coordinates = unknown.slot(), led.start
+        self.pull, self.pull_before = unknown.slot(), unknown.slot()
         for name in ("reached", "moved", "moving"):
-            setattr(self, name, arena.slot(self.n_dofs))
+            setattr(self, name, dofs.slot())
         self.rate, self.spin = arena.slot(3 * self.n_bodies), arena.slot(3 * self.n_bodies)
 
     def clear(self):

@@ -62,21 +62,22 @@ class StepMemory:
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
         self.tolerance = max(tolerance, TIGHT[arena.device.precision])
         self.rounding = ROUNDING[arena.device.precision]
+        unknowns = arena.records(n)
         for name in ("alpha", "weight", "age", "breaks", "pattern"):
-            setattr(self, name, arena.slot(model.n_bodies))
+            setattr(self, name, tables.bodies.slot())
         for name in ("lead", "asks", "length", "cap", "aims", "running", "curve",
                      "energy", "size", "iterations", "failed"):  # fmt: skip
-            setattr(self, name, arena.slot(1))
+            setattr(self, name, arena.single.slot())
         for name in ("start", "past", "target", "force", "force_before", "x_before", "v_before", "next_v", "acceleration",
                      "move", "way"):  # fmt: skip
-            setattr(self, name, arena.slot(n))
-        self.mass = tables.column((model.columns.weight - model.columns.excess)[:, -n:])
+            setattr(self, name, unknowns.slot())
+        self.mass = unknowns.column((model.columns.weight - model.columns.excess)[:, -n:])
         blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
         extent = np.sqrt(HALF_SIDE * largest_moments(model, blocks[..., 1:]) / np.where(weighs, blocks[..., 0], 1.0))
-        self.extent = tables.column(np.where(weighs, extent, 0.0))
+        self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
         thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
-        self.thin, self.has_thin = tables.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
+        self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
 
     def clear(self):
         """Before the first step."""

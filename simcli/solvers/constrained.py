@@ -130,13 +130,14 @@ class Constrained:
         stages = ALL_STAGES[integrator]
         self.arena = arena
         prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
-        self.n_motions, self.motion_dof = len(prescribed), arena.ints(prescribed)
+        self.n_motions, moved = len(prescribed), arena.records(len(prescribed))
+        self.motion_dof = moved.ints(prescribed)
         numbers = np.where(first_numbers(tables) < 0, np.append(tables.q_of_dof, -1), first_numbers(tables))
-        self.motion_q = arena.ints(numbers[prescribed])
+        self.motion_q = moved.ints(numbers[prescribed])
         motion_of = np.full(tables.n_qd, -1)
         motion_of[prescribed] = np.arange(len(prescribed))
-        self.motion_of = arena.ints(motion_of)
-        self.by_position = arena.ints(motions[prescribed] == MotionKind.POSITION)
+        self.motion_of = tables.dofs.ints(motion_of)
+        self.by_position = moved.ints(motions[prescribed] == MotionKind.POSITION)
         stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
         idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
         idles |= bool((constraints.rows.enabled == 0).any())
@@ -153,27 +154,27 @@ class Constrained:
         is_touching = tables.is_natural and impulses is not None
         self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
         self.switches = tables.is_natural and (self.repeats or is_touching)
-        self.parts = arena.slot(1)
+        self.parts = arena.single.slot()
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
         self.n_evaluations = stages + (self.repeats or is_touching) + tables.is_natural
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
-        self.start, self.base, self.worst = arena.slot(self.system.n_rows), arena.slot(n), arena.slot(1)
+        self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
         self.impulses = impulses(self.system, self.n_motions) if impulses else None
         n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
-        self.tries, self.diag = arena.slot(1), arena.slot(n_diagnostics)
+        self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
         if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
-        self.jumps, self.opens, self.work_kept = arena.slot(1), arena.slot(1), arena.slot(2)
-        self.impulse, self.turn = arena.slot(n), arena.slot(1)
+        self.jumps, self.opens, self.work_kept = arena.single.slot(), arena.single.slot(), arena.slot(2)
+        self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
         spins = model.links.kind == LinkKind.FREE
         self.spins_free = arena.ints(spins & ~lacking(model)[np.maximum(model.links.body, 0)])
-        self.pace, self.owes = arena.slot(constraints.laws.n), arena.slot(1)
-        self.carried, self.refinements = arena.slot(n), REFINEMENTS
-        self.excess, self.first = arena.slot(2 * n), arena.slot(self.system.n)
-        self.projected = arena.slot(self.system.n_rows if is_touching else 0)
-        self.push = arena.slot(model.n_qd if integrator == "zhong06" else 0)
-        self.move, self.q_start, self.q_kept = arena.slot(model.n_qd), arena.slot(model.n_q), arena.slot(model.n_q)
+        self.pace, self.owes = self.system.laws.items.slot(), arena.single.slot()
+        self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
+        self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
+        self.projected = self.system.rows.items.slot() if is_touching else arena.slot(0)
+        self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
+        self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
 
     def clear(self):
         """Forget what earlier steps left."""

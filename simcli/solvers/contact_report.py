@@ -10,6 +10,7 @@ from simcli.kernels.complementarity.problem import LIMITS
 from simcli.kernels.contact_chart import contacts_of, force_of_contact, place_of_contact
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, Slot, get_lane, put_lane
+from simcli.kernels.numbers import number
 from simcli.kernels.report import emit, put
 from simcli.kernels.values import Value
 from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
@@ -42,7 +43,7 @@ class ContactReport:
     def __init__(self, arena: Arena, capacity: int, records: bool):
         self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
         self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
-        self.before = arena.slot(1)
+        self.before = arena.single.slot()
 
     def clear(self):
         """No step was taken yet."""
@@ -69,7 +70,7 @@ def needed_contacts(c, w):
 
 def is_crowded(c, w):
     """Mask of the worlds of which the last step has found more contacts than there is room for."""
-    return needed_contacts(c, w) > float(c.contacts.capacity)
+    return needed_contacts(c, w) > 1.0 * number(c.contacts, "capacity")
 
 
 @ti.func

@@ -54,12 +54,13 @@ class Contacts:
         self.collider, self.options = Collider(model, tables, arena), options
         self.lag = lag
         self.is_auto, self.margin = options.margin is None, options.margin or 0.0
-        n = self.capacity = self.collider.contacts.capacity
-        self.known, self.feature = arena.slot(1), arena.slot(n)
-        self.low, self.high = arena.slot(n), arena.slot(n)
-        self.impulse, self.place, self.slips = arena.slot(n, Vec3), arena.slot(n, Vec3), arena.slot(n)
-        self.taken, self.slid, self.bounces, self.target = (arena.slot(n) for _ in range(4))
-        self.bend, self.bent = arena.slot(n), arena.slot(n)
+        self.capacity = self.collider.contacts.capacity
+        items = self.collider.contacts.items
+        self.known, self.feature = arena.single.slot(), items.slot()
+        self.low, self.high = items.slot(), items.slot()
+        self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
+        self.taken, self.slid, self.bounces, self.target = items.slots(4)
+        self.bend, self.bent = items.slot(), items.slot()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)

@@ -67,7 +67,7 @@ class Core:
         self.precision = arena.device.precision
         self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural_steps.py
         self.stages = ALL_STAGES[self.integrator]
-        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
+        self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
         self.is_natural = self.tables.is_natural
         self.has_excess = self.is_natural and self.tables.has_excess
@@ -92,7 +92,7 @@ class Core:
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
         self.accelerates = True
-        self.total_start, self.count, self.health = arena.slot(1), arena.slot(1), arena.slot(len(HEALTH))
+        self.total_start, self.count, self.health = arena.single.slot(), arena.single.slot(), arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
@@ -100,7 +100,6 @@ class Core:
         self.stop_index = stop.index if stop else 0
         bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
-        n_q, n_qd = model.n_q, model.n_qd
         self.forces.springs_by_rows = by_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
@@ -140,14 +139,14 @@ class Core:
         driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
         self.closes_every_step = self.keeps_account and bool(driven)
         if self.integrator != "semi_implicit":
-            self.q_base, self.qd_base = arena.slot(n_q), arena.slot(n_qd)
+            self.q_base, self.qd_base = self.tables.coordinates.slot(), self.tables.dofs.slot()
         if self.integrator == "rk4":
-            self.slope, self.slope_sum, self.qd_sum = arena.slot(n_qd), arena.slot(n_qd), arena.slot(n_qd)
+            self.slope, self.slope_sum, self.qd_sum = self.tables.dofs.slots(3)
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
             self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
         if self.integrator == "implicit":
             self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
-            self.k1_q, self.k1_qd = arena.slot(n_qd), arena.slot(n_qd)
+            self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
 
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""

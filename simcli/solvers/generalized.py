@@ -37,7 +37,7 @@ BLOCK_BYTES = 16 << 20  # aim of one FrameBlock
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
 
-THOROUGH_WORK = 1e7  # world-steps that make up for a slower compilation
+THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel for one scene
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
@@ -82,11 +82,7 @@ class GeneralizedSolver:
         self.core = self.lay_out(model, self.arena)
         self.row_label = self.core.row_label
         self.arena.build()
-        if self.core.touches:
-            self.core.notes.build()
-        if large:
-            self.core.bound.impulses.problem.large.build()
-        self.core.tables.upload()
+        self.core.tables.arena.upload()
         self.core.state.q.write(np.nan_to_num(model.joint_q)[..., None])
         self.core.state.qd.write(np.nan_to_num(model.joint_qd)[..., None])
         self.core.clear()
@@ -188,7 +184,7 @@ class GeneralizedSolver:
             core = self.lay_out(self.present, arena)
             self.move_account(leave_phase)
             self.arena.refill(arena)
-            core.tables.upload(self.arena)
+            core.tables.arena.upload(self.arena)
             self.move_account(enter_phase)
             when = self.n_steps * self.plan.dt
             events += [Event(self.n_steps, when, ALL_WORLDS, "SC606", 0, -1, -1, 0.0, text) for text in phase.texts]
@@ -203,7 +199,7 @@ class GeneralizedSolver:
         Raises:
             DeviceError: SC713, its loops ended early.
         """
-        kernel(self.core, TURNS)
+        self.arena.launch(kernel, self.core, TURNS)
         try:
             self.core.loop_turns.refuse_few()
         except LoopsCutError:
@@ -260,9 +256,10 @@ class GeneralizedSolver:
         buffers = self.buffers(n_frames, places)
         start = time.perf_counter()
         if self.compile_seconds is None:
-            work = self.model.n_worlds * self.plan.n_steps
-            compile_thoroughly(work > THOROUGH_WORK and not self.core.touches)  # contact would take minutes
-        rollout(self.core, n_frames, steps, self.n_steps, TURNS, *(buffer for buffer, _ in buffers.values()))
+            self.arena.is_own = self.model.n_worlds * self.plan.n_steps > THOROUGH_WORK
+            compile_thoroughly(self.arena.is_own and not self.core.touches)  # contact would take minutes
+        arrays = (buffer for buffer, _ in buffers.values())
+        self.arena.launch(rollout, self.core, n_frames, steps, self.n_steps, TURNS, *arrays)
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:

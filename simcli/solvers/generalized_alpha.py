@@ -66,8 +66,8 @@ class Memory:
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
         self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
-        self.lack = arena.slot(1)
-        self.a, self.w, self.next_a, self.next_w, self.v = (arena.slot(n) for _ in range(5))
+        self.lack = arena.single.slot()
+        self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)
 
 
 @ti.func

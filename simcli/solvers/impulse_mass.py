@@ -11,13 +11,14 @@ import taichi as ti
 
 from simcli.kernels.complementarity.large import mass_place
 from simcli.kernels.elementary import select
+from simcli.kernels.numbers import number
 from simcli.kernels.system import System
 from simcli.solvers.integrators import H
 
 
 def mirrored(y: System, i):
     """Place of unknown i among the velocities of the problem: tips come first, which leaves factors sparse."""
-    return y.n_dofs - 1 - i
+    return number(y, "n_dofs") - 1 - i
 
 
 @ti.func

@@ -109,9 +109,8 @@ class Impulses:
         self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
         capacity = self.contacts.capacity if touches else 0
         rows, drives = plan_rows(phases, system, n_motions, is_large)
-        self.kind, self.item = arena.ints(rows[:, 0]), arena.ints(rows[:, 1])
-        self.has_drive = arena.ints(drives)
-        self.n_plain, n = len(rows), system.n_dofs
+        self.n_plain, n, plain = len(rows), system.n_dofs, arena.records(len(rows))
+        self.kind, self.item, self.has_drive = plain.ints(rows[:, 0]), plain.ints(rows[:, 1]), arena.ints(drives)
         firm = np.flatnonzero(holding_rows(phases[0], model))
         self.n_firm, self.firm_row = len(firm), arena.ints(firm)
         spins = 3 * capacity if touches and self.contacts.has_spin else 0
@@ -127,13 +126,13 @@ class Impulses:
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
         self.searches = self.passes if tables.is_natural and spins else 1
-        self.start = arena.slot(self.problem.n)
-        self.kept, self.awake = arena.slot(self.n_plain + spins), arena.slot(self.n_plain)
+        self.start = self.problem.velocities.slot()
+        self.kept, self.awake = self.problem.rows.items.slot(), plain.slot()
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
         self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
-        self.push, self.gain = arena.slot(system.laws.n), arena.slot(system.laws.n)
-        self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.slot(1) for _ in range(5))
-        self.spins = arena.slot(1)
+        self.push, self.gain = system.laws.items.slot(), system.laws.items.slot()
+        self.iterations, self.residual, self.missed, self.first, self.lacked = (arena.single.slot() for _ in range(5))
+        self.spins = arena.single.slot()
         self.answer = arena.slot(2 * n + system.n_rows if tables.is_natural else 0)
 
     def clear(self):

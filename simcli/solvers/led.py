@@ -37,7 +37,7 @@ class LedBodies:
     def __init__(self, model: Model, tables: Tables, arena: Arena):
         led = led_of(model, model.columns.led) if model.columns is not None else None
         self.n, n_dofs = (len(led.bodies), len(led.dof)) if led else (0, 0)
-        self.reached, self.begun = arena.slot(n_dofs), arena.slot(n_dofs)
+        self.reached, self.begun = arena.records(n_dofs).slots(2)
         if not self.n:
             return
         self.link, self.joint = arena.ints(led.bodies), arena.ints(led.joint[led.bodies])

@@ -39,7 +39,7 @@ class Turns:
     def __init__(self, device: Device, arena: Arena):
         self.are_bounded = device.most_turns > 0
         self.most_steps = FEW_STEPS if self.are_bounded else None
-        self.count = arena.slot(1) if self.are_bounded else None
+        self.count = arena.single.slot() if self.are_bounded else None
 
     def refuse_few(self) -> None:
         """Look at the count after a kernel.

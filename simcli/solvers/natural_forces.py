@@ -42,17 +42,18 @@ class CoordinateForces:
     def __init__(self, rows: Quadratic, constraints: Constraints, tables: Tables, arena: Arena):
         table = constraints.rows
         soft, model = np.flatnonzero(~table.is_hard), tables.model
-        self.n, self.row, self.spring = len(soft), arena.ints(soft), arena.ints(table.spring[soft])
+        self.n, items = len(soft), arena.records(len(soft))
+        self.row, self.spring = items.ints(soft), items.ints(table.spring[soft])
         law_of, bent_of = np.full(table.n, -1), np.full(table.n, -1)
         law_of[constraints.laws.row] = np.arange(constraints.laws.n)
         bent = np.flatnonzero(rows.shape != Shape.ITSELF)
         bent_of[bent] = np.arange(len(bent))
-        self.law, self.bent = arena.ints(law_of[soft]), arena.ints(bent_of[soft])
+        self.law, self.bent = items.ints(law_of[soft]), items.ints(bent_of[soft])
         self.has_springs, self.has_laws = bool((table.spring >= 0).any()), constraints.laws.n > 0
         yielding = np.flatnonzero(yielding_rows(constraints, tables))
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
         self.is_mixed = self.n + self.n_yielding > 0
-        self.acts, self.pull = arena.slot(self.n), arena.slot(rows.n)
+        self.acts, self.pull = items.slot(), arena.slot(rows.n)
         self.gravity = tables.column(weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)

@@ -64,8 +64,9 @@ class QuadraticSteps:
         self.rows = SaddlePoint(rows, tables, arena, angle, bends)
         self.tight, self.corrections = tight, corrections
         n, n_rows = self.rows.n, self.rows.n_rows
-        self.acceleration, self.force = arena.slot(n), arena.slot(n_rows)
-        self.load, self.solution, self.worst = arena.slot(n + n_rows), arena.slot(n + n_rows), arena.slot(1)
+        both = arena.records(n + n_rows)
+        self.acceleration, self.force = self.rows.unknowns.slot(), self.rows.items.slot()
+        self.load, self.solution, self.worst = both.slot(), both.slot(), arena.single.slot()
 
 
 @ti.func

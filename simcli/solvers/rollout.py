@@ -28,7 +28,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, tu
     Writes: c.state, c.forces.work, c.loop_turns, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.state.n_blocks):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         c.count.store(w, 0, c.tables.arena.zero())
         c.engine.begin(c, w, first)
         for f in range(n_frames):
@@ -49,7 +50,8 @@ def leave_phase(c: ti.template(), turns: ti.i32):
     Writes: c.forces.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.state.n_blocks):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         stored = c.engine.close(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) - stored)
         if ti.static(c.loop_turns.are_bounded):
@@ -64,7 +66,8 @@ def enter_phase(c: ti.template(), turns: ti.i32):
     Writes: c.forces.work, c.loop_turns
     """
     ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.state.n_blocks):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
         stored = c.engine.open(c, w)
         c.forces.work.store(w, SUPPLIED, c.forces.work.load(w, SUPPLIED) + stored)
         if ti.static(c.loop_turns.are_bounded):

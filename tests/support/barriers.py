@@ -36,8 +36,7 @@ class Bench:
         self.gradient, self.most = self.arena.slot(12 * self.n), self.arena.slot(1)
         self.matrix = SkylineMatrix(self.n, self.arena)
         self.arena.build()
-        self.barrier.notes.build()
-        self.tables.upload()
+        self.tables.arena.upload()
 
     def begin(self, x):
         """Search at x, and keep its contacts for friction."""

@@ -78,8 +78,7 @@ class Bench:
         self.collider = Collider(model, self.tables, self.arena)
         self.state = more(self.tables, self.arena) if more else None
         self.arena.build()
-        self.collider.notes.build()
-        self.tables.upload()
+        self.tables.arena.upload()
 
     def run(self, pose, margin=0.0):
         """Contacts of shapes whose bodies are at poses, one for each shape: bodies may come apart here.

@@ -55,7 +55,7 @@ class Runner:
         """Columns of frames 0 to n_frames by their path in the file, (F, W, ...)."""
         solver, core = self.solver, self.solver.core
         solver.plan = RunPlan(dt, steps_per_frame, n_frames, self.channels)
-        solver.arena.real_field[core.constants.first + H] = dt
+        core.constants.set(H, dt)
         core.state.q.write(np.nan_to_num(self.model.joint_q)[..., None])
         core.state.qd.write(np.nan_to_num(self.model.joint_qd)[..., None])
         core.clear()

@@ -76,8 +76,6 @@ class Bench:
         self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits, pattern)
         self.sizes = (self.problem.n, n_rows, n_contacts)
         self.arena.build()
-        if pattern:
-            self.problem.large.build()
         p, arena = self.problem, self.arena
 
         @ti.kernel

@@ -48,11 +48,11 @@ class Candidates:
     _data_oriented = True
 
     def __init__(self, arena: Arena, capacity: int):
-        self.capacity = capacity
-        self.count, self.needed = arena.slot(1), arena.slot(1)
-        self.kind, self.combination, self.corner = arena.slot(capacity), arena.slot(capacity), arena.slot(4 * capacity)
-        self.flat, self.size = arena.slot(capacity), arena.slot(capacity)
-        self.counts, self.acts = arena.slot(capacity), arena.slot(capacity)
+        self.capacity, items = capacity, arena.records(capacity)
+        self.count, self.needed = arena.single.slot(), arena.single.slot()
+        self.kind, self.combination, self.corner = items.slot(), items.slot(), arena.slot(4 * capacity)
+        self.flat, self.size = items.slot(), items.slot()
+        self.counts, self.acts = items.slot(), items.slot()
 
 
 class Grips:
@@ -70,13 +70,13 @@ class Grips:
     _data_oriented = True
 
     def __init__(self, arena: Arena, capacity: int):
-        self.capacity = capacity
-        self.count, self.load = arena.slot(1), arena.slot(capacity)
-        self.kind, self.corner, self.flat = arena.slot(capacity), arena.slot(4 * capacity), arena.slot(capacity)
-        self.first, self.second = arena.slot(capacity), arena.slot(capacity)
-        self.place_a, self.place_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.slip, self.stiffness, self.lost = arena.slot(2 * capacity), arena.slot(capacity), arena.slot(1)
+        self.capacity, items = capacity, arena.records(capacity)
+        self.count, self.load = arena.single.slot(), items.slot()
+        self.kind, self.corner, self.flat = items.slot(), arena.slot(4 * capacity), items.slot()
+        self.first, self.second = items.slot(), items.slot()
+        self.place_a, self.place_b = items.slot(Vec3), items.slot(Vec3)
+        self.along, self.across = items.slot(Vec3), items.slot(Vec3)
+        self.slip, self.stiffness, self.lost = arena.slot(2 * capacity), items.slot(), arena.single.slot()
 
 
 class Anchors:
@@ -90,9 +90,10 @@ class Anchors:
     _data_oriented = True
 
     def __init__(self, arena: Arena, capacity: int):
-        self.count, self.kind, self.flat = arena.slot(1), arena.slot(capacity), arena.slot(capacity)
-        self.corner, self.stiffness = arena.slot(4 * capacity), arena.slot(capacity)
-        self.stretch = arena.slot(capacity, Vec3)
+        items = arena.records(capacity)
+        self.count, self.kind, self.flat = arena.single.slot(), items.slot(), items.slot()
+        self.corner, self.stiffness = arena.slot(4 * capacity), items.slot()
+        self.stretch = items.slot(Vec3)
 
 
 class Barrier:
@@ -127,14 +128,15 @@ class Barrier:
         friction, near = model.contacts.friction, numbers["near"]
         self.arena, self.lanes, self.n_bodies = arena, arena.device.lanes, model.n_bodies
         self.n_shapes, self.n_vertices = len(host.core), len(host.vertex[0])
+        shapes, vertices = arena.records(self.n_shapes), arena.records(self.n_vertices)
         self.rule = TouchRule(model.contacts, arena)
         body = np.where(host.link < 0, model.n_bodies, host.link)
-        self.shape_body, self.core = arena.ints(body), arena.ints(host.core)
+        self.shape_body, self.core = shapes.ints(body), shapes.ints(host.core)
         size = np.diff(host.vertex_start)
-        self.vertex_body = arena.ints(np.repeat(body, size))
-        self.vertex_shape = arena.ints(np.repeat(np.arange(self.n_shapes), size))
-        self.vertex, self.normal = tables.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
-        self.radius, self.friction = tables.column(host.radius), tables.column(friction)
+        self.vertex_body = vertices.ints(np.repeat(body, size))
+        self.vertex_shape = vertices.ints(np.repeat(np.arange(self.n_shapes), size))
+        self.vertex, self.normal = vertices.column(host.vertex, Vec3), tables.column(host.normal, Vec3)
+        self.radius, self.friction = shapes.column(host.radius), tables.column(friction)
         self.near, self.stiffness = tables.column(near), tables.column(numbers["stiffness"])
         self.widest = tables.column(near.max(axis=1, keepdims=True))
         self.give, self.has_friction = numbers["give"], bool(np.any(friction))
@@ -142,15 +144,16 @@ class Barrier:
         self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
-        self.at, self.move = arena.slot(self.n_vertices, Vec3), arena.slot(self.n_vertices, Vec3)
-        self.low, self.high = arena.slot(self.n_shapes, Vec3), arena.slot(self.n_shapes, Vec3)
+        self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3)
+        self.low, self.high = shapes.slot(Vec3), shapes.slot(Vec3)
         gripping = max(capacity // GRIPPING, LEAST)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
         self.anchors = Anchors(arena, gripping)
-        self.energy, self.barrier, self.held, self.least = (arena.slot(1) for _ in range(4))
-        self.taken, self.crowded, self.touching, self.closest = (arena.slot(n) for n in (1, 1, 1, 2))
-        self.pattern = arena.slot(self.n_bodies)
-        self.all = arena.shared(np.ones(1))
+        self.energy, self.barrier, self.held, self.least = (arena.single.slot() for _ in range(4))
+        self.taken, self.crowded, self.touching = arena.single.slots(3)
+        self.closest = arena.slot(2)
+        self.pattern = tables.bodies.slot()
+        self.all = arena.single.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
         self.n_pieces = self.notes.reserve(1)
@@ -173,8 +176,9 @@ class Barrier:
             flats += [np.full(len(points) + len(parts[EDGE]), -1), host.flat[f]]
             start.append(start[-1] + sum(map(len, parts)))
         self.feature_start = arena.ints(start)
+        features = arena.records(start[-1])
         self.feature_corner = arena.ints(np.concatenate(corners))
-        self.feature_sort, self.feature_flat = arena.ints(np.concatenate(sorts)), arena.ints(np.concatenate(flats))
+        self.feature_sort, self.feature_flat = features.ints(np.concatenate(sorts)), features.ints(np.concatenate(flats))
         self.most_features = int(np.diff(start).max(initial=0))
         cores = range(HALF_SPACE + 1)
         self.kind_table = arena.ints([kind_of(i, k, a, b) for i in cores for k in cores for a in range(3) for b in range(3)])

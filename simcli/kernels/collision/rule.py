@@ -33,9 +33,10 @@ class TouchRule:
         self.apart_start, self.apart = arena.ints(contacts.apart_start), arena.ints(contacts.apart)
         moving = touching[~is_still]
         n = self.n_touching = len(touching)
+        items = arena.records(n)
         self.order = arena.ints([*touching, *moving])
-        self.start = arena.ints(np.where(is_still, n + np.searchsorted(moving, touching, "right"), np.arange(1, n + 1)))
-        self.end = arena.ints(np.where(is_still, n + len(moving), n))
+        self.start = items.ints(np.where(is_still, n + np.searchsorted(moving, touching, "right"), np.arange(1, n + 1)))
+        self.end = items.ints(np.where(is_still, n + len(moving), n))
 
 
 @ti.func

@@ -90,15 +90,16 @@ class ContactTable:
     _data_oriented = True
 
     def __init__(self, arena: Arena, capacity: int):
-        self.capacity = capacity
-        self.count, self.needed = arena.slot(1), arena.slot(1)
-        self.shape_a, self.shape_b, self.combination = arena.slot(capacity), arena.slot(capacity), arena.slot(capacity)
-        self.feature, self.gap = arena.slot(capacity), arena.slot(capacity)
-        self.point, self.normal = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.core_a, self.core_b = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.radius_a, self.radius_b = arena.slot(capacity), arena.slot(capacity)
-        self.along, self.across = arena.slot(capacity, Vec3), arena.slot(capacity, Vec3)
-        self.reach = arena.slot(capacity)
+        self.capacity, items = capacity, arena.records(capacity)
+        self.items = items
+        self.count, self.needed = arena.single.slot(), arena.single.slot()
+        self.shape_a, self.shape_b, self.combination = items.slot(), items.slot(), items.slot()
+        self.feature, self.gap = items.slot(), items.slot()
+        self.point, self.normal = items.slot(Vec3), items.slot(Vec3)
+        self.core_a, self.core_b = items.slot(Vec3), items.slot(Vec3)
+        self.radius_a, self.radius_b = items.slot(), items.slot()
+        self.along, self.across = items.slot(Vec3), items.slot(Vec3)
+        self.reach = items.slot()
 
 
 class Collider:
@@ -136,13 +137,13 @@ class Collider:
         self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
         self.rule = TouchRule(pairs, arena)
-        self.routine = arena.ints(routines)
-        self.most_points = arena.ints(pairs.points)
+        combinations = self.combinations = arena.records(np.size(routines))
+        self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
         for name in ("rolling_friction", "torsional_friction", "restitution"):
-            setattr(self, name, tables.column(getattr(pairs, name)))
+            setattr(self, name, combinations.column(getattr(pairs, name)))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)
-        self.margin, self.contacts = arena.slot(self.n_shapes + 1), ContactTable(arena, pairs.capacity)
+        self.margin, self.contacts = self.shapes.slot(), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
 
@@ -153,28 +154,31 @@ class Collider:
         most = np.maximum(along, across)
         full = np.where(most > 0, most, 1.0)
         at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
-        self.friction, self.friction_static = tables.column(most), tables.column(np.maximum(at_rest, most))
+        column = self.combinations.column
+        self.friction, self.friction_static = column(most), column(np.maximum(at_rest, most))
         self.has_grain = bool((pairs.grain_shape >= 0).any())
         if self.has_grain:
             body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
-            self.grain_link = arena.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
-            self.grain = tables.column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
-            self.share_along, self.share_across = tables.column(along / full), tables.column(across / full)
+            self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
+            self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
+            self.share_along, self.share_across = column(along / full), column(across / full)
 
     def _shapes(self, host, tables: Tables, arena: Arena):
         n = self.n_shapes + 1  # the last one is the cell
-        self.kind, self.link = arena.ints([*host.kind, CELL]), arena.ints([*host.link, -1])
+        shapes = self.shapes = arena.records(n)
+        self.kind, self.link = shapes.ints([*host.kind, CELL]), shapes.ints([*host.link, -1])
         padded = [np.concatenate([column, np.zeros_like(column[:, :1])], axis=1)
                   for column in (host.half, host.radius, host.bound)]  # fmt: skip
-        self.half, self.radius, self.bound = tables.column(padded[0], Vec3), *map(tables.column, padded[1:])
+        self.half = shapes.column(padded[0], Vec3)
+        self.radius, self.bound = (shapes.column(column) for column in padded[1:])
         self.in_link, self.at_link = tables.column(host.rotation, Mat3), tables.column(host.position, Vec3)
         self.corner_start, self.face_start = arena.ints(host.corner_start), arena.ints(host.face_start)
         self.corner, self.face_normal = arena.shared(host.corner, Vec3), arena.shared(host.face_normal, Vec3)
         self.ring_start, self.ring = arena.ints(host.ring_start), arena.ints(host.ring)
         self.columns, self.rows = arena.ints(host.columns), arena.ints(host.rows)
         self.height_start, self.height = arena.ints(host.height_start), arena.shared(host.height)
-        self.rotation, self.position = arena.slot(n, Mat3), arena.slot(n, Vec3)
-        self.extent = arena.slot(n, Vec3)
+        self.rotation, self.position = shapes.slot(Mat3), shapes.slot(Vec3)
+        self.extent = shapes.slot(Vec3)
 
     def _reserve(self):
         notes = self.notes

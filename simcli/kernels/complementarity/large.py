@@ -85,20 +85,14 @@ class Large:
         room = min(ROOM * self.n_bodies, self.n_bodies * (self.n_bodies - 1) // 2)
         self.graph = Graph(arena, self.n_bodies, edges, n_contacts, room)
         self.factor = BlockFactor(arena, self.graph)
-        self.weight, self.along, self.image = (arena.slot(n) for _ in range(3))
+        self.weight, self.along, self.image = arena.records(n).slots(3)
         self.notes = Notes(arena)
         self.basis = self.notes.reserve(n * (MOST_VECTORS + 1))
         self.hessenberg = arena.slot((MOST_VECTORS + 1) * MOST_VECTORS)
         self.cosine, self.sine, self.rest = (arena.slot(MOST_VECTORS + 1) for _ in range(3))
-        self.steps = arena.slot(1)
+        self.steps = arena.single.slot()
         self.row_gain, self.contact_gain = arena.slot(n_rows), arena.slot(n_contacts, Mat3)
         self.close = CLOSE[arena.device.precision]
-
-    def build(self):
-        """Allocate what is no part of the state."""
-        self.graph.notes.build()
-        self.factor.notes.build()
-        self.notes.build()
 
 
 def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from simcli.kernels.complementarity.cones import chosen, natural_contact, natura
 from simcli.kernels.complementarity.dense import is_anywhere, put_three, solve_mass, three, whole
 from simcli.kernels.complementarity.large import pull_large, solve_blocks, speed_of_contact, speed_of_row
 from simcli.kernels.elementary import select
+from simcli.kernels.numbers import number
 from simcli.kernels.values import Mat3, Vec3
 
 STARTING = 1e30  # [m/s], worse than any natural map
@@ -39,7 +40,7 @@ def pull_dense(p: ti.template(), w: ti.i32, x: ti.template(), y: ti.template(), 
 
 def seen(p, w, c, k) -> Mat3:
     """What contact c sees of three velocities, a row for each."""
-    return Mat3(*(part for m in range(3) for part in p.contacts.jacobian.load(w, c * p.n + 3 * k + m).parts))
+    return Mat3(*(part for m in range(3) for part in p.contacts.jacobian.load(w, c * number(p, "n") + 3 * k + m).parts))
 
 
 @ti.func

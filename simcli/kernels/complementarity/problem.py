@@ -80,11 +80,12 @@ class Side:
 
     def __init__(self, arena: Arena, n: int, count: int, kind=None, gain=None):
         self.n, self.count = n, count
-        self.gain, self.scale = arena.slot(count, gain), arena.slot(count, gain)
-        self.on, self.columns, self.length = arena.slot(count), arena.slot(count * n), arena.slot(count)
+        items = self.items = arena.records(count)
+        self.gain, self.scale = items.slot(gain), items.slot(gain)
+        self.on, self.columns, self.length = items.slot(), arena.slot(count * n), items.slot()
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
-         self.kept, self.part, self.step, self.rate) = (arena.slot(count, kind) for _ in range(12))
+         self.kept, self.part, self.step, self.rate) = items.slots(12, kind)
         self.given = [self.bias, self.compliance, self.impulse, self.speed, self.step]
 
 
@@ -125,26 +126,29 @@ class Problem:
         n = self.n = 3 * self.n_threes
         self.is_large = pattern is not None
         dense = 0 if self.is_large else n
+        velocities, threes = arena.records(n), arena.records(dense // 3)
+        self.velocities = velocities
         self.rows, self.contacts = Side(arena, dense, n_rows), Side(arena, dense, n_contacts, Vec3, Mat3)
-        self.lower, self.upper, self.friction = arena.slot(n_rows), arena.slot(n_rows), arena.slot(n_contacts)
+        self.lower, self.upper, self.friction = self.rows.items.slot(), self.rows.items.slot(), self.contacts.items.slot()
         self.rows.given += [self.lower, self.upper]
-        self.centre = arena.slot(n_contacts, Vec3)
+        self.centre = self.contacts.items.slot(Vec3)
         self.contacts.given += [self.friction, self.centre]
         self.n_mass = pattern.n_bodies * corner(SIZE, 0) if pattern else corner(n, 0)
         self.mass, self.root, self.begin = arena.slot(self.n_mass), arena.slot(corner(dense, 0)), arena.slot(dense)
         m = dense // 3
-        self.matrix, self.pivot = arena.slot(m * m, Mat3), arena.slot(m, Mat3)
-        self.column, self.n_left, self.n_right = arena.slot(m * m), arena.slot(m), arena.slot(m)
-        self.free, self.push, self.velocity, self.trial, self.best_velocity = (arena.slot(n) for _ in range(5))
-        self.force, self.momentum, self.reach = arena.slot(n), arena.slot(n), arena.slot(dense, Vec3)
+        self.matrix, self.pivot = arena.slot(m * m, Mat3), threes.slot(Mat3)
+        self.column, self.n_left, self.n_right = arena.slot(m * m), threes.slot(), threes.slot()
+        self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
+        self.force, self.momentum, self.reach = velocities.slot(), velocities.slot(), arena.slot(dense, Vec3)
         self.product = arena.slot(n_contacts * m, Mat3)
-        self.acting = arena.slot(n_contacts)
+        self.acting = self.contacts.items.slot()
         self.touched = arena.slot(n_contacts * m)
-        self.live, self.known, self.swept = arena.slot(2), arena.slot(1), arena.slot(1)
+        self.live, self.known, self.swept = arena.slot(2), arena.single.slot(), arena.single.slot()
         self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
-        self.kind, self.most, self.patience = (arena.ints([stage[k] for stage in schedule]) for k in range(3))
+        stages = arena.records(self.n_stages)
+        self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
         (self.kappa, self.asked, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations,
          self.sweeps, self.status) = ones(arena, 10)
         self.progress = Progress(arena)
@@ -170,7 +174,7 @@ class Progress:
 
 def ones(arena: Arena, count: int) -> list:
     """Slots of one number each."""
-    return [arena.slot(1) for _ in range(count)]
+    return [arena.single.slot() for _ in range(count)]
 
 
 @ti.func

@@ -41,15 +41,16 @@ class Gears:
         parts = [dofs.index(int(side[m])) for m in chosen for side in (gears.follower, gears.leader)]
         first = energies.coordinate_row[parts].astype(int)
         entries = [rows.entry_at[rows.entry_start[r] : rows.entry_start[r + 1]].tolist() for r in first]
-        self.n, self.part, self.row = len(chosen), arena.ints(parts), arena.ints(first)
+        self.n, items, sides = len(chosen), arena.records(len(chosen)), arena.records(len(parts))
+        self.part, self.row = sides.ints(parts), sides.ints(first)
         acts = gear_acts(model, gears.follower[chosen], gears.leader[chosen])
-        self.stiffness = tables.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
-        self.ratio, self.offset = tables.column(gears.ratio[:, chosen]), tables.column(gears.offset[:, chosen])
+        self.stiffness = items.column(model.affine.limit_stiffness[:, gears.follower[chosen]] * acts)
+        self.ratio, self.offset = items.column(gears.ratio[:, chosen]), items.column(gears.offset[:, chosen])
         self.coordinates = [sorted({*entries[2 * g], *entries[2 * g + 1]}) for g in range(self.n)]
         self.arm_start = arena.ints(_offsets([len(at) for at in self.coordinates]))
         self.place_start = arena.ints(_offsets([len(one) for one in entries]))
         self.place = arena.ints([self.coordinates[k // 2].index(i) for k, one in enumerate(entries) for i in one])
-        self.arm, self.error = arena.slot(sum(map(len, self.coordinates))), arena.slot(self.n)
+        self.arm, self.error = arena.slot(sum(map(len, self.coordinates))), items.slot()
 
     def lay_on(self, matrix, arena: Arena) -> None:
         """Find the entries of the matrix, whose pattern joins the coordinates."""

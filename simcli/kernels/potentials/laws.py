@@ -57,16 +57,17 @@ class Laws:
     def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
         affine, dofs, n = model.affine, model.dofs, len(model.affine.has_driving)
         self.n, self.forces, self.damping = len(energies.coordinate_dof), forces, tables.damping
-        self.dof, self.row = arena.ints(energies.coordinate_dof), arena.ints(energies.coordinate_row)
-        self.is_turn = arena.ints(energies.coordinate_kind == Kind.TURN)
+        self.items = items = arena.records(self.n)
+        self.dof, self.row = items.ints(energies.coordinate_dof), items.ints(energies.coordinate_row)
+        self.is_turn = items.ints(energies.coordinate_kind == Kind.TURN)
         points = [(k, row + n) for k, row in enumerate(energies.coordinate_row)
                   for n in range(1 + (energies.coordinate_kind[k] == Kind.LINE))]  # fmt: skip
-        self.n_points = len(points)
-        self.point_of, self.point_row = (arena.ints([point[i] for point in points]) for i in range(2))
-        self.slope, self.bend, self.drive, self.damper = (arena.slot(self.n_points) for _ in range(4))
-        self.drive_before, self.damper_before = arena.slot(self.n_points), arena.slot(self.n_points)
+        self.n_points, at = len(points), arena.records(len(points))
+        self.point_of, self.point_row = (at.ints([point[i] for point in points]) for i in range(2))
+        self.slope, self.bend, self.drive, self.damper = at.slots(4)
+        self.drive_before, self.damper_before = at.slot(), at.slot()
         joint = dofs.joint[energies.coordinate_dof]
-        self.shown = arena.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
+        self.shown = items.ints(model.joints.q_start[joint] + energies.coordinate_dof - model.joints.qd_start[joint])
         self.first = np.nan_to_num(model.joint_q[:, model.joints.q_start[joint] + energies.coordinate_dof
                                                  - model.joints.qd_start[joint]])  # fmt: skip
         self.aim = tables.column(affine.driving_aim, driven="aim" in forces.driven)
@@ -88,11 +89,11 @@ class Laws:
         self.on, self.motion = tables.column(on[None].astype(float)), arena.ints(np.where(on, model.motions.kind[:n], 0))
         for name in ("start", "before", "past", "now", "goal", "pull", "lower_now", "upper_now", "rate", "rate_before",
                      "flight"):  # fmt: skip
-            setattr(self, name, arena.slot(self.n))
-        self.inert = arena.slot(self.n_points)
+            setattr(self, name, items.slot())
+        self.inert = at.slot()
         self.first_rate = np.nan_to_num(model.joint_qd[:, energies.coordinate_dof])
-        self.regime, self.regime_before = arena.slot(self.n), arena.slot(self.n)
-        self.latch, self.was_on, self.push = arena.slot(self.n), arena.slot(self.n), arena.slot(2 * self.n)
+        self.regime, self.regime_before = items.slot(), items.slot()
+        self.latch, self.was_on, self.push = items.slot(), items.slot(), arena.slot(2 * self.n)
 
     def clear(self):
         """Begin at the initial coordinates."""

@@ -47,13 +47,14 @@ class Potential:
     def __init__(self, energies: Energies, model: Model, tables: Tables, forces: Forces, arena: Arena, slip: float):
         rows = energies.rows
         self.rows, self.n, self.n_rows = Polynomials(rows, tables, arena), rows.n, len(energies.label)
+        items, lengths = arena.records(self.n_rows), arena.records(len(energies.length_row))
         bodies = [{i // SIZE for i in entries(rows, r)} for r in range(self.n_rows)]
         self.gears = Gears(energies, model, tables, arena)
         bodies += [{i // SIZE for i in at} for at in self.gears.coordinates]
         free = [sorted(b for b in some if not model.bodies.kinematic[b]) for some in bodies]
         ties = sorted({tie for some in free for tie in pairwise(some)})
         self.n_ties, self.tie = len(ties), arena.ints([b for tie in ties for b in tie])
-        self.is_free = arena.ints(~model.bodies.kinematic)
+        self.is_free = tables.bodies.ints(~model.bodies.kinematic)
         pairs = {(a, b) for some in bodies for a in some for b in some}
         touches = any(phase.contacts is not None for phase in tables.phases)
         self.matrix = SkylineMatrix(model.n_bodies, arena) if touches else BlockMatrix(model.n_bodies, pairs, arena)
@@ -68,15 +69,15 @@ class Potential:
         self.curve_start = arena.ints(energies.curve_start)
         self.curve_place = arena.ints([self.matrix.entry(i, j) for i, j in energies.curve_at.tolist()])
         self.curve_coef = tables.column(energies.curve_coef)
-        self.n_lengths, self.length_row = len(energies.length_row), arena.ints(energies.length_row)
-        self.length_body = arena.ints([next(iter(free[r]), 0) for r in energies.length_row])
-        self.laws.body = arena.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
+        self.n_lengths, self.length_row = len(energies.length_row), lengths.ints(energies.length_row)
+        self.length_body = lengths.ints([next(iter(free[r]), 0) for r in energies.length_row])
+        self.laws.body = self.laws.items.ints([next(iter(free[r]), 0) for r in energies.coordinate_row])
         for name in ("length", "length_past", "length_before", "length_now", "length_rate", "slope", "bend", "damping",
                      "damping_before"):  # fmt: skip
-            setattr(self, name, arena.slot(self.n_lengths))
-        self.elastic = arena.slot(1)
-        self.first, self.second = arena.slot(self.n_rows), arena.slot(self.n_rows)
-        self.cross, self.gradient = arena.slot(self.laws.n), arena.slot(self.n)
+            setattr(self, name, lengths.slot())
+        self.elastic = arena.single.slot()
+        self.first, self.second = items.slot(), items.slot()
+        self.cross, self.gradient = self.laws.items.slot(), self.rows.unknowns.slot()
 
 
 def entries(rows, r: int) -> list[int]:

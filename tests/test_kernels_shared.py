@@ -1,0 +1,113 @@
+"""A kernel serves all sizes, numbers of worlds, step sizes and values: nothing is compiled for another one of these."""
+
+import numpy as np
+import pytest
+from support.process import python
+
+from simcli.errors import DeviceError
+from simcli.kernels.memory import Arena
+from simcli.kernels.values import Sym3, Vec3
+from simcli.solvers import SOLVERS
+
+SCENE = """
+simcli: 1
+solver: {{type: {solver}, dt: {dt} ms}}
+world: {{gravity: [0, 0, -{g}]}}
+defaults:
+  joint: {{type: revolute, axis: [0, 1, 0]}}
+  body: {{inertia: {{diag: [0.1, 0.1, 0.1]}}, com: [0, 0, -0.5], points: {{p: [0, 0, -1]}}}}
+bodies: {{{bodies}}}
+joints: {{{joints}}}
+forces: {{{springs}}}
+run: {{duration: {duration}}}
+batch: {{worlds: {worlds}}}
+output: {{every: 0.01}}
+"""
+BALLS = """
+simcli: 1
+solver: {{type: {solver}, dt: 1 ms}}
+contact: {{}}
+defaults:
+  body: {{mass: 1, inertia: {{diag: [0.1, 0.1, 0.1]}}, shapes: {{s: {{type: sphere, radius: 0.5}}}}}}
+world: {{shapes: {{ground: {{type: plane}}}}}}
+bodies: {{{bodies}}}
+run: {{duration: 0.01}}
+"""
+FIRST = {"dt": 1, "g": 9.81, "mass": 1.0, "duration": 0.02, "worlds": 8, "n": 2, "n_springs": 1}
+OTHERS = {"worlds": 100, "dt": 0.5, "g": 1.62, "mass": 2.5, "duration": 0.05, "n": 5, "n_springs": 2}
+COUNT = """
+import os
+os.environ["SIMCLI_KERNEL_CACHE"] = os.path.abspath("cache")
+from pathlib import Path
+from simcli import pipeline
+from simcli.kernels.compilations import Origin, kernels_noted
+for name in {names}:
+    with kernels_noted() as taken:
+        pipeline.execute(pipeline.prepare(pipeline.Request(Path(name), Path("out.h5"), (), "cpu", 1, force=True)))
+    print("compiled", sum(kernel.origin == Origin.COMPILED for kernel in taken))
+"""
+
+
+def chain(solver: str, n: int, n_springs: int, mass: float, **numbers) -> str:
+    """Hinges one below the other, with springs between the world and the first bodies."""
+    bodies = (f"b{k}: {{mass: {mass}}}" for k in range(n))
+    joints = (f"j{k}: {{parent: {f'b{k - 1}' if k else 'world'}, child: b{k}, "
+              f"parent_frame: {{xyz: [0, 0, {-1 if k else 0}]}}, q: 0.3}}" for k in range(n))  # fmt: skip
+    springs = (f"s{k}: {{type: spring, a: {{world: [1, 0, 0]}}, b: b{k}/p, stiffness: 5, rest_length: 1}}"
+               for k in range(n_springs))  # fmt: skip
+    parts = {"bodies": bodies, "joints": joints, "springs": springs}
+    return SCENE.format(solver=solver, **numbers, **{name: ", ".join(part) for name, part in parts.items()})
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_another_scene_of_a_kind_needs_no_other_kernel(solver, tmp_path):
+    scenes = {"first": {}, **{name: {name: value} for name, value in OTHERS.items()}}
+    for name, changes in scenes.items():
+        (tmp_path / f"{name}.yaml").write_text(chain(solver, **FIRST | changes))
+    first, *others = compilations([f"{name}.yaml" for name in scenes], tmp_path)
+    assert first > 0
+    assert dict(zip(OTHERS, others, strict=True)) == dict.fromkeys(OTHERS, 0)
+
+
+@pytest.mark.parametrize("solver", ["generalized", *(pytest.param(one, marks=pytest.mark.slow)
+                                                     for one in SOLVERS if one != "generalized")])  # fmt: skip
+def test_another_number_of_shapes_needs_no_other_kernel(solver, tmp_path):
+    for n in (2, 3):
+        bodies = ", ".join(f"b{k}: {{pose: {{xyz: [{3 * k}, 0, 1]}}}}" for k in range(n))
+        (tmp_path / f"{n}.yaml").write_text(BALLS.format(solver=solver, bodies=bodies))
+    first, second = compilations(["2.yaml", "3.yaml"], tmp_path)
+    assert first > 0 == second
+
+
+def compilations(names: list[str], folder) -> list[int]:
+    """How many kernels each scene compiles, one after the other in one process."""
+    told = python(COUNT.format(names=names), cwd=folder)
+    return [int(line.split()[1]) for line in told.splitlines() if line.startswith("compiled ")]
+
+
+@pytest.mark.parametrize("n_worlds", [1, 5])
+def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
+    """Slots of all widths, of which none overlaps another; a copy of everything, put back, is the same."""
+    arena = Arena(device.for_worlds(n_worlds), n_worlds)
+    slots = [arena.slot(n, kind) for n, kind in ((3, None), (2, Vec3), (1, Sym3), (5, None), (4, Vec3))]
+    arena.build()
+    values = [np.random.default_rng(k).normal(size=slot.read().shape) for k, slot in enumerate(slots)]
+    assert not arena.read().any()
+    for slot, value in zip(slots, values, strict=True):
+        slot.write(value)
+    kept = arena.read()
+    for slot, value in zip(slots, values, strict=True):
+        assert (slot.read() == value).all()
+        slot.write(np.zeros_like(value))
+    arena.write(kept)
+    for slot, value in zip(slots, values, strict=True):
+        assert (slot.read() == value).all()
+    arena.destroy()
+
+
+def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
+    monkeypatch.setattr("simcli.kernels.reach.FURTHEST", 1)
+    arena = Arena(device, 1)
+    arena.slot(3)
+    with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate fewer worlds"):
+        arena.build()
