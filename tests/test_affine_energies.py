@@ -79,6 +79,7 @@ def built(tmp_path, scene):
 @ti.kernel
 def evaluate(c: ti.template()):
     for w in range(c.state.n_blocks):
+        c.tables.arena.enter(w)
         p = c.potential
         start_gradients(p.rows, w)
         aim_laws(p.laws, w, c.step.weight, c.step.alpha, c.tables.arena.zero())
@@ -115,7 +116,7 @@ class Evaluation:
         whole[:, : self.n, 0] = x
         self.core.potential.rows.next_x.write(whole)
         self.core.step.curve.write(np.full((1, 1, 1), curve))
-        evaluate(self.core)
+        self.core.tables.arena.launch(evaluate, self.core)
         return self.core.step.energy.read()[:, 0, 0], self.core.potential.gradient.read()[..., 0]
 
     def hessian(self):

@@ -46,6 +46,7 @@ def test_materials_that_nothing_collides_with_may_say_anything():
 @ti.kernel
 def solve(m: ti.template()):
     for w in range(m.arena.n_blocks):
+        m.arena.enter(w)
         factorize_skyline(m, w)
         substitute_skyline(m, w)
 
@@ -69,7 +70,7 @@ def test_the_skyline_solves_whatever_is_zero_in_some_worlds(worlds):
     assert corner(n, 0) == len(lower[0])
     m.value.write(A[:, *lower][..., None])
     m.x.write(b[..., None])
-    solve(m)
+    arena.launch(solve, m)
     assert m.x.read()[..., 0] == pytest.approx(np.linalg.solve(A, b[..., None])[..., 0], rel=1e-11, abs=1e-14)
     assert (m.inverse.read()[..., 0] < 0).sum() == worlds
     arena.destroy()

@@ -43,14 +43,14 @@ def test_runs_compile_nothing_of_what_was_precompiled(folder):
     assert done.returncode == Exit.OK, done.stderr
     assert found["schema"] == "simcli.precompile/1"
     (row,) = found["scenes"]
-    assert found["compiled"] == row["compiled"] == len(list((folder / "kernels").rglob("*.tic"))) > 3
+    assert found["compiled"] == row["compiled"] == len(list((folder / "kernels").rglob("*.tic"))) > 1
     assert {kernel["origin"] for kernel in row["kernels"]} == {"compiled"}
     assert all(kernel["compile_s"] > 0 for kernel in row["kernels"])
     assert not (folder / "outputs").exists()
     done, run = call(folder, "run", "swing.yaml", "--threads", "3", "--checkpoint-every", "0")
     assert done.returncode == Exit.OK, done.stderr
     assert run["kernels"]["compiled"] == 0, run["kernels"]
-    assert run["kernels"]["from_cache"] > 3
+    assert run["kernels"]["from_cache"] == found["compiled"]
 
 
 def test_a_scene_that_is_invalid_stops_no_other(folder):

@@ -38,6 +38,7 @@ N = 6  # worlds: a pack and a rest
 def place_and_detect(c: ti.template(), t: ti.template(), s: ti.template(), n_blocks: ti.i32):
     """Contacts from joint coordinates."""
     for w in range(n_blocks):
+        t.arena.enter(w)
         place_all(t, s, w)
         place_shapes(c, t, s, w)
         detect(c, w)
@@ -59,7 +60,7 @@ def test_shapes_ride_on_links(tmp_path, all_honoured, device):
     bench.state.q.write(q[..., None])
     bench.state.qd.write(np.zeros((1, model.n_qd, 1)))
     bench.collider.margin.write(np.full((1, bench.collider.margin.n_items, 1), 2.5))
-    place_and_detect(bench.collider, bench.tables, bench.state, bench.arena.n_blocks)
+    bench.arena.launch(place_and_detect, bench.collider, bench.tables, bench.state, bench.arena.n_blocks)
     body = model.shapes.body
     world = np.array((0.0, 0, 0, 0, 0, 0, 1))
     carriers = np.where((body >= 0)[:, None], poses[:, body], world)

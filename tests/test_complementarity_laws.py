@@ -46,6 +46,7 @@ class Evaluator:
         def run():
             ti.loop_config(block_dim=1)
             for k in range(arena.n_blocks):
+                arena.enter(k)
                 write(k, x.load(k, 0), w.load(k, 0), mu.load(k, 0), sigma.load(k, 0), x.load(k, 0))
 
         self.run = run
@@ -53,7 +54,7 @@ class Evaluator:
     def __call__(self, x, w, mu, sigma=SIGMA):
         for slot, values in zip(self.given, (x, w, mu, np.broadcast_to(sigma, N)), strict=True):
             slot.write(np.reshape(values, (N, 1, -1)))
-        self.run()
+        self.arena.launch(self.run)
         found = {name: [np.array(slot.read()[:, 0]) for slot in slots] for name, slots in self.out.items()}
         found["row"] = np.array(self.row.read()[..., 0])
         found["nearest"] = np.array(self.nearest.read()[:, 0])

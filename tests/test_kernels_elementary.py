@@ -28,6 +28,7 @@ def evaluate(device):
         def apply(g: ti.template(), r: ti.template()):
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
+                arena.enter(w)
                 store_all(r, w, function(*load_all(g, w)))
 
         def load_all(slot, w):
@@ -39,7 +40,7 @@ def evaluate(device):
 
         given.write(np.stack(arguments, axis=1)[..., None])
         results.write(np.full((1, 2, 1), np.nan))
-        apply(given, results)
+        arena.launch(apply, given, results)
         found = np.array(results.read()[..., 0])
         arena.destroy()
         return found[:, 0], found[:, 1]

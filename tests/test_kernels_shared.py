@@ -106,7 +106,7 @@ def test_memory_is_of_zeros_and_keeps_what_is_written(device, n_worlds):
 
 
 def test_memory_that_kernels_do_not_reach_is_refused(device, monkeypatch):
-    monkeypatch.setattr("simcli.kernels.reach.FURTHEST", 1)
+    monkeypatch.setattr("simcli.kernels.memory.MASK", 1)
     arena = Arena(device, 1)
     arena.slot(3)
     with pytest.raises(DeviceError, match=r"SC714: .* are more than kernels reach: simulate fewer worlds"):

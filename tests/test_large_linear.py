@@ -45,6 +45,7 @@ class Bench:
         def run():
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
+                arena.enter(w)
                 prepare(p, w)
                 respond(p, w)
                 for s in range(p.rows.count):
@@ -56,7 +57,7 @@ class Bench:
                 solve_large(p, w, x)
 
         self.fill()
-        run()
+        arena.launch(run)
 
     def fill(self):
         """Random numbers, of which numpy keeps the dense form: M, J, G."""
@@ -119,7 +120,7 @@ def test_large_worlds_solve_as_numpy(bench):
     close(one.read(one.x), np.linalg.solve(dense, one.given))
     pulled = one.rows.T @ one.impulses[0] + np.einsum("cia,ci->a", one.contacts, one.impulses[1])
     close(one.read(p.trial), 1.0 + np.linalg.solve(one.mass, pulled))
-    state, steps = int(p.large.graph.notes.memory[p.large.graph.state, 0]), one.read(p.large.steps)[0]
+    state, steps = int(p.large.graph.notes.memory[0, p.large.graph.state, 0]), one.read(p.large.steps)[0]
     assert (state, steps > 1) == ((COMPLETE, False) if room > 1 else (OPEN, True))
 
 

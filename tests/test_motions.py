@@ -105,6 +105,7 @@ def test_the_start_is_that_of_the_motion(moving):
 @ti.kernel
 def drive_at(s: ti.template(), t: float):
     for w in range(s.arena.n_blocks):
+        s.arena.enter(w)
         drive(s, w, t, 0.0)
 
 
@@ -115,7 +116,7 @@ def test_the_device_has_the_motions_of_an_instant(moving, device):
     signals = Signals(moving, tables, arena, (Forces(moving, tables, arena), motions))
     arena.build()
     tables.arena.upload()
-    drive_at(signals, 0.8)
+    arena.launch(drive_at, signals, 0.8)
     q, qd, qdd = (getattr(motions, name).read()[0, :, 0] for name in ("motion_q", "motion_qd", "motion_qdd"))
     wanted = prescribed(moving, 0.8)[0]
     by_position = motions.kind == MotionKind.POSITION

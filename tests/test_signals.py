@@ -66,6 +66,7 @@ CORNERS = {"step": (0.6,), "ramp": (0.3, 1.4), "chirp": (1.5,), "linear": TIMES,
 @ti.kernel
 def evaluate_at(s: ti.template(), t: float, lean: float):
     for w in range(s.arena.n_blocks):
+        s.arena.enter(w)
         evaluate_signals(s, w, t, lean)
 
 
@@ -84,7 +85,7 @@ class Probe:
         """(T, W, K, 3)."""
         rows = []
         for t in times:
-            evaluate_at(self.signals, t, lean)
+            self.signals.arena.launch(evaluate_at, self.signals, t, lean)
             rows.append(self.signals.values.read())
         return np.array(rows).reshape(len(times), -1, self.signals.n, NUMBERS)
 

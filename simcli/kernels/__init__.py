@@ -9,7 +9,8 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     compilations  which kernels were compiled, and which came from a folder of kernels
     kernel_cache  folders of kernels;  kernel_session: what Taichi sees of them
     source_text  how Taichi finds the text of a function
-    memory      memory of all worlds and packs: Arena, Slot
+    vectors     packs as vectors of the processor
+    memory      memory of all worlds and packs: Arena, Slot (slots); numbers that kernels read (numbers)
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane
     elementary  sine and cosine, square roots and masks on packs; rotation_log

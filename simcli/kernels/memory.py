@@ -1,14 +1,15 @@
 """Memory of all worlds, and packs inside kernels.
 
-Taichi's internals (1.7.4, frozen upstream) are used here and in numbers.py, reach.py, slots.py, notes.py, procedures.py,
-rolling.py, runtime.py and compilations.py.
+Taichi's internals (1.7.4, frozen upstream) are used here and in numbers.py, slots.py, notes.py, procedures.py, rolling.py,
+vectors.py, runtime.py and compilations.py.
 
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
-into vector instructions, which it does for no loop over worlds (performance.md, findings 1 to 3). All packs of a block of
-worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world is the
-last index, so that neighbouring threads read neighbouring numbers.
+into vector instructions (vectors.py), which it does for no loop over worlds (performance.md, finding 1). All packs of a
+block of worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world
+is the last index, so that neighbouring threads read neighbouring numbers.
 """
 
+import mmap
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,11 +18,15 @@ import taichi as ti
 from taichi.lang import impl
 from taichi.lang.expr import Expr
 
-from simcli.kernels.numbers import Numbers, begin, known, listening, number
-from simcli.kernels.reach import reaches
+from simcli.errors import DeviceError
+from simcli.kernels.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
 from simcli.kernels.runtime import Device
-from simcli.kernels.slots import INTS, MOST, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
+from simcli.kernels.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
+from simcli.kernels.vectors import as_numbers, is_mask
 
+# Places are one less than where things are, so that all accesses have something to add, and their addresses one form.
+MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # to this process
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
 
 
@@ -33,9 +38,9 @@ def is_pack(x) -> bool:
 class Arena:
     """Memory of all packs of all blocks, and of the tables that all worlds share.
 
-    On the CPU it is arrays of the host, which device code reaches through fields of fixed shapes (reach.py), and numbers
-    that it mentions come from a table (numbers.py): a kernel serves scenes of all sizes. On a GPU it is one tree of fields,
-    because a process may hold 512 of them only, and numbers are constants.
+    On the CPU it is one array of the host, which kernels are given as an argument: one address is the base of all they
+    touch. Numbers that they mention come from a table in it (numbers.py), so that a kernel serves scenes of all sizes. On a
+    GPU it is one tree of fields, because a process may hold 512 of them only, and numbers are constants.
 
     Args:
         device: of the run.
@@ -46,8 +51,10 @@ class Arena:
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
         by_rows: the packs of all slots by rows, by their number: a slot of no own.
         stride: packs from one block to the next.
-        memory: on the CPU, (blocks, packs, lanes).
+        given: on the CPU, the whole array, (packs, lanes), or flat where a pack is a scalar.
+        memory: on the CPU, all slots, (blocks, packs, lanes).
         constants: on the CPU, all tables of INTS and of REALS.
+        of_kernel: on the CPU, the numbers that a kernel reads, whole and real.
     """
 
     _data_oriented = True
@@ -98,13 +105,13 @@ class Arena:
 
     def strips(self, what: str) -> Iterator[Strip]:
         """All that hold SLOTS, INTS or REALS."""
-        return (strip for records in self.all_records for strip in records.strips[what])
+        return (records.strips[what] for records in self.all_records if what in records.strips)
 
     @property
     def layout(self) -> list[tuple]:
         """What two arenas have in common if one can take the numbers of the other."""
         self.lay_out()
-        return [(what, strip.n, strip.step) for what in MOST for strip in self.strips(what)]
+        return [(what, strip.n, strip.step) for what in KINDS for strip in self.strips(what)]
 
     def add_notes(self, notes):
         """Allocate them with everything else."""
@@ -117,8 +124,8 @@ class Arena:
 
     def lay_out(self) -> dict[str, int]:
         """Let all strips stand one after another; gives the numbers of each kind."""
-        totals = dict.fromkeys(MOST, 0)
-        for what in MOST:
+        totals = dict.fromkeys(KINDS, 0)
+        for what in KINDS:
             for strip in self.strips(what):
                 if what == SLOTS and strip.step > 2:
                     strip.step |= 1  # items that are a power of two apart would share a few lines of the cache
@@ -149,22 +156,35 @@ class Arena:
             self.build_fields()
         else:
             self.build_memory()
-        for notes in self.notes:
-            notes.build()
         self.refill(self)
 
     def build_memory(self):
-        """Allocate on the CPU; blocks begin where cache lines do, as far as the root of the fields does."""
-        self.reaches, self.stride = reaches(self.device.precision), -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
-        self.packs = self.reaches.packs[self.device.lanes]
-        packs = self.packs.zeros(self.n_blocks * self.stride, PACKS_OF_LINE)
-        self.memory = packs.reshape(self.n_blocks, self.stride, self.device.lanes)[:, : self.n_rows]
-        self.constants = {what: self.reaches.tables[what].zeros(n)[:, 0] for what, n in self.n_constants.items()}
-        self.origins = {SLOTS: Origin(self.packs.find(packs))}
-        self.origins |= {what: Origin(self.reaches.tables[what].find(cells)) for what, cells in self.constants.items()}
-        for what, origin in self.origins.items():
+        """Allocate on the CPU: numbers of kernels, tables, notes, then all packs; blocks begin where cache lines do."""
+        lanes, dtype = self.device.lanes, np.dtype(self.device.dtype)
+        self.stride = -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
+        tables = MOST_INTS + MOST_REALS + 1
+        notes = tables + sum(self.n_constants.values())
+        ends = notes + np.cumsum([0, *(each.count * each.width * self.n_blocks for each in self.notes)])
+        packs = -(-int(ends[-1]) // (lanes * PACKS_OF_LINE)) * PACKS_OF_LINE
+        n_packs = packs + self.n_blocks * self.stride
+        if max(ends[-1], n_packs) > MASK:
+            raise DeviceError(f"SC714: {n_packs * lanes * dtype.itemsize / 1e9:.3g} GB are more than kernels reach: "
+                              "simulate fewer worlds, or smaller ones")
+        real = np.frombuffer(mmap.mmap(-1, n_packs * lanes * dtype.itemsize, **PRIVATE), dtype)
+        whole, by_packs = real.view(f"i{dtype.itemsize}"), real.reshape(n_packs, lanes)
+        self.given = by_packs if lanes > 1 else real
+        self.memory = by_packs[packs:].reshape(self.n_blocks, self.stride, lanes)[:, : self.n_rows]
+        self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
+        begins = {INTS: tables, REALS: tables + self.n_constants[INTS], SLOTS: packs}
+        self.constants = {what: part[begins[what] : begins[what] + self.n_constants[what]]
+                          for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
+        for each, first, end in zip(self.notes, ends, ends[1:], strict=False):
+            each.place, part = int(first) - 1, whole if each.kind == ti.i32 else real
+            each.memory = part[first:end].reshape(self.n_blocks, each.count, each.width)
+        self.origin = Origin(packs - 1)
+        for what, first in begins.items():
             for strip in self.strips(what):
-                strip.place, strip.origin = origin.place + strip.row, origin
+                strip.place = first - 1 + strip.row
 
     def build_fields(self):
         """Allocate on a GPU."""
@@ -175,6 +195,8 @@ class Arena:
         for what, n in self.n_constants.items():
             self.tree.dense(ti.i, n).place(self.fields[what])
         self.snode = self.tree.finalize()
+        for notes in self.notes:
+            notes.build()
 
     def refill(self, other: "Arena"):
         """Take the shared tables of another arena, built or not, of the same layout."""
@@ -190,22 +212,19 @@ class Arena:
         for what, values in filled.items():
             self.constants[what][:] = values
 
-    def launch(self, kernel, c, *args):
+    def launch(self, kernel, *args):
         """Call a kernel for all blocks of worlds.
 
         Args:
-            kernel: of Taichi; its first argument is `c`, and it calls `enter` for every block w < n_blocks.
-            c: whatever the kernel works on, in this arena.
-            args: further arguments.
+            kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
+            args: its own arguments.
         """
-        args = (c, *args)
         if not self.device.is_gpu:
-            numbers = Numbers(self, *self.reaches.numbers, self.is_own)
+            kernel = given(kernel, self.device.real, self.device.lanes)
+            numbers, args = Numbers(self, self.is_own), (self.given, *args)
             with listening(numbers):
-                numbers = self.traced.setdefault(kernel._primal.ensure_compiled(*args), numbers)
-            for kind, table in ((int, self.reaches.int_numbers), (float, self.reaches.real_numbers)):
-                values = numbers.values(kind, table.dtype)
-                table[: len(values)] = values
+                numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
+            numbers.fill(*self.of_kernel)
         kernel(*args)
 
     def enter(self, w):
@@ -216,14 +235,15 @@ class Arena:
         """
         if not self.device.is_gpu:
             variables = {id(self): lambda: w * number(self, "stride")}
-            for what, origin in self.origins.items():
-                block = w if what == SLOTS else None
-                starts = [origin] if self.is_own else self.strips(what)
-                variables |= {id(start): partial(self.begin_of, start, block) for start in starts}
+            if self.is_own:
+                variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
+            else:
+                variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
+                              for what in KINDS for strip in self.strips(what)}  # fmt: skip
             begin(variables)
 
     def begin_of(self, start: "Strip | Origin", block=None):
-        """Where a strip begins, or all of them, as an expression (inside kernels of the CPU).
+        """The place of a strip, or of all packs, as an expression (inside kernels of the CPU).
 
         Args:
             start: of slots or of tables.
@@ -233,25 +253,50 @@ class Arena:
         return place if block is None else known(id(self), lambda: block * number(self, "stride")) + place
 
     def place_of(self, strip: Strip, item, block=None):
-        """Where the numbers of an item begin, as an expression (inside kernels)."""
+        """The place of the numbers of an item, as an expression (inside kernels)."""
         within = item if strip.step == 1 else item * strip.step
         if self.device.is_gpu:
             return within + strip.row
-        if self.is_own:
-            return known(id(strip.origin), partial(self.begin_of, strip.origin, block)) + (within + strip.row)
-        return known(id(strip), partial(self.begin_of, strip, block)) + within
+        if not self.is_own:
+            place = known(id(strip), partial(self.begin_of, strip, block)) + within
+        elif block is None:
+            place = within + strip.place
+        else:
+            place = known(id(self.origin), partial(self.begin_of, self.origin, block)) + (within + strip.row)
+        return place if isinstance(place, int) else place & MASK
 
     def at(self, k: int, place, block):
         """Pack k behind a place, as an assignable expression (inside kernels)."""
         if self.device.is_gpu:
             return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, place + k, block)
-        return self.packs.at(k, place)
+        return self.item(memory(), place + (k + 1))
 
     def constant(self, what: str, k: int, place):
         """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
         if self.device.is_gpu:
             return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.fields[what], place + k)
-        return self.reaches.tables[what].at(k, place)
+        return self.whole(place + (k + 1)) if what == INTS else self.real(place + (k + 1))
+
+    def real(self, place):
+        """A number of the memory as an assignable expression (inside kernels of the CPU)."""
+        return self.item(memory() if self.device.lanes == 1 else self.item(memory(), 0), place)
+
+    def whole(self, place):
+        """A whole number of the memory as an expression (inside kernels of the CPU)."""
+        return ti.cast(ti.bit_cast(self.real(place), self.whole_kind), ti.i32)
+
+    def put_whole(self, place, value):
+        """Replace a whole number of the memory (inside kernels of the CPU)."""
+        self.real(place)._assign(ti.bit_cast(ti.cast(value, self.whole_kind), self.device.real))
+
+    @property
+    def whole_kind(self):
+        """Taichi type of whole numbers in the memory."""
+        return ti.i64 if self.device.real == ti.f64 else ti.i32
+
+    def item(self, array, place):
+        """An item of an array, as an assignable expression (inside kernels)."""
+        return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), array, place)
 
     def read(self) -> np.ndarray:
         """Host copy of everything, (W with the idle lanes, rows): all state of a run, and all columns."""
@@ -290,7 +335,8 @@ class Arena:
         """Free everything."""
         if self.device.is_gpu:
             self.snode.destroy()
-        self.memory, self.constants = None, {}
+        self.given = self.memory = self.of_kernel = None
+        self.constants = {}
         for notes in self.notes:
             notes.destroy()
 
@@ -301,7 +347,7 @@ class Arena:
 
 
 class Origin:
-    """Where all strips of a kind begin."""
+    """Where all packs begin: its place."""
 
     _data_oriented = True
 
@@ -330,30 +376,31 @@ def _unload(field: ti.template(), rows: ti.types.ndarray(), n_blocks: ti.i32, ou
         out[w, k] = field[rows[k], w]
 
 
+def lane_of(pack, lane):
+    """A lane of a pack, assignable (inside kernels); of a mask 0.0 or 1.0, not assignable."""
+    builder = impl.get_runtime().compiling_callable.ast_builder()
+    return impl.subscript(builder, as_numbers(pack) if is_mask(pack) else pack, lane)
+
+
 def put_lane(pack, lane: int, value):
     """Assign one lane of an assignable pack (inside kernels)."""
-    if is_pack(pack):
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        impl.subscript(builder, pack, lane)._assign(value)
-    else:
-        pack._assign(value)
+    assert not (is_pack(pack) and is_mask(pack)), "lanes of a mask cannot be written"
+    (lane_of(pack, lane) if is_pack(pack) else pack)._assign(value)
 
 
 def get_lane(pack, lane: int):
     """One lane of a pack (inside kernels)."""
-    if is_pack(pack):
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        return impl.subscript(builder, pack, lane)
-    return pack
+    return lane_of(pack, lane) if is_pack(pack) else pack
 
 
 def any_lane(mask):
     """True if any lane of a mask is set (inside kernels)."""
     if not is_pack(mask):
         return mask
+    numbers = as_numbers(mask)
     builder = impl.get_runtime().compiling_callable.ast_builder()
-    lanes = [impl.subscript(builder, mask, k) for k in range(mask.get_shape()[0])]
-    found = lanes[0] != 0
+    lanes = [impl.subscript(builder, numbers, k) for k in range(mask.get_shape()[0])]
+    found = lanes[0] != 0.0
     for lane in lanes[1:]:
-        found = found | (lane != 0)
+        found = found | (lane != 0.0)
     return found

@@ -3,8 +3,10 @@
 import taichi as ti
 from taichi.lang import impl
 
+from simcli.kernels.memory import MASK, get_lane
 from simcli.kernels.numbers import number
 from simcli.kernels.values import Value
+from simcli.kernels.vectors import vector
 
 
 class Notes:
@@ -23,6 +25,7 @@ class Notes:
     def __init__(self, arena, kind=None, width: int = 1):
         self.arena, self.kind, self.width = arena, kind or arena.device.real, width
         self.device, self.count = arena.device, 0
+        self.memory = None  # of the host, (blocks, scalars, numbers of each)
         arena.add_notes(self)
 
     def reserve(self, n: int) -> int:
@@ -31,38 +34,51 @@ class Notes:
         return first
 
     def build(self):
-        """Allocate. Nothing can be reserved afterwards."""
-        n_blocks = self.arena.n_blocks
-        if self.device.is_gpu:
-            self.tree = ti.FieldsBuilder()
-            self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
-            self.tree.dense(ti.ij, (max(self.count, 1), n_blocks)).place(self.field)
-            self.snode = self.tree.finalize()
-            return
-        self.reach = self.arena.reaches.notes[self.kind, self.width]
-        self.memory = self.reach.zeros(n_blocks * self.count)
-        self.place = self.reach.find(self.memory)
+        """Allocate on a GPU. Nothing can be reserved afterwards."""
+        self.tree = ti.FieldsBuilder()
+        self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
+        self.tree.dense(ti.ij, (max(self.count, 1), self.arena.n_blocks)).place(self.field)
+        self.snode = self.tree.finalize()
 
     def destroy(self):
-        """Free the field."""
+        """Free everything."""
+        self.memory = None
         if self.device.is_gpu:
             self.snode.destroy()
 
     def at(self, block, k):
-        """Scalar k of a block, assignable (inside kernels)."""
+        """Real scalar k of a block, assignable (inside kernels)."""
         if self.device.is_gpu:
             return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, k, block)
-        return self.reach.at(0, block * number(self, "count") + number(self, "place") + k)
+        assert self.kind != ti.i32, "whole notes are loaded and stored"
+        return self.arena.real(self.place_of(block, k) + 1)
+
+    def place_of(self, block, k):
+        """The place of scalar or vector k of a block (inside kernels of the CPU)."""
+        return impl.expr_init((block * number(self, "count") + k) * self.width + number(self, "place") & MASK)
 
     def load(self, block, k):
-        """Scalar k (inside kernels)."""
-        return impl.expr_init(self.at(block, k))
+        """Scalar or vector k (inside kernels)."""
+        if self.device.is_gpu:
+            return impl.expr_init(self.at(block, k))
+        place = self.place_of(block, k)
+        if self.width > 1:
+            return vector([self.arena.real(place + (m + 1)) for m in range(self.width)])
+        return impl.expr_init(self.arena.whole(place + 1) if self.kind == ti.i32 else self.arena.real(place + 1))
 
     def value(self, block, k, kind):
         """The value of a kind that begins at k (inside kernels)."""
         return kind(*(self.at(block, k + n) for n in range(kind.width)))
 
     def store(self, block, k, value):
-        """Replace a scalar, or the scalars of a value (inside kernels)."""
+        """Replace a scalar or vector, or the scalars of a value (inside kernels)."""
+        if self.width > 1 and not self.device.is_gpu:
+            place, value = self.place_of(block, k), impl.expr_init(value)
+            for m in range(self.width):
+                self.arena.real(place + (m + 1))._assign(get_lane(value, m))
+            return
+        if self.kind == ti.i32 and not self.device.is_gpu:
+            self.arena.put_whole(self.place_of(block, k) + 1, value)
+            return
         for n, part in enumerate(value.parts if isinstance(value, Value) else [value]):
             self.at(block, k + n)._assign(part)

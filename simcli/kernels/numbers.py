@@ -1,13 +1,13 @@
 """Numbers that device code reads from memory, where Taichi would write them into the kernel as constants.
 
-A number that an object holds (a count, an address, a tolerance) belongs to a scene. As a constant of the kernels that
-mention it, it would make another kernel of every scene, to be compiled anew. So a mention of such a number in device code,
+A number that an object holds (a count, a place, a tolerance) belongs to a scene. As a constant of the kernels that mention
+it, it would make another kernel of every scene, to be compiled anew. So a mention of such a number in device code,
 `c.tables.n_links`, becomes a load from a table that the host fills before the kernel runs; what is written in
-`ti.static(...)` stays what it is, and decides what the kernel can do at all.
+`ti.static(...)` stays what it is, and decides what the kernel can do at all. The table is in the memory of the arena, which
+kernels and procedures are given as their first argument, without saying so.
 
-Constants are faster where loops are short: natural four-bars step in 25 us instead of 34, chains as fast. So work that
-makes up for a compilation has a kernel of its own, in which only addresses come from the table, because they differ
-between processes.
+Constants are faster where loops are short: natural four-bars step in 23 us instead of 33, chains as fast. So work that
+makes up for a compilation has a kernel of its own, in which all numbers are constants.
 
 Entries of the table are numbered in the order in which a kernel's text mentions them, so that they do not depend on the
 scene. This uses Taichi's internals (see memory.py).
@@ -18,16 +18,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import taichi as ti
 from taichi._lib import core as _ti_core
 from taichi.lang import impl
 from taichi.lang.ast.ast_transformer import ASTTransformer
+from taichi.lang.kernel_arguments import KernelArgument
+from taichi.lang.kernel_impl import Kernel, TaichiCallableTemplateMapper
 
 OF_DEVICE = ("lanes", "block_dim")  # names of attributes: numbers that are the same for all scenes
 MOST_INTS, MOST_REALS = 8192, 2048  # numbers that a kernel reads
-PLACE = "place"  # name of addresses
-ZERO = "zero"  # an index that the compiler does not know: it would work on each constant place for long
+ZERO = "zero"  # a number that the compiler does not know
+LEAST_STATEMENTS = 5  # of a function that is compiled as a block of its own, its head and its text in words included
+MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments
 
 _build_attribute, _build_name = ASTTransformer.build_Attribute, ASTTransformer.build_Name
+_build_function_def = ASTTransformer.build_FunctionDef
 _listening: list["Numbers"] = []  # of the kernel that is being compiled
 
 
@@ -36,8 +41,7 @@ class Numbers:
 
     Args:
         arena: that it works in.
-        ints, reals: fields whose first entries are for them.
-        own: whether the kernel serves one scene: only addresses come from the table.
+        own: whether the kernel serves one scene: numbers are constants.
 
     Attributes:
         entries: per kind of number, (object, attribute) in the order of the table.
@@ -45,15 +49,15 @@ class Numbers:
 
     zero = 0
 
-    def __init__(self, arena, ints, reals, own: bool = False):
-        self.own, self.arena, self.fields = own, arena, {int: ints, float: reals}
+    def __init__(self, arena, own: bool = False):
+        self.own, self.arena, self.memory = own, arena, None
         self.entries: dict[type, list[tuple]] = {int: [], float: []}
         self.places: dict[tuple, int] = {}
         self.known: dict = {}
 
     def load(self, owner, name: str, value):
         """The entry of an attribute, as an expression (inside kernels); its value in a kernel that serves one scene."""
-        if self.own and name not in (PLACE, ZERO):
+        if self.own and name != ZERO:
             return value
         kind = float if is_real(value) else int
         entries = self.entries[kind]
@@ -61,14 +65,36 @@ class Numbers:
         if place == len(entries):
             assert place < (MOST_INTS if kind is int else MOST_REALS), "too many numbers for the table of a kernel"
             entries.append((owner, name))
-        builder = impl.get_runtime().compiling_callable.ast_builder()
-        found = impl.subscript(builder, self.fields[kind], self.known[ZERO] + place if ZERO in self.known else place)
+        found = self.arena.whole(place) if kind is int else self.arena.real(MOST_INTS + place)
         found.in_static = value
         return found
 
-    def values(self, kind: type, dtype) -> np.ndarray:
-        """What the entries are now."""
-        return np.array([getattr(owner, name) for owner, name in self.entries[kind]], dtype)
+    def fill(self, whole: np.ndarray, real: np.ndarray):
+        """Write what the entries are now into the tables."""
+        for kind, table in ((int, whole), (float, real)):
+            values = [getattr(owner, name) for owner, name in self.entries[kind]]
+            table[: len(values)] = np.array(values, np.int32 if kind is int else table.dtype)  # which refuses longer ones
+
+
+_kernels: dict[tuple, Kernel] = {}  # by kernel and types of items
+
+
+def given(kernel, real, lanes: int) -> Kernel:
+    """A kernel that is given an array of packs before its own arguments.
+
+    Args:
+        kernel: without it.
+        real: Taichi type of numbers.
+        lanes: numbers of a pack.
+    """
+    key = kernel, str(real), lanes
+    if key not in _kernels:
+        item = ti.types.vector(lanes, real) if lanes > 1 else real
+        made = _kernels[key] = Kernel(kernel._primal.func, kernel._primal.autodiff_mode)
+        made.arguments = with_memory(made.arguments, item)
+        made.template_slot_locations = [k + 1 for k in made.template_slot_locations]
+        made.mapper = TaichiCallableTemplateMapper(made.arguments, made.template_slot_locations)
+    return _kernels[key]
 
 
 @contextmanager
@@ -88,11 +114,12 @@ def own_variables() -> Iterator:
         yield None
         return
     numbers = _listening[-1]
-    kept, numbers.known = numbers.known, {}
+    kept = numbers.known, numbers.memory
+    numbers.known, numbers.memory = {}, None
     try:
         yield numbers.arena
     finally:
-        numbers.known = kept
+        numbers.known, numbers.memory = kept
 
 
 def begin(variables: dict[object, Callable]) -> None:
@@ -124,9 +151,24 @@ def aside(condition) -> Iterator[None]:
 
 
 def known(key, make: Callable):
-    """The local variable that `begin` made; its expression where there is none."""
-    found = _listening[-1].known.get(key) if _listening else None
-    return make() if found is None else found
+    """The local variable that `begin` made; its expression where nobody listens."""
+    if not _listening:
+        return make()
+    assert key in _listening[-1].known, "a kernel works in the arena that launches it, and calls its `enter` first"
+    return _listening[-1].known[key]
+
+
+def unknown_zero():
+    """0, which the compiler does not know (inside kernels); None where nobody listens."""
+    if not _listening:
+        return None
+    found = _listening[-1].known.get(ZERO)
+    return _listening[-1].load(_listening[-1], ZERO, 0) if found is None else found
+
+
+def unused_number():
+    """A number in memory that nobody reads (inside kernels); None where nobody listens."""
+    return _listening[-1].arena.real(unknown_zero() + (MOST_INTS + MOST_REALS)) if _listening else None
 
 
 def number(owner, name: str):
@@ -165,5 +207,50 @@ def is_real(value) -> bool:
     return isinstance(value, float | np.floating)
 
 
+def memory():
+    """The array that the kernel or procedure has been given (inside it); None where nobody listens."""
+    return _listening[-1].memory if _listening else None
+
+
+def with_memory(arguments: list, item=None) -> list:
+    """Arguments of a kernel or procedure, the given array first.
+
+    Args:
+        arguments: its own.
+        item: type of the array's items; that of the caller if None.
+    """
+    return [KernelArgument(ti.types.ndarray(dtype=item, ndim=1), MEMORY), *arguments]
+
+
+def _build_function(ctx, node: ast.FunctionDef):
+    if _listening and (ctx.is_kernel or ctx.is_real_function):
+        node.args.args.insert(0, ast.arg(MEMORY))
+        create = ctx.create_variable
+
+        def created(name, variable):
+            if name == MEMORY:
+                _listening[-1].memory = variable
+            create(name, variable)
+
+        ctx.create_variable = created
+    elif _listening and ZERO in _listening[-1].known and is_stage(ctx.func.func, node):
+        with aside((_listening[-1].known[ZERO] & 0) == 0):  # true, as LLVM sees, and Taichi if it optimises
+            return _build_function_def(ctx, node)
+    return _build_function_def(ctx, node)
+
+
+def is_stage(function: Callable, node: ast.FunctionDef) -> bool:
+    """Whether a function, of which this is the text, leaves all that it finds in memory, and is worth a block of its own."""
+    if function not in _is_stage:
+        parts = list(ast.walk(node))
+        is_long = sum(isinstance(part, ast.stmt) for part in parts) >= LEAST_STATEMENTS
+        _is_stage[function] = is_long and not any(isinstance(part, ast.Return) for part in parts)
+    return _is_stage[function]
+
+
+_is_stage: dict[Callable, bool] = {}
+
+
+ASTTransformer.build_FunctionDef = staticmethod(_build_function)
 ASTTransformer.build_Name = staticmethod(_build_argument)
 ASTTransformer.build_Attribute = staticmethod(_build)

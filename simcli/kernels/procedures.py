@@ -20,7 +20,7 @@ import taichi as ti
 from taichi.lang import impl
 from taichi.lang.kernel_impl import Func, TaichiCallableTemplateMapper, _get_tree_and_ctx, transform_tree
 
-from simcli.kernels.numbers import own_variables
+from simcli.kernels.numbers import memory, own_variables, with_memory
 
 ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
 CALLING = ("x64", "arm64")  # backends that call
@@ -32,11 +32,13 @@ def procedure(body):
     Args:
         body: every argument is annotated, with `ti.template()` or a type of numbers; the block is `w`.
     """
-    inlined, called = ti.func(body), _Called(body)
+    inlined, called, given = ti.func(body), _Called(body), _Given(body)
 
     @functools.wraps(body)
     def chosen(*args):
-        return (called if impl.current_cfg().arch.name in CALLING else inlined)(*args)
+        if impl.current_cfg().arch.name not in CALLING:
+            return inlined(*args)
+        return (called if memory() is None else given)(*args)
 
     chosen._is_taichi_function, chosen._is_real_function, chosen.func = True, True, called
     return chosen
@@ -77,3 +79,15 @@ class _Called(Func):
 
         self.taichi_functions[key.instance_id], self.compiled[key.instance_id] = function, compile_body
         function.set_function_body(compile_body)
+
+
+class _Given(_Called):
+    """A function that is given the memory of the kernel, too."""
+
+    def __init__(self, body):
+        super().__init__(body)
+        self.arguments = with_memory(self.arguments)
+        self.template_slot_locations = [k + 1 for k in self.template_slot_locations]
+
+    def __call__(self, *args):
+        return super().__call__(memory(), *args)

@@ -17,12 +17,14 @@ import taichi as ti
 from taichi.lang import impl
 from taichi.lang.ast.ast_transformer import ASTTransformer
 
+from simcli.kernels.numbers import unknown_zero, unused_number
+
 NAME = "_rolling"  # in device functions
 NEVER = 2_000_000_000  # iterations
-GUARD = f"if {{0}} > {NEVER}: {NAME}.sink[0] = {NAME}.tan({NAME}.sink[0])"  # the tangent is a call of the C library
-ZERO = f"{NAME}.zero[0]"
+GUARD = f"if {{0}} > {NEVER}: {NAME}.call()"
+ZERO = f"{NAME}.zero()"
 
-_here = SimpleNamespace(zero=None, sink=None, tan=ti.tan)
+_fields = SimpleNamespace(zero=None, sink=None)
 _build_range_for = ASTTransformer.build_range_for
 
 
@@ -34,7 +36,27 @@ def keep_loops_rolled(keep: bool) -> None:
     """
     ASTTransformer.build_range_for = staticmethod(_build_rolled if keep else _build_range_for)
     if keep:
-        _here.zero, _here.sink = ti.field(ti.i32, shape=1), ti.field(impl.get_runtime().default_fp, shape=1)
+        _fields.zero, _fields.sink = ti.field(ti.i32, shape=1), ti.field(impl.get_runtime().default_fp, shape=1)
+
+
+def _zero():
+    """0, which the compiler does not know (inside kernels)."""
+    found = unknown_zero()
+    return _first(_fields.zero) if found is None else found
+
+
+def _call():
+    """A call of the C library: the tangent of a number that nobody uses (inside kernels)."""
+    place = unused_number()
+    place = _first(_fields.sink) if place is None else place
+    place._assign(ti.tan(place))
+
+
+def _first(field):
+    return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), field, 0)
+
+
+_here = SimpleNamespace(zero=_zero, call=_call)
 
 
 def _build_rolled(ctx, node: ast.For):

@@ -20,6 +20,7 @@ from simcli.errors import DeviceError, UsageError
 from simcli.kernels.compilations import Origin, materialize, origins_of
 from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.rolling import keep_loops_rolled
+from simcli.kernels.vectors import keep_vectors
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
@@ -208,6 +209,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
+        settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
     if impl.get_runtime().prog is not None:
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
@@ -221,6 +223,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     if arch == "cpu":
         impl.current_cfg().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
+    keep_vectors(arch == "cpu" and not like_gpu)
     if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
     # Device functions call plain Python at compile time on purpose; Taichi warns of each call.
@@ -262,6 +265,7 @@ def stop_device() -> None:
     origins = origins_of(runtime.prog)
     if session:
         session.prepare_stop(origins)
+    keep_vectors(False)
     with stdout_silenced():
         try:
             ti.reset()

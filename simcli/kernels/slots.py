@@ -16,7 +16,7 @@ from taichi.lang import impl
 from simcli.kernels.numbers import number
 
 SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
-MOST = {SLOTS: 64, INTS: 32, REALS: 64}  # numbers of a strip
+KINDS = (SLOTS, INTS, REALS)
 
 
 def local(x):
@@ -36,13 +36,13 @@ class Strip:
         n: items.
         step: numbers of an item.
         row: number of the first among all that the arena has of a block, or of tables.
-        place: its address on a CPU, of the first block.  origin: where all strips of the kind begin.
+        place: where that is in the memory of a CPU, of the first block, less one.
     """
 
     _data_oriented = True
 
     def __init__(self, n: int, step: int = 0):
-        self.n, self.step, self.row, self.place, self.origin = n, step, 0, 0, None
+        self.n, self.step, self.row, self.place = n, step, 0, 0
 
     @property
     def size(self) -> int:
@@ -62,19 +62,18 @@ class Records:
         n: how many; None: as many as the first table has.
 
     Attributes:
-        strips: by what they hold: SLOTS, INTS or REALS.
+        strips: by what they hold, of KINDS; those that are in use.
     """
 
     def __init__(self, arena, n: int | None = None):
         self.arena, self.n = arena, n
-        self.strips: dict[str, list[Strip]] = {SLOTS: [], INTS: [], REALS: []}
+        self.strips: dict[str, Strip] = {}
 
     def room(self, what: str, width: int) -> tuple[Strip, int]:
-        """A strip with room for further numbers of an item, and where they begin."""
-        strips = self.strips[what]
-        if not strips or strips[-1].step + width > MOST[what]:
-            strips.append(Strip(self.n or 1 if what == SLOTS else self.n))
-        strip = strips[-1]
+        """The strip of a kind, with room for further numbers of an item, and where they begin."""
+        if what not in self.strips:
+            self.strips[what] = Strip(self.n or 1 if what == SLOTS else self.n)
+        strip = self.strips[what]
         strip.step += width
         return strip, strip.step - width
 
@@ -222,10 +221,7 @@ class Slot:
 
 
 class RowSlot(Slot):
-    """A slot whose packs are found by their number, too, see `Arena.by_rows`: all are plain numbers of one strip.
-
-    The compiler takes for granted that different places of a record are different memory. So whoever finds packs by number,
-    and whoever finds them by item, must do it in the same way.
+    """A slot whose packs are found by their number, too, in `Arena.by_rows`. The number is known before memory is laid out.
 
     Attributes:
         first: number of the first pack.

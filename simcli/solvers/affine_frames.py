@@ -7,6 +7,7 @@ from simcli.kernels.loops import follow_turns
 from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import start_gradients
 from simcli.kernels.report import report_bodies
+from simcli.kernels.vectors import is_nan
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.affine_report import show_coordinates
 from simcli.solvers.affine_step import step_affine
@@ -77,7 +78,7 @@ def blame_affine(c: ti.template(), w: ti.i32, code: ti.template()):
     guilty = zero
     for i in range(c.potential.n):
         move = c.step.move.load(w, i)
-        size = select(ti.math.isnan(move), zero + ti.math.inf, ti.abs(move))
+        size = select(is_nan(move), zero + ti.math.inf, ti.abs(move))
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(c.potential.rows.qd_at.at(i), c.tables.arena.device.real), guilty)

@@ -20,6 +20,7 @@ from simcli.kernels.report import (
     report_wrenches,
 )
 from simcli.kernels.tree import place_all
+from simcli.kernels.vectors import is_nan
 from simcli.solvers.clock import constrained_time, follow_signals, time_of
 from simcli.solvers.constrained import (
     place_constrained,
@@ -211,7 +212,7 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
     code = judge_speed(c, w, square, code)
     if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
         lack = c.alpha.lack.load(w, 0)
-        code = select((lack > c.bound.jump) | ti.math.isnan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)
+        code = select((lack > c.bound.jump) | is_nan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)
     if ti.static(c.is_natural and c.constrained):
         code = select(c.bound.turn.load(w, 0) > FARTHEST_TURN**2, c.tables.arena.zero() + TURNS_FAR, code)
     if ti.static(c.summarises):
@@ -233,7 +234,7 @@ def blame(c: ti.template(), w: ti.i32, code: ti.template()):
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         rate = c.state.qd.load(w, d)
-        size = select(ti.math.isnan(rate), zero + ti.math.inf, rate * rate)
+        size = select(is_nan(rate), zero + ti.math.inf, rate * rate)
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)

@@ -41,13 +41,13 @@ class Bench:
     def begin(self, x):
         """Search at x, and keep its contacts for friction."""
         self.free_part(x, 0.0 * x)
-        _grip(self.barrier, self.x, self.arena.n_blocks)
+        self.arena.launch(_grip, self.barrier, self.x, self.arena.n_blocks)
         return self.barrier.candidates.needed.read()[:, 0, 0].astype(int)
 
     def energy(self, x):
         """[J], (W,) with and without friction; [m], least gaps."""
         self.x.write(x[..., None])
-        _measure(self.barrier, self.x, self.arena.n_blocks)
+        self.arena.launch(_measure, self.barrier, self.x, self.arena.n_blocks)
         c = self.barrier
         return c.energy.read()[:, 0, 0], c.barrier.read()[:, 0, 0], c.least.read()[:, 0, 0]
 
@@ -56,7 +56,8 @@ class Bench:
         self.energy(x)
         for slot in (self.gradient, self.matrix.value):
             slot.write(np.zeros((1, slot.n_items, 1)))
-        (_add_exact if exact else _add)(self.barrier, self.x, self.gradient, self.matrix, self.arena.n_blocks)
+        kernel = _add_exact if exact else _add
+        self.arena.launch(kernel, self.barrier, self.x, self.gradient, self.matrix, self.arena.n_blocks)
         n = 12 * self.n
         whole = np.zeros((len(x), n, n))
         whole[:, *np.tril_indices(n)] = self.matrix.value.read()[..., 0]
@@ -67,7 +68,7 @@ class Bench:
         self.x.write(x[..., None])
         self.dx.write(dx[..., None])
         self.most.write(np.ones((1, 1, 1)))
-        _reach(self.barrier, self.x, self.dx, self.most, self.arena.n_blocks)
+        self.arena.launch(_reach, self.barrier, self.x, self.dx, self.most, self.arena.n_blocks)
         return self.most.read()[:, 0, 0]
 
     def destroy(self):
@@ -79,30 +80,35 @@ class Bench:
 @ti.kernel
 def _grip(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
+        x.arena.enter(w)
         grip(c, w, x, c.all)
 
 
 @ti.kernel
 def _measure(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
+        x.arena.enter(w)
         measure(c, w, x, c.all)
 
 
 @ti.kernel
 def _add(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
+        x.arena.enter(w)
         add(c, w, x, gradient, matrix, c.all, False)
 
 
 @ti.kernel
 def _add_exact(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
+        x.arena.enter(w)
         add(c, w, x, gradient, matrix, c.all, True)
 
 
 @ti.kernel
 def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
+        x.arena.enter(w)
         reach(c, w, x, dx, most, c.all)
 
 

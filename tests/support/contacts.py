@@ -100,7 +100,7 @@ class Bench:
         c.rotation.write(np.pad(R.reshape(*R.shape[:2], 9), pad))
         c.position.write(np.pad(x, pad))
         c.margin.write(np.full((1, c.margin.n_items, 1), margin / 2))
-        run_detect(c, self.arena.n_blocks)
+        self.arena.launch(run_detect, c, self.arena.n_blocks)
         return self.contacts()
 
     def contacts(self):
@@ -143,6 +143,7 @@ NAMES = ("count", "needed", "shape_a", "shape_b", "feature", "point", "normal", 
 def run_detect(c: ti.template(), n_blocks: ti.i32):
     """All contacts of all worlds."""
     for w in range(n_blocks):
+        c.arena.enter(w)
         detect(c, w)
 
 

@@ -82,6 +82,7 @@ class Bench:
         def run(rounds: ti.i32):
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
+                arena.enter(w)
                 solve(p, w, rounds)
 
         self.run = run
@@ -96,7 +97,7 @@ class Bench:
     def solve(self, worlds, rounds=1) -> Found:
         """Solve one problem per world; the last is repeated. All results are poisoned before."""
         self.load(worlds)
-        self.run(rounds)
+        self.arena.launch(self.run, rounds)
         p, names = self.problem, ("residual", "proximal", "iterations", "sweeps", "status")
         scalars = {name: np.array(getattr(p, name).read()[:, 0, 0]) for name in names}
         return Found(rows=np.array(p.rows.impulse.read()[..., 0]), contacts=np.array(p.contacts.impulse.read()),

@@ -11,6 +11,7 @@ import taichi as ti
 from simcli.kernels.complementarity.graph import Graph
 from simcli.kernels.memory import Arena, get_lane, local, put_lane
 from simcli.kernels.notes import Notes
+from simcli.kernels.vectors import vector
 
 SIZE = 6  # velocities of a body, rows of a block
 
@@ -151,7 +152,7 @@ def clear_blocks(f: ti.template(), w: ti.i32):
 
     Writes: f.notes
     """
-    zero = ti.Vector([f.arena.zero()] * SIZE)
+    zero = vector([f.arena.zero()] * SIZE)
     for k in range(SIZE * f.graph.notes.load(w, f.graph.fill)):
         f.notes.store(w, f.upper + k, zero)
         f.notes.store(w, f.lower + k, zero)

@@ -27,8 +27,8 @@ from simcli.kernels.complementarity.large import (
     speed_of_contact,
     speed_of_row,
 )
-from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
+from simcli.kernels.vectors import vector
 
 
 @ti.func
@@ -186,7 +186,7 @@ def find_pattern(p: ti.template(), w: ti.i32):
 
 def mass_row(p, w, b, k):
     """A row of the mass of a body."""
-    return ti.Vector([p.mass.load(w, mass_place(p, SIZE * b + k, SIZE * b + m)) for m in range(SIZE)])
+    return vector([p.mass.load(w, mass_place(p, SIZE * b + k, SIZE * b + m)) for m in range(SIZE)])
 
 
 @ti.func
@@ -252,7 +252,7 @@ def add_to_row(f, w, at, value):
 
 def single(k, value):
     """A vector that is zero but for number k."""
-    return ti.Vector([ti.select(k == m, value, value * 0.0) for m in range(SIZE)])
+    return vector([ti.select(k == m, value, value * 0.0) for m in range(SIZE)])
 
 
 @ti.func
@@ -279,4 +279,4 @@ def add_contact(p: ti.template(), w: ti.i32, c: ti.i32):
 def seen_rows(p, w, c, side) -> list:
     """What contact c sees of one of its bodies, a vector for each direction."""
     seen = [p.large.seen.load(w, SEEN * c + SIZE * side + k).parts for k in range(SIZE)]
-    return [local(ti.Vector([parts[m] for parts in seen])) for m in range(3)]
+    return [vector([parts[m] for parts in seen]) for m in range(3)]
