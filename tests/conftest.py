@@ -8,11 +8,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-def pytest_configure(config):
-    # Device functions call plain Python at compile time on purpose (see kernels.runtime.start_device).
-    config.addinivalue_line("filterwarnings", "ignore:.*alling non-taichi function.*")
-
-
 # Files that compile most go first, so that no process is left with one at the end while the others are through.
 LONGEST = ("test_solvers_agree", "test_run_determinism", "test_contact_closed_forms", "test_laws_of_joints",
            "test_laws_integrators", "test_natural_joints", "test_run_isolation", "test_barrier_runs", "test_scenes",

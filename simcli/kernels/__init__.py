@@ -8,7 +8,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     runtime     the device: start, choice, compilation (rolling keeps loops loops)
     compilations  which kernels were compiled, and which came from a folder of kernels
     kernel_cache  folders of kernels;  kernel_session: what Taichi sees of them
-    source_text  how Taichi finds the text of a function
+    source_text  how Taichi finds the text of a function;  tracing: how it makes a program of it
     vectors     packs as vectors of the processor
     memory      memory of all worlds and packs: Arena, Slot (slots); numbers that kernels read (numbers)
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
@@ -39,4 +39,4 @@ os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is
 # It asks its makers' server for a newer version, once a day, and names itself to it; a new version is of no use to us.
 os.environ.setdefault("TI_SKIP_VERSION_CHECK", "ON")
 
-from simcli.kernels import source_text  # noqa: F401  (it has to be there before Taichi)
+from simcli.kernels import source_text, tracing  # noqa: F401  (the former has to be there before Taichi, the latter before the others)

@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 
 from taichi.lang import impl
 from taichi.lang.exception import handle_exception_from_cpp
-from taichi.lang.kernel_impl import Kernel
+
+from simcli.kernels import tracing
 
 LOOKED_UP = re.compile(rb"Create kernel '[^']*' from (in-memory cache|cache) \(key='(\w+)'\)")
 LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
@@ -84,7 +85,6 @@ def kernels_noted() -> Iterator[KernelsTaken]:
 
 _open: list[KernelsTaken] = []  # notes that are being taken, within one another
 _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
-_materialize = Kernel.materialize
 
 
 def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | None:
@@ -96,7 +96,7 @@ def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | N
     if key in self.compiled_kernels:
         return None
     start = time.perf_counter()
-    _materialize(self, key, args, arg_features)
+    tracing.materialize(self, key, args, arg_features)
     kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], impl.get_runtime().prog
     traced = time.perf_counter()
     try:

@@ -242,10 +242,17 @@ def _build_function(ctx, node: ast.FunctionDef):
 def is_stage(function: Callable, node: ast.FunctionDef) -> bool:
     """Whether a function, of which this is the text, leaves all that it finds in memory, and is worth a block of its own."""
     if function not in _is_stage:
-        parts = list(ast.walk(node))
-        is_long = sum(isinstance(part, ast.stmt) for part in parts) >= LEAST_STATEMENTS
-        _is_stage[function] = is_long and not any(isinstance(part, ast.Return) for part in parts)
+        parts = [node, *statements_below(node)]
+        _is_stage[function] = len(parts) >= LEAST_STATEMENTS and not any(isinstance(part, ast.Return) for part in parts)
     return _is_stage[function]
+
+
+def statements_below(node: ast.stmt) -> Iterator[ast.stmt]:
+    """All statements that stand in one; no expression has any."""
+    for name in ("body", "orelse"):
+        for part in getattr(node, name, ()):
+            yield part
+            yield from statements_below(part)
 
 
 _is_stage: dict[Callable, bool] = {}

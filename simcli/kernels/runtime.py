@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import taichi as ti
 from taichi.lang import impl
-from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
@@ -30,16 +29,6 @@ KERNEL_THREADS = 256
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
-
-
-def place_of(context, node) -> str:
-    """File, line and source of a node of a kernel's syntax tree, for Taichi's messages."""
-    line = context.src[node.lineno - 1].rstrip()
-    return f'File "{context.file}", line {node.lineno + context.lineno_offset}, in {context.func.func.__name__}:\n{line}\n'
-
-
-# Taichi draws carets under every node that it compiles, needed or not: a quarter of the start-up time of a cached kernel.
-ASTTransformerContext.get_pos_info = place_of
 
 
 def make_kernel(self, key=None, args=None, arg_features=None) -> None:
@@ -226,9 +215,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     keep_vectors(arch == "cpu" and not like_gpu)
     if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
-    # Device functions call plain Python at compile time on purpose; Taichi warns of each call.
-    warnings.filterwarnings("ignore", message=".*calling non-taichi function.*")
-    warnings.filterwarnings("ignore", message=".*Calling non-taichi function.*")
     is_gpu = like_gpu or arch != "cpu"
     lanes = 1 if is_gpu else CPU_LANES[precision]
     device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)

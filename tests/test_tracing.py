@@ -1,0 +1,109 @@
+"""Taichi's front end in fewer words makes the same programs, parses a function once, and still says where a mistake is."""
+
+import ast
+
+import pytest
+import taichi as ti
+from support.device import live_device
+from support.runs import MIXED
+
+from simcli.kernels import tracing
+from simcli.kernels.compilations import kernels_noted
+from simcli.pipeline import Request, execute, prepare
+
+
+def key_of_run(folder, name):
+    """The key of the kernel that a scene takes, on a device that is started for it."""
+    (folder / "mixed.yaml").write_text(MIXED)
+    with kernels_noted() as taken:
+        execute(prepare(Request(folder / "mixed.yaml", folder / f"{name}.h5", force=True)))
+    assert len(taken) > 0
+    return [kernel.key for kernel in taken]
+
+
+def test_programs_are_those_of_taichis_own_front_end(tmp_path, monkeypatch):
+    ours = key_of_run(tmp_path, "ours")
+    with monkeypatch.context() as patch:
+        for owner, name, function in tracing.TAICHIS:
+            patch.setattr(owner, name, function)
+        taichis = key_of_run(tmp_path, "taichis")
+    assert ours == taichis
+
+
+@ti.func
+def twice(x):
+    return x + x
+
+
+@ti.func
+def half(values):
+    return values.half()
+
+
+class Halves:
+    _data_oriented = True
+
+    def half(self):
+        return 0.5
+
+
+def made(function):
+    """The result of a kernel of a function that is built into it."""
+    live_device()
+
+    @ti.kernel
+    def kernel() -> ti.f64:
+        return function()
+
+    return kernel()
+
+
+def test_a_function_is_parsed_once_and_serves_within_itself(monkeypatch):
+    parsed, parse = [], ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *more: parsed.append(text) or parse(text, *more))
+
+    @ti.func
+    def four():
+        return twice(twice(1.0)) + twice(0.0)
+
+    assert made(four) == 4.0
+    assert made(four) == 4.0
+    assert sum("def twice" in str(text) for text in parsed) <= 1
+    assert sum("def four" in str(text) for text in parsed) == 1
+
+
+def test_a_function_that_serves_a_vector_first_serves_an_object_after(monkeypatch):
+    monkeypatch.setattr("taichi.lang.matrix_ops.half", lambda vector: ti.cast(0.5, ti.f64), raising=False)
+    both = Halves()
+
+    @ti.func
+    def quarter():
+        return half(ti.Vector([1.0, 2.0])) * half(both)
+
+    assert made(quarter) == 0.25
+
+
+def test_mistakes_are_told_with_their_place():
+    @ti.func
+    def wrong():
+        return twice(nothing)  # noqa: F821
+
+    with pytest.raises(ti.TaichiCompilationError, match=r'test_tracing.py", line \d+, in wrong:\n +return twice\(nothing\)'):
+        made(wrong)
+
+
+def test_whole_numbers_up_to_32_bits_are_constants():
+    @ti.func
+    def widest():
+        return ti.cast(ti.cast(0, ti.i32) + 2147483647, ti.f64)
+
+    assert made(widest) == 2**31 - 1
+
+
+def test_longer_ones_are_refused():
+    @ti.func
+    def wider():
+        return ti.cast(ti.cast(0, ti.i32) + 2147483648, ti.f64)
+
+    with pytest.raises(ti.TaichiTypeError, match="exceeded the range of default_ip"):
+        made(wider)
