@@ -138,16 +138,17 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     solver = _solver_of(job, device)
     account = EnergyAccount(model)
     clock = time.perf_counter()
-    first = _begin(job, solver, continues, outcome)
     if continues is not None and "energy" in job.channels:
         with open_trajectory(job.output) as run:
             account.see_run(run, continues.n_frames)
-    watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
-    recorder = Recorder(
+    recorder = Recorder(  # which makes the file meanwhile, under another name
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),
-        row_label=solver.row_label, continues=continues, process=process,
+        row_label=solver.row_label, continues=continues, process=process, waits=True,
     )  # fmt: skip
+    first = _begin(job, solver, continues, outcome)
+    watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
+    recorder.publish()
     if continues is None:
         checkpoint.clear(job.output)
     facts["uuid"] = recorder.uuid

@@ -70,6 +70,32 @@ def reference(tmp_path_factory):
         yield run.digest
 
 
+def test_a_file_that_waits_changes_nothing_at_its_name_until_it_is_published(tmp_path):
+    path = tmp_path / "a.h5"
+    path.write_text("before")
+    out = recorder(path, waits=True)
+    wait_for(lambda: list(tmp_path.glob(".a.h5.*.part")))
+    assert list(tmp_path.glob(".a.h5.*.part"))
+    assert path.read_text() == "before"
+    out.publish()
+    assert list(tmp_path.glob(".a.h5.*.part")) == []
+    out.put(WHOLE)
+    out.close("done")
+    with open_trajectory(path) as run:
+        assert run.n_frames == N_FRAMES
+
+
+def test_a_file_that_is_never_published_leaves_nothing(tmp_path):
+    process = RecorderProcess()
+    recorder(tmp_path / "a.h5", process=process, waits=True)
+    wait_for(lambda: list(tmp_path.glob(".a.h5.*.part")))
+    assert list(tmp_path.glob(".a.h5.*.part"))
+    assert process.dismiss() == 0
+    assert os.listdir(tmp_path) == []
+    with recorder(tmp_path / "a.h5") as out:  # nobody holds its lock
+        out.put(WHOLE)
+
+
 def test_the_file_holds_what_was_put_bit_for_bit(tmp_path):
     record(tmp_path / "a.h5", [13, 40])
     with h5py.File(tmp_path / "a.h5") as file:

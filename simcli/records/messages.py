@@ -1,7 +1,7 @@
 """Messages between a run and its recorder: pickled objects through a pipe, each after its length.
 
-The run sends an `Assignment`, then `Frames` again and again, then `Close`. The recorder answers `Committed` for the new file
-and after every commit, and `Closed`; or `Failed` or `Defect`, and ends.
+The run sends an `Assignment`, `Publish`, then `Frames` again and again, then `Close`. The recorder answers `Committed` for
+the new file and after every commit, and `Closed`; or `Failed` or `Defect`, and ends.
 """
 
 import os
@@ -74,6 +74,11 @@ class Assignment:
     length: int
     portion: int
     patience: float
+
+
+@dataclass(frozen=True)
+class Publish:
+    """The file, made under another name since its assignment, is to stand at its own; nothing has changed there before."""
 
 
 @dataclass(frozen=True)

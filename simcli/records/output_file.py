@@ -43,7 +43,7 @@ class _Growing:
 
 
 class OutputFile:
-    """The file of an order. It is made under another name and renamed: at its own name it is always readable.
+    """The file of an order. It is made under another name and renamed by `publish`: at its own name it is always readable.
 
     Attributes:
         n_committed: frames that are safe on disk.
@@ -55,22 +55,34 @@ class OutputFile:
 
     def __init__(self, order: Order):
         self._axes, self._grain = order.axes, order.grain
-        self._started = time.monotonic() - order.wall
+        self._wall, self._started = order.wall, time.monotonic() - order.wall
         self._digest = Digest(row.path for row in order.rows)
         self._shapes = kept_shapes(order.model, order.axes)
         self._has_contacts = any(row.path == "contacts/offset" for row in order.rows)
         self.n_committed, self._n_events, self._n_contacts, self._slot = 0, 0, 0, 0
-        draft = order.path.with_name(f".{order.path.name}.{os.getpid()}.part")
+        self._path, self._draft = order.path, order.path.with_name(f".{order.path.name}.{os.getpid()}.part")
         try:
-            self._file = create_file(str(draft), order.model, order.axes, order.rows, order.dtype, order.grain,
+            self._file = create_file(str(self._draft), order.model, order.axes, order.rows, order.dtype, order.grain,
                                      order.provenance, order.title, order.uuid)  # fmt: skip
             self._growing = [_Growing(self._file, row, order.axes, order.dtype) for row in order.rows]
             if order.kept_frames:
                 self._take_over(order)
-            os.replace(draft, order.path)
         except (OSError, RuntimeError):
-            draft.unlink(missing_ok=True)
+            self.discard()
             raise
+
+    def publish(self) -> None:
+        """Let the file stand at its own name."""
+        try:
+            os.replace(self._draft, self._path)
+        except OSError:
+            self.discard()
+            raise
+        self._started = time.monotonic() - self._wall
+
+    def discard(self) -> None:
+        """Remove the file that has no name of its own yet."""
+        self._draft.unlink(missing_ok=True)
 
     def commit(self, batch: Batch) -> None:
         """Write frames, so that a reader may trust them."""

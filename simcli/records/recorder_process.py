@@ -1,8 +1,8 @@
 """The process that writes the file of one run: `python -m simcli.records.recorder_process DESCRIPTOR BYTES`.
 
 It reserves the shared memory behind the descriptor, for so many bytes of frames at most. Then it reads `messages` on its
-standard input (an `Assignment`, then `Frames`, then `Close`), takes the frames out of that memory, and answers on its
-standard output. It imports no Taichi. Only the run decides when it ends: the signals of a terminal or a scheduler do not
+standard input (an `Assignment`, `Publish`, then `Frames`, then `Close`), takes the frames out of that memory, and answers on
+its standard output. It imports no Taichi. Only the run decides when it ends: the signals of a terminal or a scheduler do not
 reach it (`spawn`). When the run is gone without a word, killed, the pipe ends: what had been handed over completely is
 committed, and the file closed as `stopped`.
 """
@@ -83,6 +83,16 @@ class Recording:
         self.backlog = Backlog(ring, order.grain, assignment.portion, assignment.patience, order.axes.n_worlds,
                                time.monotonic())  # fmt: skip
 
+    def publish(self) -> None:
+        """Let the file stand at its own name."""
+        with _told_as("cannot be made"):
+            self._file.publish()
+
+    def discard(self) -> None:
+        """Leave nothing of a file that was not published."""
+        self._file.discard()
+        self.release()
+
     @property
     def committed(self) -> Committed:
         """How far it is."""
@@ -122,6 +132,12 @@ def main() -> None:
             os._exit(int(Exit.OK))
         os.chdir(assignment.folder)
         recording = Recording(assignment, memory)
+        try:
+            post.inbox.take()
+        except EOFError:  # the run has ended before its first frame
+            recording.discard()
+            os._exit(int(Exit.OK))
+        recording.publish()
         post.answer(recording.committed)
         last, code = recording.close(_write_until_closed(recording, post)), Exit.OK
     except OutputError as error:

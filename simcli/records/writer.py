@@ -18,7 +18,7 @@ from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
 from simcli.records.chunks import fill_rows, frame_bytes, frames_per_commit
 from simcli.records.layout import CATALOGUE, STATUSES, Axes, axes_of, selected
-from simcli.records.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order
+from simcli.records.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
 from simcli.records.ragged import misfit
 from simcli.records.ring import Ring, most_bytes
 from simcli.records.spawn import RecorderEndedError, RecorderProcess
@@ -46,6 +46,7 @@ class Recorder:
         row_label: names of the constraint rows.
         continues: an unfinished run in the file, whose first frames stay; they are copied before it is replaced.
         process: the process that writes, started before; default a new one.
+        waits: the file is made, but stands at its name only when `publish` is called.
 
     Attributes:
         uuid: name of the file.
@@ -58,7 +59,7 @@ class Recorder:
     def __init__(
         self, path: str | os.PathLike, model: Model, provenance: "Provenance", channels: Iterable[str], n_frames: int,
         dtype: str = "float64", title: str = "", axes: Axes | None = None, row_label: Iterable[str] = (),
-        continues: "Continuation | None" = None, process: RecorderProcess | None = None,
+        continues: "Continuation | None" = None, process: RecorderProcess | None = None, waits: bool = False,
     ):  # fmt: skip
         self.path = Path(path)
         self.axes = axes or axes_of(model, tuple(row_label))
@@ -81,6 +82,8 @@ class Recorder:
         self._process = process or RecorderProcess()
         try:
             self._begin(order, n_frames)
+            if not waits:
+                self.publish()
         except BaseException:
             self._process.dismiss()
             raise
@@ -90,6 +93,15 @@ class Recorder:
 
     def __exit__(self, kind, error, traceback) -> None:
         self.close("done" if kind is None else "failed")
+
+    def publish(self) -> None:
+        """Let the file stand at its name, and wait until it does.
+
+        Raises:
+            OutputError: it cannot be made, or another process writes it.
+        """
+        self._send(Publish())
+        self._hear(wait=True)
 
     @property
     def n_committed(self) -> int:
@@ -166,7 +178,7 @@ class Recorder:
             raise OutputError(f"{self.path}: is a folder; name a file")
 
     def _begin(self, order: Order, n_frames: int) -> None:
-        """Share the memory, give the order, and wait until the file is there."""
+        """Share the memory and give the order."""
         grain = self.frames_per_commit
         bare = max(frame_bytes(order.rows, replace(self.axes, capacity=0), self._dtype), 1)
         self._portion = grain * max(PORTION_BYTES // (grain * bare), 1)
@@ -178,7 +190,6 @@ class Recorder:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be made: {error.strerror}") from error
         self._send(Assignment(order, os.getcwd(), os.getpid(), length, self._portion, PATIENCE_S))
-        self._hear(wait=True)
 
     @property
     def _free(self) -> int:

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 
-from simcli.records.messages import Assignment, Close
+from simcli.records.messages import Assignment, Close, Publish
 from simcli.records.recorder_process import Recording
 from simcli.records.ring import nameless_file
 
@@ -17,6 +17,9 @@ class RecorderHere:
     def send(self, message):
         if isinstance(message, Assignment):
             self.recording = Recording(message, self.memory)
+            return
+        if isinstance(message, Publish):
+            self.recording.publish()
             self._answers.append(self.recording.committed)
             return
         if isinstance(message, Close):
