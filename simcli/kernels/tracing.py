@@ -2,7 +2,7 @@
 
 Taichi walks through the trees of all device functions whenever a kernel is called first in a process, compiled before or
 not: it needs the program to find the kernel in the folder. Here is the same walk without detours: a function is parsed once
-in a process and not wherever it is inlined, a place for messages is written once per line, and operations and constants
+for a kernel and not wherever it is inlined, a place for messages is written once per line, and operations and constants
 become expressions directly, where Taichi asks of each whether it is one of twenty other things. Whatever is none of the
 usual things goes to Taichi's own function. The programs are the same, and so are the keys of the kernels.
 
@@ -174,10 +174,9 @@ def attribute(context, node: ast.Attribute):
 def tree_and_context(self, excluded_parameters=(), is_kernel=True, arg_features=None, args=None, ast_builder=None,
                      is_real_function=False):
     """A function's syntax tree and what Taichi notes while it is built: the tree of the last time, if that is at an end."""
-    trees = self.__dict__.setdefault("trees", [])
-    if is_kernel or is_real_function or not trees:
+    if is_kernel or is_real_function or not _trees.get(self):
         return _taichis.tree(self, excluded_parameters, is_kernel, arg_features, args, ast_builder, is_real_function)
-    tree, src, first, file = trees.pop()
+    tree, src, first, file = _trees[self].pop()
     names = kernel_impl._get_global_vars(self.func)
     return tree, ASTTransformerContext((), False, self, arg_features, names, args, file, src, first, ast_builder)
 
@@ -186,8 +185,12 @@ def built_tree(tree, context):
     """What a function returns; its tree serves again, because Taichi leaves in it only what it overwrites."""
     ASTTransformer()(context, tree)
     if not (context.is_kernel or context.is_real_function):
-        context.func.trees.append((tree, context.src, context.lineno_offset + 1, context.file))
+        free = _trees.setdefault(context.func, [])
+        free.append((tree, context.src, context.lineno_offset + 1, context.file))
     return context.return_data
+
+
+_trees: dict[kernel_impl.Func, list] = {}  # of functions that are built into the kernel: trees that none is being built from
 
 
 def roomy(function: FunctionType) -> FunctionType:
@@ -203,7 +206,10 @@ def roomy(function: FunctionType) -> FunctionType:
 @roomy
 def materialize(kernel: Kernel, *args) -> None:
     """Make the program of a kernel when it is called first."""
-    _taichis.materialize(kernel, *args)
+    try:
+        _taichis.materialize(kernel, *args)
+    finally:
+        _trees.clear()  # they hold what they were built from, down to the memory of all worlds
 
 
 # Taichi would warn of each call of a function that is not its own, with the words of it; we call plain Python on purpose.
