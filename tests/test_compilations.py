@@ -83,3 +83,48 @@ def test_nobody_is_told_of_a_start():
              "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
              "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)")  # fmt: skip
     assert python(asked) == "[]\n"
+
+
+GOES_ON = f"""
+import sys, shutil
+from pathlib import Path
+from simcli.cli.doorman import run_command
+from simcli.kernels import runtime
+from simcli.kernels.compilations import kernels_noted
+import simcli
+
+def run():
+    before = runtime._live[:]
+    with kernels_noted() as taken:
+        run_command(["run", "fall.yaml", "-q", "--force", "-o", "a.h5"], debug=True, as_json=False)
+    with simcli.open("a.h5") as found:
+        print([kernel.origin.value for kernel in taken], [a[1] is b[1] for a, b in zip(before, runtime._live)], found.digest)
+
+Path("fall.yaml").write_text({FALL!r})
+for _ in range(4):
+    run()
+for path in Path("cache").rglob("*.tic"):
+    shutil.copy(path, path.with_name("T0.tic"))
+run()
+runtime.MOST_KERNELS = 1
+run()
+"""
+
+
+def test_a_device_goes_on_while_nothing_is_new(tmp_path):
+    """Not after a kernel was compiled, which is kept when it stops; nor where others have kept one; nor for ever."""
+    done = python(GOES_ON, cwd=tmp_path, SIMCLI_KERNEL_CACHE=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path))
+    *rows, = (line.rsplit(" ", 1) for line in done.splitlines())
+    assert [row[0] for row in rows] == ["['compiled'] []", "['folder'] [False]", "['process'] [True]", "['process'] [True]",
+                                        "['folder'] [False]", "['folder'] [False]"]  # fmt: skip
+    assert len({row[1] for row in rows}) == 1
+
+
+@pytest.mark.parametrize("other", ["precision='float32'", "threads=2", "offline_cache=False"])
+def test_another_device_is_started(other):
+    """And one that had options is not taken for one without."""
+    code = ("from taichi.lang import impl\nfrom simcli.kernels.runtime import start_device\nfound = []\n"
+            f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
+            "    start_device('cpu', **words)\n    found.append(impl.get_runtime().prog)\n"
+            "print([a is b for a, b in zip(found, found[1:])])")  # fmt: skip
+    assert python(code) == "[True, False, False]\n"

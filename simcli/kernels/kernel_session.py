@@ -49,14 +49,24 @@ class KernelSession:
 
     def __init__(self):
         self.keeper, self.reason = kernel_cache.keeper()
-        folders, self._files = kernel_cache.folders(), {}
-        for folder in reversed(folders):
-            self._files |= kernel_cache.kernels_below(folder)
+        self._folders = kernel_cache.folders()
+        self._files = self._found()
         try:
-            self.path, self._lock = _free_folder(folders)
+            self.path, self._lock = _free_folder(self._folders)
             _offer(self._files, self.path)
         except OSError as error:
             self.keeper, self.reason, self.path = None, f"{tempfile.gettempdir()}: {error.strerror}", None
+
+    def _found(self) -> dict[str, str]:
+        """Files of all kernels, by key."""
+        files = {}
+        for folder in reversed(self._folders):
+            files |= kernel_cache.kernels_below(folder)
+        return files
+
+    def is_up_to_date(self) -> bool:
+        """Whether a new one would see the same kernels."""
+        return kernel_cache.folders() == self._folders and self._found() == self._files
 
     def settings(self) -> dict:
         """Taichi's configuration for this folder; it removes nothing from it."""

@@ -77,7 +77,7 @@ class _Called(Func):
             finally:
                 runtime.compiling_callable, runtime.current_kernel = outer, kernel
 
-        self.taichi_functions[key.instance_id], self.compiled[key.instance_id] = function, compile_body
+        self.taichi_functions[key.instance_id], self.compiled[key.instance_id] = function, True  # the body holds all memory
         function.set_function_body(compile_body)
 
 

@@ -16,7 +16,7 @@ from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
-from simcli.kernels.compilations import Origin, materialize, origins_of
+from simcli.kernels.compilations import KernelTaken, Origin, materialize, origins_of
 from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.rolling import keep_loops_rolled
 from simcli.kernels.vectors import keep_vectors
@@ -26,6 +26,7 @@ CPU_LANES = {"float64": 4, "float32": 8}
 # Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
 KERNEL_THREADS = 256
+MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each, with contact 28 MB
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
@@ -34,6 +35,7 @@ GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 def make_kernel(self, key=None, args=None, arg_features=None) -> None:
     """Taichi's function that makes a kernel when it is called first; notes where it came from."""
     taken = materialize(self, key, args, arg_features)
+    _made.extend([taken] if taken else [])
     if taken and taken.origin == Origin.COMPILED and _sessions:
         _sessions[0].tell()
 
@@ -168,7 +170,7 @@ def has_cuda_device() -> bool:
 
 def start_device(device: str = "auto", precision: str = "float64", threads: int | None = None, like_gpu: bool = False,
                  **options) -> Device:
-    """Initialise Taichi for this process.
+    """Initialise Taichi for this process; a CPU that is started as it is wanted goes on (see `_goes_on`).
 
     Args:
         device: "auto", "cpu", "cuda", "vulkan" or "metal".
@@ -199,6 +201,13 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
         settings |= {"cpu_max_num_threads": threads, "make_cpu_multithreading_loop": False}
         settings["real_matrix_scalarize"] = like_gpu  # see vectors.py
+    is_gpu = like_gpu or arch != "cpu"
+    lanes = 1 if is_gpu else CPU_LANES[precision]
+    device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
+    if not options and _goes_on(device):
+        _live[0] = (device, *_live[0][1:])
+        compile_thoroughly(False)
+        return device
     if impl.get_runtime().prog is not None:
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
@@ -215,15 +224,25 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
     keep_vectors(arch == "cpu" and not like_gpu)
     if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
-    is_gpu = like_gpu or arch != "cpu"
-    lanes = 1 if is_gpu else CPU_LANES[precision]
-    device = Device(arch, device_name(arch), precision, lanes, threads if arch == "cpu" else 0, is_gpu)
     if arch != "cpu":
         from simcli.kernels.self_test import refuse_wrong_numbers  # it stands above this file
 
         device = replace(device, most_turns=refuse_wrong_numbers(device))
-    _live[:] = [(device, impl.get_runtime().prog)]
+    _live[:] = [(device, impl.get_runtime().prog, bool(options))]
+    _made.clear()
     return device
+
+
+def _goes_on(wanted: Device) -> bool:
+    """Whether the device that is started can serve once more as it is: kernels that it has need not be read again.
+
+    It is stopped if it has been started with other options, if it has the programs of many kernels, if it has compiled some,
+    which are kept only when it stops, or if the folders have some that it does not see.
+    """
+    if live_device() is None or wanted.is_gpu or replace(_live[0][0], lanes=wanted.lanes) != wanted or _live[0][2]:
+        return False
+    is_full = len(_made) >= MOST_KERNELS or any(kernel.origin == Origin.COMPILED for kernel in _made)
+    return not is_full and bool(_sessions) and _sessions[0].is_up_to_date()
 
 
 def compile_thoroughly(thorough: bool = True) -> None:
@@ -231,7 +250,10 @@ def compile_thoroughly(thorough: bool = True) -> None:
     impl.current_cfg().advanced_optimization = thorough
 
 
-_live: list = []  # the device started last and Taichi's program of it: Taichi has one per process
+_live: list = []  # the device started last, Taichi's program of it, and whether it had options: Taichi has one per process
+
+
+_made: list[KernelTaken] = []  # on that device
 
 
 def live_device() -> Device | None:

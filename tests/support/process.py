@@ -40,10 +40,10 @@ def start(*words, cwd=None, **changes):
     )
 
 
-def python(code, cwd=None):
+def python(code, cwd=None, **changes):
     """What a piece of Python prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environment(), check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=environment(**changes), check=True
     )
     return done.stdout
 
