@@ -7,6 +7,7 @@ sizes beyond what the file can hold, types and shapes that differ from the layou
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 
 import h5py
@@ -126,35 +127,39 @@ def _check_format(file: h5py.File, path: Path) -> None:
 
 
 def check_objects(file: h5py.File, path: Path) -> None:
-    """Walk over all links without following any that lead out of the file."""
-    waiting, seen, n = [("", file)], set(), 0
+    """Walk over all links without following any that lead out of the file.
+
+    In HDF5's own words: h5py's objects take three times as long, and a file has some hundred things.
+    """
+    waiting, seen, n = [("", file.id)], set(), 0
     while waiting:
         prefix, group = waiting.pop()
         for name in group:
             n += 1
-            place = f"{prefix}/{name}"
+            place = f"{prefix}/{name.decode(errors='replace')}"
             if n > MAX_OBJECTS:
                 raise FileError(f"{path}: holds more than {MAX_OBJECTS} objects: not a file of simcli")
-            link = group.get(name, getlink=True)
-            if not isinstance(link, h5py.HardLink):
-                kind = "an external" if isinstance(link, h5py.ExternalLink) else "a soft"
+            link = group.links.get_info(name).type
+            if link != h5py.h5l.TYPE_HARD:
+                kind = "an external" if link == h5py.h5l.TYPE_EXTERNAL else "a soft"
                 raise FileError(f"{path}: {place} is {kind} link; files with such links are refused")
-            item = group[name]
-            address = h5py.h5o.get_info(item.id).addr
+            item = h5py.h5o.open(group, name)
+            address = h5py.h5o.get_info(item).addr
             if address in seen:
                 continue
             seen.add(address)
-            if isinstance(item, h5py.Group):
+            if isinstance(item, h5py.h5g.GroupID):
                 waiting.append((place, item))
-            elif isinstance(item, h5py.Dataset):
+            elif isinstance(item, h5py.h5d.DatasetID):
                 _check_dataset(item, place, path)
             else:
                 raise FileError(f"{path}: {place} is a named type; files of simcli have none")
 
 
-def _check_dataset(dataset: h5py.Dataset, place: str, path: Path) -> None:
-    plist = dataset.id.get_create_plist()
-    if dataset.is_virtual:
+def _check_dataset(dataset: h5py.h5d.DatasetID, place: str, path: Path) -> None:
+    plist, shape = dataset.get_create_plist(), dataset.shape
+    layout = plist.get_layout()
+    if layout == h5py.h5d.VIRTUAL:
         raise FileError(f"{path}: {place} is a virtual dataset, which would read other files; refused")
     if plist.get_external_count():
         raise FileError(f"{path}: {place} keeps its data in another file; refused")
@@ -163,14 +168,14 @@ def _check_dataset(dataset: h5py.Dataset, place: str, path: Path) -> None:
     if foreign:
         raise FileError(f"{path}: {place} uses the filter {foreign[0]}; only {', '.join(FILTERS.values())} are read")
     item = dataset.dtype.itemsize
-    if dataset.shape is None:
+    if shape is None:
         raise FileError(f"{path}: {place} has no shape")
-    declared, stored = item, dataset.id.get_storage_size()
-    for length in dataset.shape:
+    declared, stored = item, dataset.get_storage_size()
+    for length in shape:
         declared *= int(length)
     if declared > max(FREE_BYTES, MAX_EXPANSION * stored):
         raise FileError(f"{path}: {place} declares {declared:.3g} bytes but stores {stored}; refused")
-    if dataset.chunks and item * np.prod([float(length) for length in dataset.chunks]) > MAX_CHUNK:
+    if layout == h5py.h5d.CHUNKED and item * prod(float(length) for length in plist.get_chunk()) > MAX_CHUNK:
         raise FileError(f"{path}: {place} has chunks of more than {MAX_CHUNK} bytes; refused")
 
 
