@@ -10,7 +10,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     kernel_cache  folders of kernels;  kernel_session: what Taichi sees of them
     source_text  how Taichi finds the text of a function;  tracing: how it makes a program of it
     vectors     packs as vectors of the processor
-    memory      memory of all worlds and packs: Arena, Slot (slots); numbers that kernels read (numbers)
+    memory      memory of all worlds and packs: Arena, Slot (slots); numbers that kernels read (numbers); the array (storage)
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane
     elementary  sine and cosine, square roots and masks on packs; rotation_log

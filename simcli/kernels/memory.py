@@ -9,7 +9,6 @@ block of worlds stand together in memory on the CPU, so that they fit the cache;
 is the last index, so that neighbouring threads read neighbouring numbers.
 """
 
-import mmap
 from collections.abc import Iterator
 from functools import partial
 
@@ -18,16 +17,14 @@ import taichi as ti
 from taichi.lang import impl
 from taichi.lang.expr import Expr
 
-from simcli.errors import DeviceError
 from simcli.kernels.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
 from simcli.kernels.runtime import Device
 from simcli.kernels.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
+from simcli.kernels.storage import MASK, storage_of
 from simcli.kernels.vectors import as_numbers, is_mask
 
-# Places are one less than where things are, so that all accesses have something to add, and their addresses one form.
-MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
-PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # to this process
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
+APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
 
 
 def is_pack(x) -> bool:
@@ -38,9 +35,8 @@ def is_pack(x) -> bool:
 class Arena:
     """Memory of all packs of all blocks, and of the tables that all worlds share.
 
-    On the CPU it is one array of the host, which kernels are given as an argument: one address is the base of all they
-    touch. Numbers that they mention come from a table in it (numbers.py), so that a kernel serves scenes of all sizes. On a
-    GPU it is one tree of fields, because a process may hold 512 of them only, and numbers are constants.
+    It is one array (storage.py), which kernels are given as an argument: one address is the base of all they touch. Numbers
+    that they mention come from a table in it (numbers.py), so that a kernel serves scenes of all sizes.
 
     Args:
         device: of the run.
@@ -50,11 +46,10 @@ class Arena:
         single: records of one item: what a world has once.
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
         by_rows: the packs of all slots by rows, by their number: a slot of no own.
-        stride: packs from one block to the next.
-        given: on the CPU, the whole array, (packs, lanes), or flat where a pack is a scalar.
-        memory: on the CPU, all slots, (blocks, packs, lanes).
-        constants: on the CPU, all tables of INTS and of REALS.
-        of_kernel: on the CPU, the numbers that a kernel reads, whole and real.
+        storage: the array.
+        stride: packs from one block to the next, on the CPU.
+        constants: all tables of INTS and of REALS, as the host has them.
+        of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
     """
 
     _data_oriented = True
@@ -150,67 +145,46 @@ class Arena:
 
     def build(self):
         """Allocate. No slot can be reserved afterwards."""
-        totals = self.lay_out()
-        self.n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
-        if self.device.is_gpu:
-            self.build_fields()
-        else:
-            self.build_memory()
+        totals, device = self.lay_out(), self.device
+        n_constants = {what: totals[what] + 1 for what in (INTS, REALS)}
+        tables = MOST_INTS + MOST_REALS + 1
+        n_shared = tables + sum(n_constants.values())
+        ends = n_shared + np.cumsum([0, *(each.count * each.width * self.n_blocks for each in self.notes)])
+        in_line = device.lanes * PACKS_OF_LINE
+        packs = -(-int(ends[-1]) // in_line) * PACKS_OF_LINE
+        self.stride = -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
+        self.storage = storage_of(device)(device, n_shared, packs, (self.n_blocks, self.stride, self.n_rows))
+        self.set_places({INTS: tables, REALS: tables + n_constants[INTS], SLOTS: packs}, ends, n_constants)
         self.refill(self)
 
-    def build_memory(self):
-        """Allocate on the CPU: numbers of kernels, tables, notes, then all packs; blocks begin where cache lines do."""
-        lanes, dtype = self.device.lanes, np.dtype(self.device.dtype)
-        self.stride = -(-self.n_rows // PACKS_OF_LINE) * PACKS_OF_LINE
-        tables = MOST_INTS + MOST_REALS + 1
-        notes = tables + sum(self.n_constants.values())
-        ends = notes + np.cumsum([0, *(each.count * each.width * self.n_blocks for each in self.notes)])
-        packs = -(-int(ends[-1]) // (lanes * PACKS_OF_LINE)) * PACKS_OF_LINE
-        n_packs = packs + self.n_blocks * self.stride
-        if max(ends[-1], n_packs) > MASK:
-            raise DeviceError(f"SC714: {n_packs * lanes * dtype.itemsize / 1e9:.3g} GB are more than kernels reach: "
-                              "simulate fewer worlds, or smaller ones")
-        real = np.frombuffer(mmap.mmap(-1, n_packs * lanes * dtype.itemsize, **PRIVATE), dtype)
-        whole, by_packs = real.view(f"i{dtype.itemsize}"), real.reshape(n_packs, lanes)
-        self.given = by_packs if lanes > 1 else real
-        self.memory = by_packs[packs:].reshape(self.n_blocks, self.stride, lanes)[:, : self.n_rows]
-        self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
-        begins = {INTS: tables, REALS: tables + self.n_constants[INTS], SLOTS: packs}
-        self.constants = {what: part[begins[what] : begins[what] + self.n_constants[what]]
-                          for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
-        for each, first, end in zip(self.notes, ends, ends[1:], strict=False):
-            each.place, part = int(first) - 1, whole if each.kind == ti.i32 else real
-            each.memory = part[first:end].reshape(self.n_blocks, each.count, each.width)
-        self.origin = Origin(packs - 1)
-        for what, first in begins.items():
-            for strip in self.strips(what):
-                strip.place = first - 1 + strip.row
+    def set_places(self, begins: dict[str, int], notes: np.ndarray, n_constants: dict[str, int]):
+        """Say where everything is.
 
-    def build_fields(self):
-        """Allocate on a GPU."""
-        self.tree = ti.FieldsBuilder()
-        real = self.device.real
-        self.field, self.fields = ti.field(real), {INTS: ti.field(ti.i32), REALS: ti.field(real)}
-        self.tree.dense(ti.ij, (self.n_rows, self.n_blocks)).place(self.field)
-        for what, n in self.n_constants.items():
-            self.tree.dense(ti.i, n).place(self.fields[what])
-        self.snode = self.tree.finalize()
-        for notes in self.notes:
-            notes.build()
+        Args:
+            begins: of tables and packs.
+            notes: where those of each begin.
+            n_constants: in tables.
+        """
+        self.before = 0 if self.device.is_gpu else 1
+        whole, real = self.storage.whole, self.storage.real
+        self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
+        self.constants = {what: part[begins[what] : begins[what] + n_constants[what]]
+                          for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
+        for each, first in zip(self.notes, notes, strict=False):
+            each.place = int(first) - self.before
+        self.origin = Origin(begins[SLOTS] - self.before)
+        for what, first in begins.items():
+            apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
+            for strip in self.strips(what):
+                strip.place = first - self.before + strip.row * apart
 
     def refill(self, other: "Arena"):
         """Take the shared tables of another arena, built or not, of the same layout."""
         assert other.layout == self.layout, "another layout"
-        kinds = {INTS: np.int32, REALS: self.device.dtype}
-        filled = {what: np.zeros(n, kinds[what]) for what, n in self.n_constants.items()}
         for (table, _), (_, values) in zip(self.tables, other.tables, strict=True):
-            filled[table.what][table.strip.row + table.strip.rows(table.offset, table.width, table.strip.n)] = values.ravel()
-        if self.device.is_gpu:
-            _load_constants(self.fields[INTS], filled[INTS])
-            _load_constants(self.fields[REALS], filled[REALS])
-            return
-        for what, values in filled.items():
-            self.constants[what][:] = values
+            rows = table.strip.row + table.strip.rows(table.offset, table.width, table.strip.n)
+            self.constants[table.what][rows] = values.ravel()
+        self.storage.send()
 
     def launch(self, kernel, *args):
         """Call a kernel for all blocks of worlds.
@@ -219,12 +193,12 @@ class Arena:
             kernel: of Taichi; it works in this arena alone, and calls `enter` for every block w < n_blocks.
             args: its own arguments.
         """
-        if not self.device.is_gpu:
-            kernel = given(kernel, self.device.real, self.device.lanes)
-            numbers, args = Numbers(self, self.is_own), (self.given, *args)
-            with listening(numbers):
-                numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
-            numbers.fill(*self.of_kernel)
+        kernel = given(kernel, self.device.real, self.device.lanes)
+        numbers, args = Numbers(self, self.is_own), (self.storage.given, *args)
+        with listening(numbers):
+            numbers = self.traced.setdefault(kernel.ensure_compiled(*args), numbers)
+        numbers.fill(*self.of_kernel)
+        self.storage.send()
         kernel(*args)
 
     def enter(self, w):
@@ -233,60 +207,66 @@ class Arena:
         Args:
             w: the block.
         """
-        if not self.device.is_gpu:
-            variables = {id(self): lambda: w * number(self, "stride")}
-            if self.is_own:
-                variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
-            else:
-                variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
-                              for what in KINDS for strip in self.strips(what)}  # fmt: skip
-            begin(variables)
+        variables = {APART: partial(number, self, "n_blocks")} if self.device.is_gpu else {
+            id(self): lambda: w * number(self, "stride")}  # fmt: skip
+        if self.is_own:
+            variables[id(self.origin)] = partial(self.begin_of, self.origin, w)
+        else:
+            variables |= {id(strip): partial(self.begin_of, strip, w if what == SLOTS else None)
+                          for what in KINDS for strip in self.strips(what)}  # fmt: skip
+        begin(variables)
 
     def begin_of(self, start: "Strip | Origin", block=None):
-        """The place of a strip, or of all packs, as an expression (inside kernels of the CPU).
+        """The place of a strip, or of all packs, as an expression (inside kernels).
 
         Args:
             start: of slots or of tables.
             block: of slots.
         """
         place = number(start, "place")
-        return place if block is None else known(id(self), lambda: block * number(self, "stride")) + place
+        if block is None:
+            return place
+        return (block if self.device.is_gpu else known(id(self), lambda: block * number(self, "stride"))) + place
 
     def place_of(self, strip: Strip, item, block=None):
         """The place of the numbers of an item, as an expression (inside kernels)."""
         within = item if strip.step == 1 else item * strip.step
-        if self.device.is_gpu:
-            return within + strip.row
-        if not self.is_own:
-            place = known(id(strip), partial(self.begin_of, strip, block)) + within
-        elif block is None:
-            place = within + strip.place
+        if block is not None:
+            within = self.apart(within + strip.row if self.is_own else within)
+        if self.is_own:
+            place = within + strip.place if block is None else self.begun(self.origin, block) + within
         else:
-            place = known(id(self.origin), partial(self.begin_of, self.origin, block)) + (within + strip.row)
-        return place if isinstance(place, int) else place & MASK
+            place = self.begun(strip, block) + within
+        return place if isinstance(place, int) or self.device.is_gpu else place & MASK
+
+    def begun(self, start: "Strip | Origin", block):
+        """The variable that holds what `begin_of` gives, as an expression (inside kernels)."""
+        return known(id(start), partial(self.begin_of, start, block))
+
+    def apart(self, n):
+        """The distance of a world's packs, of which n - 1 are between (inside kernels)."""
+        if not self.device.is_gpu or (isinstance(n, int) and n == 0):
+            return n
+        return n * (self.n_blocks if self.is_own else known(APART, partial(number, self, "n_blocks")))
 
     def at(self, k: int, place, block):
         """Pack k behind a place, as an assignable expression (inside kernels)."""
-        if self.device.is_gpu:
-            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, place + k, block)
-        return self.item(memory(), place + (k + 1))
+        return self.item(memory(), place + (self.apart(k) + self.before))
 
     def constant(self, what: str, k: int, place):
         """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
-        if self.device.is_gpu:
-            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.fields[what], place + k)
-        return self.whole(place + (k + 1)) if what == INTS else self.real(place + (k + 1))
+        return (self.whole if what == INTS else self.real)(place + (k + self.before))
 
     def real(self, place):
-        """A number of the memory as an assignable expression (inside kernels of the CPU)."""
+        """A number of the memory as an assignable expression (inside kernels)."""
         return self.item(memory() if self.device.lanes == 1 else self.item(memory(), 0), place)
 
     def whole(self, place):
-        """A whole number of the memory as an expression (inside kernels of the CPU)."""
+        """A whole number of the memory as an expression (inside kernels)."""
         return ti.cast(ti.bit_cast(self.real(place), self.whole_kind), ti.i32)
 
     def put_whole(self, place, value):
-        """Replace a whole number of the memory (inside kernels of the CPU)."""
+        """Replace a whole number of the memory (inside kernels)."""
         self.real(place)._assign(ti.bit_cast(ti.cast(value, self.whole_kind), self.device.real))
 
     @property
@@ -304,11 +284,7 @@ class Arena:
 
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """Host copy of some rows, (W with the idle lanes, n)."""
-        if not self.device.is_gpu:
-            return self.memory[:, rows].swapaxes(1, 2).reshape(self.n_blocks * self.device.lanes, len(rows))
-        out = self.device.buffer((self.n_blocks, max(len(rows), 1)))
-        _unload(self.field, rows.astype(np.int32), self.n_blocks, out)
-        return self.device.fetch(out)[:, : len(rows)]
+        return self.storage.read_rows(rows)
 
     def write(self, values: np.ndarray):
         """Set everything from a host copy of `read`; the same bits."""
@@ -319,26 +295,17 @@ class Arena:
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray):
         """Set some rows of all lanes, (W with the idle lanes, n)."""
-        if self.device.is_gpu:
-            _load(self.field, rows.astype(np.int32), np.ascontiguousarray(values), self.n_blocks)
-        else:
-            self.memory[:, rows] = values.reshape(self.n_blocks, self.device.lanes, -1).swapaxes(1, 2)
+        self.storage.write_rows(rows, values)
 
     def set_real(self, strip: Strip, row: int, value: float):
         """Set a number of a strip of REALS."""
-        if self.device.is_gpu:
-            self.fields[REALS][strip.row + row] = value
-        else:
-            self.constants[REALS][strip.row + row] = value
+        self.constants[REALS][strip.row + row] = value
+        self.storage.send()
 
     def destroy(self):
         """Free everything."""
-        if self.device.is_gpu:
-            self.snode.destroy()
-        self.given = self.memory = self.of_kernel = None
+        self.storage = self.of_kernel = None
         self.constants = {}
-        for notes in self.notes:
-            notes.destroy()
 
     def zero(self):
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
@@ -353,27 +320,6 @@ class Origin:
 
     def __init__(self, place: int):
         self.place = place
-
-
-@ti.kernel
-def _load_constants(field: ti.template(), values: ti.types.ndarray()):
-    """Fill the tables that all worlds share, on a GPU."""
-    for i in range(values.shape[0]):
-        field[i] = values[i]
-
-
-@ti.kernel
-def _load(field: ti.template(), rows: ti.types.ndarray(), values: ti.types.ndarray(), n_blocks: ti.i32):
-    """Copy (W, n) into rows of a GPU's memory."""
-    for k, w in ti.ndrange(rows.shape[0], n_blocks):  # no loop in an invocation: a driver may bound its turns
-        field[rows[k], w] = values[w, k]
-
-
-@ti.kernel
-def _unload(field: ti.template(), rows: ti.types.ndarray(), n_blocks: ti.i32, out: ti.types.ndarray()):
-    """Copy rows of a GPU's memory into (W, n)."""
-    for k, w in ti.ndrange(rows.shape[0], n_blocks):
-        out[w, k] = field[rows[k], w]
 
 
 def lane_of(pack, lane):

@@ -1,10 +1,12 @@
 """Scalars of a block for work that goes lane by lane: what branches by nature, and needs lists."""
 
+import numpy as np
 import taichi as ti
 from taichi.lang import impl
 
-from simcli.kernels.memory import MASK, get_lane
+from simcli.kernels.memory import get_lane
 from simcli.kernels.numbers import number
+from simcli.kernels.storage import MASK
 from simcli.kernels.values import Value
 from simcli.kernels.vectors import vector
 
@@ -24,8 +26,8 @@ class Notes:
 
     def __init__(self, arena, kind=None, width: int = 1):
         self.arena, self.kind, self.width = arena, kind or arena.device.real, width
-        self.device, self.count = arena.device, 0
-        self.memory = None  # of the host, (blocks, scalars, numbers of each)
+        self.count = 0
+        self.place = 0  # of the first, less `before` of the arena
         arena.add_notes(self)
 
     def reserve(self, n: int) -> int:
@@ -33,38 +35,33 @@ class Notes:
         first, self.count = self.count, self.count + n
         return first
 
-    def build(self):
-        """Allocate on a GPU. Nothing can be reserved afterwards."""
-        self.tree = ti.FieldsBuilder()
-        self.field = ti.Vector.field(self.width, self.kind) if self.width > 1 else ti.field(self.kind)
-        self.tree.dense(ti.ij, (max(self.count, 1), self.arena.n_blocks)).place(self.field)
-        self.snode = self.tree.finalize()
-
-    def destroy(self):
-        """Free everything."""
-        self.memory = None
-        if self.device.is_gpu:
-            self.snode.destroy()
+    @property
+    def memory(self) -> np.ndarray:
+        """All of them, (blocks, scalars, numbers of each), from the host."""
+        shape = self.arena.n_blocks, self.count, self.width
+        return self.arena.storage.read_notes(self.place + self.arena.before, shape, self.kind == ti.i32)
 
     def at(self, block, k):
         """Real scalar k of a block, assignable (inside kernels)."""
-        if self.device.is_gpu:
-            return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), self.field, k, block)
         assert self.kind != ti.i32, "whole notes are loaded and stored"
-        return self.arena.real(self.place_of(block, k) + 1)
+        return self.item(self.place_of(block, k), 0)
 
     def place_of(self, block, k):
-        """The place of scalar or vector k of a block (inside kernels of the CPU)."""
+        """The place of scalar or vector k of a block (inside kernels)."""
+        if self.arena.device.is_gpu:
+            return impl.expr_init(self.arena.apart(k * self.width) + (block + number(self, "place")))
         return impl.expr_init((block * number(self, "count") + k) * self.width + number(self, "place") & MASK)
+
+    def item(self, place, m: int):
+        """Number m behind a place, assignable (inside kernels)."""
+        return self.arena.real(place + (self.arena.apart(m) + self.arena.before))
 
     def load(self, block, k):
         """Scalar or vector k (inside kernels)."""
-        if self.device.is_gpu:
-            return impl.expr_init(self.at(block, k))
         place = self.place_of(block, k)
         if self.width > 1:
-            return vector([self.arena.real(place + (m + 1)) for m in range(self.width)])
-        return impl.expr_init(self.arena.whole(place + 1) if self.kind == ti.i32 else self.arena.real(place + 1))
+            return vector([self.item(place, m) for m in range(self.width)])
+        return impl.expr_init(self.arena.whole(place + self.arena.before) if self.kind == ti.i32 else self.item(place, 0))
 
     def value(self, block, k, kind):
         """The value of a kind that begins at k (inside kernels)."""
@@ -72,13 +69,12 @@ class Notes:
 
     def store(self, block, k, value):
         """Replace a scalar or vector, or the scalars of a value (inside kernels)."""
-        if self.width > 1 and not self.device.is_gpu:
+        if self.width > 1:
             place, value = self.place_of(block, k), impl.expr_init(value)
             for m in range(self.width):
-                self.arena.real(place + (m + 1))._assign(get_lane(value, m))
-            return
-        if self.kind == ti.i32 and not self.device.is_gpu:
-            self.arena.put_whole(self.place_of(block, k) + 1, value)
-            return
-        for n, part in enumerate(value.parts if isinstance(value, Value) else [value]):
-            self.at(block, k + n)._assign(part)
+                self.item(place, m)._assign(get_lane(value, m))
+        elif self.kind == ti.i32:
+            self.arena.put_whole(self.place_of(block, k) + self.arena.before, value)
+        else:
+            for n, part in enumerate(value.parts if isinstance(value, Value) else [value]):
+                self.at(block, k + n)._assign(part)

@@ -29,6 +29,7 @@ KERNEL_THREADS = 256
 MOST_KERNELS = 16  # of a device that goes on: Taichi keeps the program of each, with contact 28 MB
 GPU_BLOCK = 64  # threads per GPU block: one world per thread, registers are the limit
 ARCHS = {"cpu": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan, "metal": ti.metal}
+BY_SPIRV = ("vulkan", "metal")
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
@@ -75,6 +76,11 @@ class Device:
     def dtype(self):
         """Numpy type of a real number."""
         return np.dtype(self.precision)
+
+    @property
+    def by_spirv(self) -> bool:
+        """True if kernels are compiled by way of SPIR-V."""
+        return self.arch in BY_SPIRV
 
     @property
     def block_dim(self) -> int:

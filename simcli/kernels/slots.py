@@ -36,7 +36,7 @@ class Strip:
         n: items.
         step: numbers of an item.
         row: number of the first among all that the arena has of a block, or of tables.
-        place: where that is in the memory of a CPU, of the first block, less one.
+        place: where that is in the memory, of the first block, less one on the CPU.
     """
 
     _data_oriented = True

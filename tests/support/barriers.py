@@ -72,9 +72,8 @@ class Bench:
         return self.most.read()[:, 0, 0]
 
     def destroy(self):
-        """Free the fields."""
+        """Free the memory."""
         self.arena.destroy()
-        self.barrier.notes.destroy()
 
 
 @ti.kernel

@@ -130,9 +130,8 @@ class Bench:
         return (pairs.index((i, j)), False) if (i, j) in pairs else (pairs.index((j, i)), True)
 
     def destroy(self):
-        """Free the fields."""
+        """Free the memory."""
         self.arena.destroy()
-        self.collider.notes.destroy()
 
 
 NAMES = ("count", "needed", "shape_a", "shape_b", "feature", "point", "normal", "gap", "core_a", "core_b", "radius_a",
