@@ -12,6 +12,7 @@ from support.process import simcli
 from simcli.errors import DeviceError, Exit
 from simcli.kernels import elementary, runtime, self_test
 from simcli.kernels.runtime import start_device
+from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan, loop_bounds
 
 AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
@@ -34,15 +35,20 @@ output: {every: 1e-2}
 @pytest.fixture
 def pendulum(tmp_path):
     """The model of a double pendulum."""
+    return model_of(tmp_path, DOUBLE_PENDULUM.replace("PRECISION", "float64"))
+
+
+def model_of(folder, text, *sets, world=None):
+    """The model of a scene."""
     from simcli.pipeline import Request, prepare
 
-    path = tmp_path / "double_pendulum.yaml"
-    path.write_text(DOUBLE_PENDULUM.replace("PRECISION", "float64"))
-    return prepare(Request(path)).model
+    path = folder / "scene.yaml"
+    path.write_text(text)
+    return prepare(Request(path, sets=sets, world=world)).model
 
 
-def solver_of(model, device, steps=N_STEPS // FRAMES, frames=FRAMES):
-    options = SimpleNamespace(type="generalized", integrator="semi_implicit", max_velocity=1e6)
+def solver_of(model, device, steps=N_STEPS // FRAMES, frames=FRAMES, integrator="semi_implicit"):
+    options = SimpleNamespace(type="generalized", integrator=integrator, max_velocity=1e6)
     return SOLVERS["generalized"](model, options, RunPlan(1e-3, steps, frames, frozenset(("state", "energy"))), device)
 
 
@@ -69,6 +75,120 @@ def test_the_double_pendulum_is_that_of_the_cpu(gpu, precision, pendulum):
     wanted = columns_of(solver_of(pendulum, live_device(precision)))
     assert np.abs(wanted["frames/joint_q"][-1] - wanted["frames/joint_q"][0]).min() > 0.02
     assert_agree(found, wanted, AGREEMENT[precision])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("integrator", ["rk4", "implicit"])
+@pytest.mark.parametrize("gpu", GPUS)
+def test_integrators_of_a_higher_order_are_those_of_the_cpu(gpu, integrator, pendulum):
+    found = columns_of(solver_of(pendulum, started(gpu, "float64"), integrator=integrator))
+    wanted = columns_of(solver_of(pendulum, live_device(), integrator=integrator))
+    assert np.abs(wanted["frames/joint_q"][-1] - wanted["frames/joint_q"][0]).min() > 0.02
+    assert_agree(found, wanted, AGREEMENT["float64"])
+
+
+N_WORLDS, CHOSEN, FAILING = 8, 2, 5
+PLACES = f"joints.shoulder.q: {{list: {[0.1 * k for k in range(N_WORLDS)]}}}"
+RATES = f"joints.shoulder.qd: {{list: {[1e200 if k == FAILING else 0.1 for k in range(N_WORLDS)]}}}"
+BATCH = f"batch.worlds={N_WORLDS}", f"batch.vary={{{PLACES}}}"
+BAD_BATCH = f"batch.worlds={N_WORLDS}", f"batch.vary={{{PLACES}, {RATES}}}"
+MILD = ("joints.shoulder.qd=0.1",)
+
+
+@pytest.fixture(params=["like_gpu", *(pytest.param(gpu, marks=pytest.mark.gpu) for gpu in GPUS)])
+def any_gpu(request):
+    """A GPU, imitated or real."""
+    if request.param == "like_gpu":
+        return start_device("cpu", "float64", threads=1, like_gpu=True)
+    return started(request.param, "float64")
+
+
+def bytes_of(columns, *worlds):
+    return {name: np.ascontiguousarray(column[:, list(worlds)]).tobytes() for name, column in columns.items()}
+
+
+def test_bytes_of_a_world_do_not_depend_on_others(any_gpu, tmp_path):
+    """Two runs, the same bytes; a world alone, in a batch, and beside one that fails: the same bytes."""
+    text, every = DOUBLE_PENDULUM.replace("PRECISION", "float64"), range(N_WORLDS)
+    columns = columns_of(solver_of(model_of(tmp_path, text, *BATCH, *MILD), any_gpu))
+    again = columns_of(solver_of(model_of(tmp_path, text, *BATCH, *MILD), any_gpu))
+    assert bytes_of(again, *every) == bytes_of(columns, *every)
+    alone = columns_of(solver_of(model_of(tmp_path, text, *BATCH, *MILD, world=CHOSEN), any_gpu))
+    assert bytes_of(alone, 0) == bytes_of(columns, CHOSEN)
+    beside = columns_of(solver_of(model_of(tmp_path, text, *BAD_BATCH), any_gpu))
+    assert beside["diag/status"][-1, FAILING] == Status.NOT_FINITE
+    assert np.isnan(beside["frames/joint_q"][-1, FAILING]).all()
+    others = [world for world in every if world != FAILING]
+    assert bytes_of(beside, *others) == bytes_of(columns, *others)
+
+
+def test_a_run_goes_on_from_its_state(any_gpu, tmp_path):
+    model = model_of(tmp_path, DOUBLE_PENDULUM.replace("PRECISION", "float64"), *BATCH)
+    wanted = columns_of(solver_of(model, any_gpu))
+    first = solver_of(model, any_gpu)
+    first.initial()
+    first.advance(FRAMES // 2)
+    done = first.n_steps
+    second = solver_of(model, any_gpu)
+    second.restore({name: value.copy() for name, value in first.state_arrays().items()}, done)
+    left = FRAMES - done // (N_STEPS // FRAMES)
+    blocks = []
+    while sum(len(block.step) for block in blocks) < left:
+        blocks.append(second.advance(left))
+    found = {name: np.concatenate([block.columns[name] for block in blocks]) for name in wanted}
+    assert bytes_of(found, *range(N_WORLDS)) == bytes_of({name: column[-left:] for name, column in wanted.items()},
+                                                         *range(N_WORLDS))  # fmt: skip
+
+
+BALLS = """
+simcli: 1
+world: {shapes: {ground: {type: plane}}}
+defaults: {body: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: sphere, radius: 0.5}}}}
+bodies: {a: {pose: {xyz: [0, 0, 0.501]}}, b: {pose: {xyz: [0.1, 0, 1.503]}}}
+contact: {}
+solver: {type: SOLVER, dt: 1 ms}
+run: {duration: 0.1}
+"""
+
+
+@pytest.mark.parametrize("arch", runtime.BY_SPIRV)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_is_not_proved_is_refused_by_name(solver, arch, tmp_path):
+    """Before anything is compiled. The generalized solver is refused for contact, the others as they are."""
+    from simcli.pipeline import Request, _solver_of, prepare
+
+    path = tmp_path / "scene.yaml"
+    path.write_text(BALLS.replace("SOLVER", solver))
+    device = runtime.replace(live_device(), arch=arch)
+    what = "contact" if solver == "generalized" else f"the solver `{solver}`"
+    with pytest.raises(DeviceError, match=f"SC715: {what} is not proved on device `{arch}` .* use --device cpu"):
+        _solver_of(prepare(Request(path)), device)
+
+
+CONTACT_AGREEMENT = 1e-8  # until other contacts act
+
+
+@pytest.mark.slow
+@pytest.mark.gpu
+@pytest.mark.parametrize("gpu", GPUS)
+def test_contact_is_that_of_the_cpu(gpu, tmp_path, monkeypatch):
+    """Also where it is refused: the software driver takes many minutes to compile it."""
+    from simcli.pipeline import Request, _solver_of, prepare
+
+    path = tmp_path / "scene.yaml"
+    path.write_text(BALLS.replace("SOLVER", "generalized"))
+    monkeypatch.setattr("simcli.solvers.generalized.refuse_unproved", lambda *arguments: None)
+    both = []
+    for device in (started(gpu, "float64"), live_device()):
+        solver = _solver_of(prepare(Request(path)), device)
+        both.append(columns_of(solver))
+    found, wanted = both
+    assert wanted["diag/contacts"].max() > 0
+    alike = (found["diag/contacts"] == wanted["diag/contacts"]).all(axis=1)
+    n = len(alike) if alike.all() else int(alike.argmin())
+    assert n > 1
+    for name in ("frames/joint_q", "frames/joint_qd"):
+        assert np.abs(found[name][:n] - wanted[name][:n]).max() <= CONTACT_AGREEMENT, name
 
 
 @pytest.mark.gpu
@@ -127,6 +247,14 @@ def test_a_device_that_cannot_compile_is_refused(monkeypatch):
     with pytest.raises(DeviceError, match=r"SC712: .*float64: the operand must <= 32bits; use --device cpu") as refusal:
         self_test.refuse_wrong_numbers(device)
     assert refusal.value.exit_code == Exit.DEVICE
+
+
+def test_a_device_that_changes_bits_is_refused(monkeypatch):
+    """As one does that takes what is denormal for zero."""
+    device = start_device("cpu", "float32", threads=1, like_gpu=True)
+    monkeypatch.setattr(self_test, "_keep", lambda bits, real, whole, memory, out: out.fill(0))
+    with pytest.raises(DeviceError, match=r"SC711: .* bits of real ones"):
+        self_test.refuse_wrong_numbers(device)
 
 
 @pytest.mark.gpu

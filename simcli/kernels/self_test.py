@@ -2,6 +2,17 @@
 
 Drivers and their compilers fold constants, leave out functions of float64, or end loops early, and say nothing. So a device
 computes known numbers when it starts, with the code that the runs use, and is refused if one is wrong.
+
+What relies on the order of operations, on numbers that are undefined, or on bits, and what covers it here:
+
+    elementary.rounded, sincos              rounding, sine, cosine
+    angles that go on by whole turns        nearest turn (rows, loops, laws, successive, projection, quadratic, potentials)
+    vectors.is_nan                          SEEN: is it NaN
+    watch.judge_speed, blame                SEEN: is it below infinity
+    rollout.poison_of, report.unload        SEEN: is 1 + x * NaN still 1, is it NaN
+    memory.whole, put_whole, numbers        BITS: whole numbers as the bits of real ones
+    rollout, clock.time_of                  integers of 64 bits
+    loops, loop_bounds                      turns of a loop
 """
 
 from collections.abc import Callable
@@ -13,6 +24,7 @@ from simcli.errors import DeviceError
 from simcli.kernels import elementary
 from simcli.kernels.runtime import Device
 from simcli.kernels.values import Vec3
+from simcli.kernels.vectors import is_nan
 
 REACH = 1e3  # [rad], largest angle
 N = 512  # numbers of each function
@@ -22,8 +34,11 @@ ULPS = 32.0
 # Turns of a loop. Mesa's software driver ends all loops of an invocation after 65535 in total.
 MANY_TURNS = 70_000
 FIRST_STEP, STEPS = 2**33, 5  # a step count that no 32 bits hold
+TURN = 2.0 * np.pi  # [rad]
 UNDEFINED = (np.nan, np.inf, 1.0)
-SEEN = (1, 0, 0, 0, 0, 1, 0, 1, 1)  # of each of them: is it NaN, is it at most 2, is it itself
+# Of each of them: is it NaN, is it at most 2, is it itself, is it below infinity, does it leave 1 as it is (1 alone).
+SEEN = (1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1)
+BITS = (0, 1, 2, -1, 5, 2**24 + 1, 2**30 + 1, -(2**31), 2**31 - 1)  # as real numbers most are denormal, or NaN
 
 # By name, what numpy gives; numbers are those of the kernel `_evaluate`.
 REFERENCES: dict[str, Callable] = {
@@ -33,6 +48,7 @@ REFERENCES: dict[str, Callable] = {
     "square root": lambda x, y: np.sqrt(y),
     "quotient": lambda x, y: x / y,
     "arctangent": lambda x, y: np.arctan2(x, y - 1.0),
+    "nearest turn": lambda x, y: y + TURN * np.rint((x - y) / TURN),
     "rotation": lambda x, y: _rotation(x, y)[0],
     "cosine of half a rotation": lambda x, y: _rotation(x, y)[1],
 }
@@ -56,17 +72,32 @@ def _evaluate(n: ti.i32, x: ti.types.ndarray(), y: ti.types.ndarray(), out: ti.t
         out[3 * n + k] = ti.sqrt(y[k])
         out[4 * n + k] = x[k] / y[k]
         out[5 * n + k] = elementary.atan2(x[k], y[k] - 1.0)
-        out[6 * n + k] = turn.parts[0]
-        out[7 * n + k] = turn.parts[3]
+        out[6 * n + k] = y[k] + TURN * ti.round((x[k] - y[k]) * (1.0 / TURN))
+        out[7 * n + k] = turn.parts[0]
+        out[8 * n + k] = turn.parts[3]
 
 
 @ti.kernel
 def _look(n: ti.i32, x: ti.types.ndarray(), out: ti.types.ndarray()):
-    """The comparisons by which worlds that have failed are found."""
+    """What worlds that have failed are found and marked by."""
     for k in range(n):
-        out[3 * k] = ti.select(ti.math.isnan(x[k]), 1, 0)
-        out[3 * k + 1] = ti.select(x[k] <= 2.0, 1, 0)
-        out[3 * k + 2] = ti.select(x[k] == x[k], 1, 0)
+        poison = elementary.select(x[k] == 1.0, x[k] - 1.0, x[k] * ti.math.nan)
+        out[5 * k] = ti.select(is_nan(x[k]), 1, 0)
+        out[5 * k + 1] = ti.select(x[k] <= 2.0, 1, 0)
+        out[5 * k + 2] = ti.select(x[k] == x[k], 1, 0)
+        out[5 * k + 3] = ti.select(x[k] < x[k] * 0.0 + ti.math.inf, 1, 0)
+        out[5 * k + 4] = ti.select(1.0 + poison == 1.0, 1, 0)
+
+
+@ti.kernel
+def _keep(bits: ti.types.ndarray(), real: ti.template(), whole: ti.template(), memory: ti.types.ndarray(),
+          out: ti.types.ndarray()):
+    """Whole numbers into a memory of real ones, one further each, and back: those of the host, and those of this kernel."""
+    n = bits.shape[0]
+    for k in range(n):
+        memory[n + k] = ti.bit_cast(ti.cast(bits[k], whole), real)
+        out[k] = ti.cast(ti.bit_cast(memory[k], whole), ti.i32)
+        out[n + k] = ti.cast(ti.bit_cast(memory[n + k], whole), ti.i32)
 
 
 @ti.kernel
@@ -124,12 +155,24 @@ def _examine(device: Device) -> int:
     seen = _on_device(device, _look, (np.array(UNDEFINED, device.dtype),), len(SEEN), np.int32)
     if tuple(seen.tolist()) != SEEN:
         raise _wrong(device, "numbers that are undefined or infinite are not found")
+    _refuse_lost_bits(device)
     counts = device.buffer((3,), np.int32)
     _count(MANY_TURNS, FIRST_STEP, STEPS, counts)
     turns, low, high = device.fetch(counts).tolist()
     if high * 2**20 + low != FIRST_STEP + STEPS * MANY_TURNS:
         raise _wrong(device, "integers of 64 bits are wrong")
     return 0 if turns == MANY_TURNS else turns
+
+
+def _refuse_lost_bits(device: Device) -> None:
+    """Refuse a device that changes whole numbers which are kept as the bits of real ones; some flush what is denormal."""
+    bits, size = np.array(BITS, np.int32), device.dtype.itemsize
+    memory, out = device.buffer((2 * len(bits),)), device.buffer((2 * len(bits),), np.int32)
+    held = np.concatenate((bits, 0 * bits)).astype(f"i{size}").view(device.dtype)
+    memory.from_numpy(held)
+    _keep(bits, device.real, ti.i64 if size == 8 else ti.i32, memory, out)
+    if device.fetch(out).tolist() != 2 * bits.tolist():
+        raise _wrong(device, "whole numbers that are kept as the bits of real ones change")
 
 
 def _on_device(device: Device, kernel, inputs: tuple, size: int, dtype) -> np.ndarray:

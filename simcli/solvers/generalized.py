@@ -29,6 +29,7 @@ from simcli.solvers.limit_events import end_outside
 from simcli.solvers.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
+from simcli.solvers.proved import refuse_unproved
 from simcli.solvers.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.start import lacking, start_events
 
@@ -76,6 +77,7 @@ class GeneralizedSolver:
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
         self.models = (model, *standing)
+        refuse_unproved(device, getattr(options, "type", "generalized"), self.models)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)

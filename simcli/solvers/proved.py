@@ -1,0 +1,32 @@
+"""What is refused on devices that compile by way of SPIR-V, because no run has proved it there.
+
+Proved on a software driver (tests/test_gpu_devices.py): the generalized solver without contact. Contact gives the numbers of
+the CPU there, but takes minutes to compile; the other solvers have not been compared.
+"""
+
+from collections.abc import Sequence
+
+from simcli.errors import DeviceError
+from simcli.kernels.runtime import Device
+from simcli.model.tables import Model
+
+PROVED = "generalized"  # solver
+
+
+def refuse_unproved(device: Device, solver: str, models: Sequence[Model]) -> None:
+    """Refuse a run that its device has not been proved for.
+
+    Args:
+        device: of the run.
+        solver: `solver.type` of the scene.
+        models: of all phases.
+
+    Raises:
+        DeviceError: SC715.
+    """
+    has_contact = any(model.contacts is not None for model in models)
+    if not device.by_spirv or (solver == PROVED and not has_contact):
+        return
+    what = f"the solver `{solver}`" if solver != PROVED else "contact"
+    raise DeviceError(f"SC715: {what} is not proved on device `{device.arch}` ({device.name}), whose kernels are compiled "
+                      "by way of SPIR-V: use --device cpu or cuda")
