@@ -38,7 +38,7 @@ FIRST = {"dt": 1, "g": 9.81, "mass": 1.0, "duration": 0.02, "worlds": 8, "n": 2,
 OTHERS = {"worlds": 100, "dt": 0.5, "g": 1.62, "mass": 2.5, "duration": 0.05, "n": 5, "n_springs": 2}
 COUNT = """
 import os
-os.environ["SIMCLI_KERNEL_CACHE"] = os.path.abspath("cache")
+os.environ |= {{name: os.path.abspath("cache") for name in ("SIMCLI_KERNEL_CACHE", "XDG_CACHE_HOME")}}  # a new one
 from functools import partial
 from pathlib import Path
 from simcli import pipeline
