@@ -11,13 +11,14 @@ from support.process import simcli
 
 from simcli.errors import DeviceError, Exit
 from simcli.kernels import elementary, runtime, self_test
+from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import start_device
 from simcli.model.snapshot import Status
 from simcli.solvers import SOLVERS, RunPlan, loop_bounds
 
 AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
 N_STEPS, FRAMES = 100, 10
-LONG = 12_000  # steps, whose loops turn more often than the software driver of Mesa bears
+LONG = 12_000  # steps, or lines of a program, whose loops turn more often than the software driver of Mesa bears
 DOUBLE_PENDULUM = """
 simcli: 1
 bodies:
@@ -281,25 +282,26 @@ def test_a_call_whose_loops_end_early_is_made_in_parts(pendulum, monkeypatch):
     device = started("vulkan", "float64")
     if not device.most_turns:
         pytest.skip("the driver does not bound loops")
-    monkeypatch.setattr(loop_bounds, "FEW_STEPS", LONG)
+    monkeypatch.setattr(loop_bounds, "FEW_LINES", LONG)
     solver = solver_of(pendulum, device, LONG, 1)
     found = columns_of(solver)
-    assert solver.most_steps < LONG
-    monkeypatch.setattr(loop_bounds, "FEW_STEPS", solver.most_steps)
+    assert solver.core.loop_turns.most_lines < LONG
+    monkeypatch.setattr(loop_bounds, "FEW_LINES", solver.core.loop_turns.most_lines)
     assert_agree(found, columns_of(solver_of(pendulum, device, LONG, 1)), 0.0)
 
 
 @pytest.fixture
 def bounded(monkeypatch):
-    """A device like a GPU, with a driver that bounds loops; `at` is asked whether a call of so many steps is too long."""
+    """A device like a GPU, with a driver that bounds loops; `at` says whether a call of so many lines is too long."""
     device = runtime.replace(start_device("cpu", "float64", threads=1, like_gpu=True), most_turns=65535)
-    state = SimpleNamespace(device=device, at=lambda steps: False, calls=[])
+    state = SimpleNamespace(device=device, at=lambda lines: False, calls=[])
     once = SOLVERS["generalized"].call_once
 
     def call_once(solver, n_frames, steps):
-        state.calls.append((n_frames, steps))
+        lines = solver.core.loop_turns.most_lines
+        state.calls.append((n_frames, steps, lines))
         found = once(solver, n_frames, steps)
-        if state.at(steps):
+        if state.at(lines):
             raise loop_bounds.LoopsCutError
         return found
 
@@ -309,21 +311,21 @@ def bounded(monkeypatch):
 
 def test_parts_of_a_call_make_the_same_bytes(pendulum, bounded):
     wanted = columns_of(solver_of(pendulum, runtime.replace(bounded.device, most_turns=0)))
-    assert bounded.calls == [(1, 0), (FRAMES, N_STEPS // FRAMES)]
-    bounded.at, bounded.calls = lambda steps: steps > 3, []
-    solver = solver_of(pendulum, bounded.device)
-    found = columns_of(solver)
+    steps = N_STEPS // FRAMES
+    assert bounded.calls == [(1, 0, NO_BOUND), (FRAMES, steps, NO_BOUND)]
+    few, fewer = loop_bounds.FEW_LINES, loop_bounds.FEW_LINES // loop_bounds.FEWER
+    bounded.at, bounded.calls = lambda lines: lines > few // 20, []
+    found = columns_of(solver_of(pendulum, bounded.device))
     assert_agree(found, wanted, 0.0)
-    assert solver.most_steps == 2
-    assert bounded.calls[:7] == [(1, 0), (1, 10), (1, 5), (1, 2), (1, 3), (1, 5), (1, 2)]
+    least = fewer // loop_bounds.FEWER**2
+    assert bounded.calls[:3] == [(1, 0, few), (1, 0, fewer), (1, 0, fewer // loop_bounds.FEWER)]
+    assert bounded.calls[-FRAMES:] == [(1, steps, least)] * FRAMES
 
 
-def test_a_step_that_is_too_long_is_refused(pendulum, bounded):
-    bounded.at = lambda steps: steps > 0
-    solver = solver_of(pendulum, bounded.device)
-    solver.initial()
-    with pytest.raises(DeviceError, match=r"SC713: one step .* use --device cpu"):
-        solver.advance(1)
+def test_a_stage_that_is_too_long_is_refused(pendulum, bounded):
+    bounded.at = lambda lines: True
+    with pytest.raises(DeviceError, match=r"SC713: one stage .* use --device cpu"):
+        solver_of(pendulum, bounded.device).initial()
 
 
 def test_loops_that_end_are_counted(pendulum, bounded, monkeypatch):

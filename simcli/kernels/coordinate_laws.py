@@ -19,7 +19,7 @@ def foresee(effort, stiffness, damping, v, b):
 
 
 def foresee_again(stiffness, gain, moved, gained, b):
-    """What the second stage of `use_implicit` adds to the push of a law: 2 b k k1_q + 2 gain k1.
+    """What the second node of an implicit step adds to the push of a law: 2 b k k1_q + 2 gain k1.
 
     Args:
         stiffness, gain: of the law in this stage, see `foresee`.

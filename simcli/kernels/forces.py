@@ -180,7 +180,7 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
 
         tau(q + b qd + b^2 qdd, qd + b qdd) = tau - (diagonal - armature) qdd
 
-    Drives that are `by_law` are left out; of what is here, the stiffness is kept for the second stage of `use_implicit`.
+    Drives that are `by_law` are left out; of what is here, the stiffness is kept for the second node of implicit steps.
 
     Reads:  t.armature, fo columns, s.{q, qd}
     Writes: s.{tau, diagonal, stiffness}

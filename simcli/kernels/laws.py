@@ -182,7 +182,7 @@ def state_law(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
 
     Args:
         x, v: coordinate and its rate.
-        moved, gained: what the first stage of `use_implicit` gave to both, for the second; else 0.
+        moved, gained: what the first node of an implicit step gave to both, for the second; else 0.
         b: [s], over which efforts are implicit.  h: [s], of the step.  g: [s], over which accelerations act in it.
 
     Reads:  law and fo columns

@@ -10,6 +10,7 @@ is the last index, so that neighbouring threads read neighbouring numbers.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -49,6 +50,7 @@ class Arena:
         storage: the array.
         stride: packs from one block to the next, on the CPU.
         constants: all tables of INTS and of REALS, as the host has them.
+        mask: in a stage that is compiled, the worlds that write slots; None where all do.
         of_kernel: the numbers that a kernel reads, whole and real, as the host has them.
     """
 
@@ -57,7 +59,7 @@ class Arena:
     def __init__(self, device: Device, n_worlds: int):
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.all_records, self.tables, self.notes = [], [], []
-        self.pending, self.traced, self.constants, self.is_own = [], {}, {}, False
+        self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
         self.single, self.rows = self.records(1), self.records(0)
         self.single.slot()  # a place that is always there: what has no items begins within the memory
         self.by_rows = Slot(self, *self.rows.room(SLOTS, 1), 0, None)
@@ -306,6 +308,36 @@ class Arena:
         """Free everything."""
         self.storage = self.of_kernel = None
         self.constants = {}
+
+    @contextmanager
+    def writing(self, mask) -> Iterator[None]:
+        """Let only some worlds of a block write slots (inside kernels), see programs.py.
+
+        Args:
+            mask: of the block.
+        """
+        before, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    def written(self, part, value):
+        """What a part of a slot holds after a value has been written (inside kernels).
+
+        Args:
+            part: as it is.
+            value: for the worlds that write.
+        """
+        if self.mask is None:
+            return value
+        return ti.select(self.mask, value if is_pack(value) else self.zero() + value, part)
+
+    def written_lane(self, number, lane, value):
+        """As `written`, for the number of one lane."""
+        if self.mask is None:
+            return value
+        return ti.select(lane_of(self.mask, lane) != 0.0, value, number)
 
     def zero(self):
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""

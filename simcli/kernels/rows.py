@@ -63,6 +63,8 @@ class Rows:
         self.residual, self.rate, self.bias = items.slot(), items.slot(), items.slot()
         self.angle, self.angle_start = items.slot(), start_angles(constraints, tables.model)
         self.pull_a, self.pull_b = items.slot(Force), items.slot(Force)
+        for slot in (self.residual, self.rate, self.bias, self.pull_a, self.pull_b):
+            slot.scratch()
         gears = np.flatnonzero(rows.form == GEAR)
         rigid = np.flatnonzero(rows.form == RIGID)
         self.n_rigid, self.first_rigid = len(rigid), rows.n - len(rigid)

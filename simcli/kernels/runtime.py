@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from weakref import WeakSet
 
 import numpy as np
 import taichi as ti
@@ -215,6 +216,8 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         compile_thoroughly(False)
         return device
     if impl.get_runtime().prog is not None:
+        for storage in held_on_device:  # which something may still hold
+            storage.given = None
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
     stop_device()
     _sessions[:] = [KernelSession()]
@@ -256,6 +259,7 @@ def compile_thoroughly(thorough: bool = True) -> None:
     impl.current_cfg().advanced_optimization = thorough
 
 
+held_on_device: WeakSet = WeakSet()  # what has an array `given` of the device
 _live: list = []  # the device started last, Taichi's program of it, and whether it had options: Taichi has one per process
 
 

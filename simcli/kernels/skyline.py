@@ -31,7 +31,7 @@ class SkylineMatrix:
     def __init__(self, n_bodies: int, arena: Arena):
         self.arena, self.n = arena, SIZE * n_bodies
         unknowns = arena.records(self.n)
-        self.value, self.begin = arena.slot(corner(self.n, 0)), unknowns.slot()
+        self.value, self.begin = arena.slot(corner(self.n, 0)), unknowns.slot().of_block()
         self.inverse, self.x = unknowns.slot(), unknowns.slot()
         self.factor, self.nnz, self.position = self, corner(self.n, 0), unknowns.ints(range(self.n))
 

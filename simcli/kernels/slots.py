@@ -163,11 +163,13 @@ class Slot:
 
     Attributes:
         base: host values of the start of a run, (W|1, n_items * width), where it has some.
+        is_masked: whether only the worlds that write are written.
     """
 
     _data_oriented = True
 
     def __init__(self, arena, strip: Strip, offset: int, n_items: int, kind):
+        self.is_masked = True
         self.arena, self.strip, self.offset, self.n_items, self.kind = arena, strip, offset, n_items, kind
 
     @property
@@ -181,9 +183,9 @@ class Slot:
         return self.kind(*parts) if self.kind else local(parts[0])
 
     def store(self, block, item, value):
-        """Replace the value of an item."""
+        """Replace the value of an item, in the worlds that write (`Arena.writing`)."""
         for part, new in zip(self.parts(block, item), value.parts if self.kind else [value], strict=True):
-            part._assign(new)
+            part._assign(self.arena.written(part, new) if self.is_masked else new)
 
     def parts(self, block, item) -> Sequence:
         """All components of an item, as assignable expressions."""
@@ -193,6 +195,21 @@ class Slot:
     def part(self, block, item, k: int):
         """Component k of an item, as an assignable expression."""
         return self.arena.at(self.offset + k, self.arena.place_of(self.strip, item, block), block)
+
+    def replace(self, block, item, k: int, value):
+        """Replace component k of an item, in the worlds that write."""
+        part = self.part(block, item, k)
+        part._assign(self.arena.written(part, value) if self.is_masked else value)
+
+    def scratch(self) -> "Slot":
+        """Itself, from now on for what is worked out anew before anybody reads it: it is written for all worlds."""
+        self.is_masked = False
+        return self
+
+    def of_block(self) -> "Slot":
+        """Itself, from now on for numbers that all worlds of a block have in common: any of them writes all."""
+        self.is_masked = False
+        return self
 
     @property
     def rows(self) -> np.ndarray:

@@ -27,7 +27,7 @@ class Factor:
         self.position = unknowns.ints(pattern.position)
         self.start, self.column = arena.ints(pattern.start), arena.ints(pattern.column)
         self.update_start, self.update = arena.ints(pattern.update_start), arena.ints(pattern.update)
-        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), unknowns.slot()
+        self.value, self.inverse, self.x = arena.slot(self.nnz), unknowns.slot(), unknowns.slot().scratch()
 
 
 @ti.func

@@ -11,7 +11,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.errors import DeviceError
-from simcli.kernels.runtime import Device
+from simcli.kernels.runtime import Device, held_on_device
 
 # Places are one less than where things are, so that all accesses have something to add, and their addresses one form.
 MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
@@ -48,12 +48,13 @@ class HostStorage:
 
     def read_rows(self, rows: np.ndarray) -> np.ndarray:
         """Packs of all blocks by their numbers, (W with the idle lanes, n)."""
-        return self.packs[:, rows].swapaxes(1, 2).reshape(-1, len(rows))
+        n_blocks, _, lanes = self.packs.shape
+        return self.packs[:, rows].swapaxes(1, 2).reshape(n_blocks * lanes, len(rows))
 
     def write_rows(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Set packs of all blocks, (W with the idle lanes, n)."""
         n_blocks, _, lanes = self.packs.shape
-        self.packs[:, rows] = values.reshape(n_blocks, lanes, -1).swapaxes(1, 2)
+        self.packs[:, rows] = values.reshape(n_blocks, lanes, len(rows)).swapaxes(1, 2)
 
     def read_notes(self, first: int, shape: tuple[int, int, int], whole: bool) -> np.ndarray:
         """Scalars or vectors of all blocks, (blocks, scalars, numbers of each): a view."""
@@ -72,6 +73,7 @@ class DeviceStorage:
         self.whole, self.sent = self.real.view(f"i{size}"), np.zeros(n_shared, f"i{size}")
         try:
             self.given = ti.ndarray(device.real, n)  # of zeros
+            held_on_device.add(self)
         except RuntimeError as error:
             raise out_of_reach(n, size, f"the device has given ({str(error).strip()})") from error
 

@@ -52,6 +52,9 @@ class TreeState:
         self.S, self.U = dofs.slot(Motion), dofs.slot(Force)
         self.u, self.inv_d = dofs.slot(), dofs.slot()
         self.f, self.I = links.slot(Force), links.slot(Inertia)
+        places = self.origin, self.R, self.o, self.v, self.S
+        for slot in (*places, self.a, self.c, self.U, self.u, self.inv_d, self.f, self.I):
+            slot.scratch()
 
 
 def raw_quaternion(slot, w, start) -> Quat:

@@ -1,7 +1,7 @@
 """Time stepping. In: a Model, a solver's options, a RunPlan and a Device. Out: FrameBlocks.
 
-Each solver spells its own step as a paragraph of named stages. There is no inheritance between solvers, no registry and
-no event bus: one dictionary of classes. Never found here: files, scenes, printing.
+The step of a tree, and of free bodies, is a list of named stages; the others are paragraphs of them. There is no inheritance
+between solvers, no registry and no event bus: one dictionary of classes. Never found here: files, scenes, printing.
 """
 
 from simcli.solvers.affine import AffineSolver

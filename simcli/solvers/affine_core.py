@@ -77,7 +77,8 @@ class AffineCore:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
             self.notes = self.barrier.notes
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
-        self.total_start, self.count, self.health = arena.single.slot(), arena.single.slot(), arena.slot(len(HEALTH))
+        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.health, self.has_program = arena.slot(len(HEALTH)), False
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0

@@ -25,7 +25,18 @@ def begin_affine(c: ti.template(), w: ti.i32, _first: ti.i64):
 
 
 @ti.func
-def advance_affine(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+def advance_affine(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32, lines: ti.i32, begun: ti.i32):
+    """`take_steps`, which is no program yet: a frame is over when this is.
+
+    Args:
+        lines, begun: not used.
+    """
+    take_steps(c, w, first, steps)
+    return 1
+
+
+@ti.func
+def take_steps(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
     """The steps of one frame from step number `first` on; of no steps, the energies of the initial state.
 
     Reads:  c

@@ -1,6 +1,6 @@
 """What a try of a constrained evaluation asks for: the pieces of the laws, the equations of the rows, the locks.
 
-Called by constrained.py, which says what `c` holds.
+Called by stages of trees and phases of natural coordinates; constrained.py says what `c` holds.
 """
 
 import taichi as ti
@@ -9,7 +9,6 @@ from simcli.kernels.coordinate_laws import foresee, foresee_again
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import FREE, choose, draw_line, find_reach, split_power, state_law
-from simcli.kernels.memory import any_lane
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
 from simcli.solvers.motions import lock_motions, motion_power
@@ -19,21 +18,19 @@ NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot ru
 
 
 @ti.func
-def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
-               g: ti.template(), instant: ti.i32, refines: ti.i32):
-    """Masks, known values and right-hand side for the pieces that the laws choose now; 0 if none changed.
+def choose_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(),
+                  g: ti.template(), instant: ti.i32):
+    """Choose the pieces of all laws for try k, by what the try before found.
 
     Args:
         g: [s], over which the accelerations act on the velocity that moves the coordinates in the step of length h.
         instant: 1 if the rows hold in accelerations.
-        refines: 1 to go on though none changed.
 
     Reads:  c.bound, c.state
-    Writes: c.bound.system.{free, goal, load, soft, gain, laws}
+    Writes: c.bound.{tries, system.laws}
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    goes_on = 1
     may = zero == 0.0
     if ti.static(c.bound.repeats):
         if stage == c.stages:
@@ -46,34 +43,39 @@ def set_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.temp
         aim_laws(c, w, k, g)
         for n in range(y.laws.n):
             choose_again(c, w, n, k, may)
-        changed = y.laws.changed.load(w, 0) != 0.0
         if k > 0:
             c.bound.tries.store(w, 0, c.bound.tries.load(w, 0) + y.laws.changed.load(w, 0))
-            if not any_lane(changed):
-                goes_on = 0
-    else:
-        if k > 0:
-            goes_on = 0
-    if refines != 0:
-        goes_on = 1
-    if goes_on != 0:
-        for n in range(y.n_dofs):
-            y.free.store(w, n, zero + 1.0)
-            y.gain.store(w, n, zero)
-            y.load.store(w, n, c.bound.base.load(w, n))
+
+
+@ti.func
+def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
+                    instant: ti.i32):
+    """Masks, known values and right-hand side for the pieces that are chosen.
+
+    Args:
+        g, instant: as of `choose_pieces`.
+
+    Reads:  c.bound, c.state
+    Writes: c.bound.system.{free, goal, load, soft, gain, laws}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.gain.store(w, n, zero)
+        y.load.store(w, n, c.bound.base.load(w, n))
+    for r in range(y.n_rows):
+        set_hard_row(c, w, r, b, h, g, instant)
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            set_law(c, w, n, g)
+    if ti.static(y.n_springs > 0):
         for r in range(y.n_rows):
-            set_hard_row(c, w, r, b, h, g, instant)
-        if ti.static(y.laws.n > 0):
-            for n in range(y.laws.n):
-                set_law(c, w, n, g)
-        if ti.static(y.n_springs > 0):
-            for r in range(y.n_rows):
-                if y.spring.at(r) >= 0:
-                    set_spring(c, w, r, stage, b)
-        if ti.static(c.bound.n_motions > 0):
-            lock_motions(c, w, stage, h, g)
-        push_rows(y, w)
-    return goes_on
+            if y.spring.at(r) >= 0:
+                set_spring(c, w, r, stage, b)
+    if ti.static(c.bound.n_motions > 0):
+        lock_motions(c, w, stage, h, g)
+    push_rows(y, w)
 
 
 @ti.func
@@ -306,7 +308,7 @@ def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.temp
     """Equation of a spring's length: its tension at the end of a time b, linear in the acceleration.
 
         lambda = -(T + b k L' + b c B) - G J qdd,   G = b (c + b k);   B: the bias, L'' at qdd = 0
-        second stage of `use_implicit`: + 2 b k J k1_q + 2 b c B + 2 G J k1
+        second node of implicit: + 2 b k J k1_q + 2 b c B + 2 G J k1
 
     B is the gradient of L' along the motion. Without it a stiff damper learns a stage too late that its line turns.
 

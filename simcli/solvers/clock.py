@@ -9,6 +9,7 @@ from simcli.solvers.ledger import close_account, open_account
 # Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.
 # Events use the same one (Exact meaning 9 of the scene format); in float32 it must outweigh the rounding of the time.
 LEAN = {"float64": 1e-6, "float32": 1e-2}
+WORD = 1 << 30  # steps before a frame are kept as multiples of it and the rest, because registers hold 32 bits
 
 
 @ti.func
@@ -55,46 +56,58 @@ def follow_leads(c: ti.template(), w: ti.i32, t: ti.template(), starts: ti.i32, 
 
 
 @ti.func
-def time_of(c: ti.template(), w: ti.i32, first: ti.i64, e: ti.i32, steps: ti.i32):
-    """[s], the time that evaluation e of a frame is for, and from which side a jump there is seen: 1 after, -1 before.
+def time_of(c: ti.template(), w: ti.i32):
+    """[s], the time of an evaluation of a program, and from which side a jump there is seen: 1 after it, -1 before it.
 
     A first-order step takes drives, forces and motions at its end, because its drives and motions are implicit; the
-    others at their stages. What jumps at the end of a step belongs to the next one. The number of the step is whole, so
+    others at their nodes. What jumps at the end of a step belongs to the next one. The number of the step is whole, so
     that the time does not depend on how a run is cut into calls.
 
-    Reads: c.{constants, nodes}
+    Reads: c.{constants, nodes, now}
     """
     real = c.tables.arena.device.real
     h = c.constants.load(w, H)
-    t = h * ti.cast(first + ti.min(e + 1, steps), real)
-    side = ti.cast(1 - 2 * ti.min(steps, 1), real)  # the evaluation without a step, and the end of one
-    if ti.static(c.stages > 1):
-        node = c.nodes.load(w, e % c.stages)
-        t = h * (ti.cast(first + e // c.stages, real) + node)
-        if e < c.stages * steps:
-            side = 1.0 - 2.0 * node
-    return t, side
+    node = c.nodes.load(w, c.now.load(w, "node"))
+    side = 1.0 - 2.0 * node
+    if c.now.load(w, "instant") != 0:
+        node = ti.cast(0.0, real)
+        side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
+    whole = ti.cast(node, ti.i32)  # of a node at the end of the step
+    step = first_of(c, w) + c.now.load(w, "step") + whole
+    return h * (ti.cast(step, real) + (node - ti.cast(whole, real))), side
+
+
+def begin_program(c, w, first, steps) -> None:
+    """Numbers that the program of a frame begins with (inside kernels).
+
+    Args:
+        first: steps before the frame.
+        steps: of the frame.
+    """
+    c.now.store(w, "first_high", ti.cast(first // WORD, ti.i32))
+    c.now.store(w, "first_low", ti.cast(first % WORD, ti.i32))
+    c.now.store(w, "steps", steps)
+    c.now.store(w, "step", 0)
+    c.now.store(w, "instant", 0)
+
+
+def first_of(c, w):
+    """Steps before the frame (inside kernels)."""
+    return ti.cast(c.now.load(w, "first_high"), ti.i64) * WORD + c.now.load(w, "first_low")
 
 
 @ti.func
-def constrained_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, p: ti.i32, steps: ti.i32):
-    """As `time_of`, for phase p of round i, counted from 1: the last one shows the frame, corrections end a step.
+def natural_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
+    """As `time_of`, for round i of natural coordinates, counted from 1: the last one shows the frame.
 
-    Reads: c.{constants, nodes}
+    Reads: c.constants
     """
     real = c.tables.arena.device.real
     h = c.constants.load(w, H)
-    step = ti.max(i - 1, 0)
+    step = i - 1
     t = h * ti.cast(first + ti.min(step + 1, steps), real)
     side = ti.cast(1 - 2 * ti.min(steps, 1), real)
-    if ti.static(c.stages > 1):
-        node = c.nodes.load(w, ti.min(p, c.stages - 1))
-        if p >= c.stages or i == 0:
-            node = ti.cast(ti.min(i, 1), real)
-        t = h * (ti.cast(first + step, real) + node)
-        if i > 0 and i <= steps:
-            side = 1.0 - 2.0 * node
     if ti.static(c.integrator == "zhong06"):  # at the middle of the step
-        if i > 0 and i <= steps:
+        if i <= steps:
             t = h * (ti.cast(first + step, real) + 0.5)
     return t, side

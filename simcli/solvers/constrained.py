@@ -1,15 +1,14 @@
-"""Steps under constraints: loops, gears, laws and prescribed motions in generalized coordinates.
+"""Steps under constraints: loops, gears, laws and prescribed motions.
 
-A step is a number of phases. An evaluation builds the constrained system at its poses and solves it for accelerations and
-multipliers, choosing the pieces of the laws again until none changes. A correction returns to the rows: positions to
-zero residuals, never by a force that would feed them back slowly.
+An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
+of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
+would feed them back slowly. The lists of stages are in tree_programs.py; those of natural coordinates are phases still.
 
     semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
                     does), so the velocities stay those of the positions and no energy is lost by projection
     rk4, implicit   rows hold in accelerations at each stage; then positions and velocities are projected, in the metric of
                     the mass matrix, with the factor of the last evaluation. A world in which a law stops a coordinate takes
                     the step again, as one of first order (repeat.py)
-
 """
 
 from typing import NamedTuple
@@ -20,43 +19,25 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
-from simcli.kernels.memory import Arena, any_lane
+from simcli.kernels.memory import Arena
 from simcli.kernels.rows import first_numbers
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import place_all, retract
+from simcli.kernels.tree import retract
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.massless import lacking
 from simcli.model.tables import LinkKind, Model
-from simcli.solvers.clock import follow_leads, follow_signals
-from simcli.solvers.constrained_phase import solve_phase
-from simcli.solvers.constrained_report import report_constrained_reactions
-from simcli.solvers.corrections import (
-    CORRECT,
-    EVALUATE,
-    PLACE,
-    PROJECT,
-    START,
-)
-from simcli.solvers.impulses import finish_impulses, keep_impulses, look_ahead, look_back, needs_end, use_impulses
-from simcli.solvers.integrators import GAMMA, H, copy, use_implicit, use_rk4
-from simcli.solvers.led import begin_led, lead_bodies
+from simcli.solvers.integrators import copy
 from simcli.solvers.motions import follow_motions
-from simcli.solvers.natural_contacts import keep_answer, recall_answer, watch_contacts
 from simcli.solvers.natural_steps import (
     ALL_STAGES,
     MANY_PROJECTIONS,
     PROJECTIONS,
     REFINEMENTS,
-    finish_natural,
-    load_midpoint,
-    span_of,
-    takes_again,
     turning_rows,
-    use_natural,
 )
-from simcli.solvers.repeat import JUMP, go_back, keep_work, use_again
+from simcli.solvers.repeat import JUMP
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
@@ -106,7 +87,7 @@ class Constrained:
         worst: largest residual of hard rows before the last correction.
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
-        tries: choices of pieces in the last evaluation.
+        tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
         parts: 1 where a step is taken again because nothing touches in it.
@@ -163,6 +144,7 @@ class Constrained:
         self.impulses = impulses(self.system, self.n_motions) if impulses else None
         n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
         self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
+        self.choosing = arena.single.slot()
         if impulses and not tables.is_natural:
             self.max_corrections = self.impulses.passes
         self.jumps, self.opens, self.work_kept = arena.single.slot(), arena.single.slot(), arena.slot(2)
@@ -221,196 +203,3 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
     if ti.static(c.bound.n_motions > 0):
         follow_motions(c, w)
-
-
-@ti.func
-def place_constrained(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), i: ti.i32, p: ti.i32,
-                      steps: ti.i32):
-    """Phase p of round i, counted from 1: the last one shows the frame, the others are steps. 1 when the round is over.
-
-    Args:
-        t: [s].  side: of jumps at t, see clock.py.
-
-    Reads:  c
-    Writes: c.state, c.bound, c.rows.joint_wrench
-    """
-    h = c.constants.load(w, H)
-    over = 0
-    kind = EVALUATE
-    stage = p
-    last = i == steps + 1
-    if last:
-        if ti.static(c.stages == 1 and not c.is_natural):
-            if steps > 0:
-                kind = PLACE
-    elif p >= c.bound.n_evaluations:
-        kind = PROJECT
-        stage = p - c.bound.n_evaluations
-        if ti.static(c.stages == 1):
-            kind = CORRECT
-    again = 0
-    if ti.static(c.is_natural):
-        if kind == EVALUATE:
-            stage = p - 1
-            if p == 0:
-                kind = START
-                stage = 0
-            elif p > c.stages and not last:
-                again = 1
-                if not any_lane(takes_again(c, w)):
-                    kind = CORRECT
-        if ti.static(c.looks_back):  # the step that is over first, for what follows forgets it
-            if last and steps > 0:
-                kind = PLACE
-                if p == 1:
-                    kind = START
-    elif ti.static(c.bound.repeats):
-        if kind == EVALUATE and p == c.stages:
-            again = 1
-            go_back(c, w)
-    if ti.static(c.looks_back):
-        if last and p == 0 and steps > 0:
-            look_back(c, w)
-    if ti.static(c.leads.n > 0):
-        follow_leads(c, w, t, ti.cast(kind == START, ti.i32), last)
-    if ti.static(c.led.n > 0):
-        if kind == START:
-            begin_led(c, w)
-    place_all(c.tables, c.state, w)
-    if ti.static(c.signals.n > 0):
-        account = -1
-        if kind == EVALUATE and again == 0 and steps > 0:
-            account = stage
-        if ti.static(c.integrator == "zhong06"):
-            if kind != START:  # the account of the last step ends with its forces
-                follow_signals(c, w, t, side, account)
-        else:
-            follow_signals(c, w, t, side, account)
-    if ti.static(c.is_natural and c.touches):
-        if kind == EVALUATE:
-            watch_contacts(c, w, h, again)
-    if ti.static(c.led.n > 0):
-        if kind == EVALUATE:
-            lead_bodies(c, w, h, span_of(c, w, h, stage), ti.cast(last, ti.i32))
-    if ti.static(c.is_midpoint):  # after signals, whose accounts load the links where the step begins
-        if kind == EVALUATE and not last:
-            load_midpoint(c, w, h)
-    instant = ti.cast(last, ti.i32)
-    if ti.static(c.is_natural):
-        b = span_of(c, w, h, stage) * ti.cast(not last, c.tables.arena.device.real)
-        if ti.static(c.touches):
-            b = c.tables.arena.zero() + h * 0.5 * ti.cast(not last, c.tables.arena.device.real)
-        solve_phase(c, w, t, kind, stage, instant, b, h)
-        if ti.static(c.looks_back):
-            if last and kind == START and steps > 0:
-                recall_answer(c, w)
-    elif ti.static(c.integrator == "rk4" and not c.bound.repeats):
-        solve_phase(c, w, t, kind, stage, instant, 0.0, h)
-    elif ti.static(c.stages > 1):
-        part = ti.cast(again, c.tables.arena.device.real)
-        if ti.static(c.integrator == "implicit"):
-            if not last and again == 0:
-                part = GAMMA
-        solve_phase(c, w, t, kind, stage, instant, h * part, h)
-    else:
-        solve_phase(c, w, t, kind, stage, instant, h, h)
-    if ti.static(c.reports["wrenches"]):
-        shows = last and kind == EVALUATE
-        if ti.static(c.looks_back):
-            shows = shows or (last and p == 0 and steps > 0)
-        elif ti.static(c.stages == 1 and not c.is_natural):
-            shows = shows or (i == steps and kind == EVALUATE)
-        if shows:
-            report_constrained_reactions(c, w)
-    if ti.static(c.looks_back):
-        if last and p == 0 and steps > 0:
-            look_ahead(c, w)
-            if ti.static(c.is_natural):
-                keep_answer(c, w)
-    if ti.static(c.by_impulses and not c.is_natural):
-        if (kind == EVALUATE or kind == CORRECT) and not last:
-            over = end_touching(c, w, h, kind, p)
-    elif ti.static(not c.is_quadratic):
-        over = end_phase(c, w, h, kind, stage, again, p, ti.cast(last, ti.i32))
-    return over
-
-
-@ti.func
-def end_phase(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, stage: ti.i32, again: ti.i32, p: ti.i32,
-              last: ti.i32):
-    """Move along what phase p has found; 1 when the round is over.
-
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work
-    """
-    over = 0
-    if kind == EVALUATE and last == 0:
-        if ti.static(c.is_natural):
-            waits = 0
-            if ti.static(c.bound.switches):
-                waits = ti.cast(again == 0 and any_lane(takes_again(c, w)), ti.i32)
-            if waits == 0:
-                use_natural(c, w, h, stage)
-        elif ti.static(c.stages == 1):
-            use_constrained(c, w, h)
-        elif again == 1:
-            if ti.static(c.bound.repeats):
-                use_again(c, w, h)
-        elif ti.static(c.integrator == "rk4"):
-            use_rk4(c, w, stage, h)
-        else:
-            use_implicit(c, w, stage, h)
-        if ti.static(c.bound.repeats and not c.is_natural):
-            if stage == 0:
-                keep_work(c, w, h)
-        if ti.static(c.stages > 1):
-            if stage == c.stages - 1:
-                settle_speeds(c, w)
-            if stage >= c.stages - 1:
-                if ti.static(c.bound.n_motions > 0):
-                    follow_motions(c, w)
-        if ti.static(c.is_natural):
-            over = 0
-        elif ti.static(c.bound.system.n_rows == 0):
-            if stage == c.stages - 1:
-                over = 1
-                if ti.static(c.bound.repeats):
-                    if any_lane(c.bound.jumps.load(w, 0) > 0.0):
-                        over = 0
-            if stage == c.stages:
-                over = 1
-    elif kind != EVALUATE and kind != PLACE:
-        if not any_lane(c.bound.worst.load(w, 0) > c.bound.tight):
-            over = 1
-        if ti.static(c.is_natural):
-            if kind == START:
-                over = 0
-            elif over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
-                if ti.static(c.by_impulses):
-                    keep_impulses(c, w, h)
-                finish_natural(c, w, h)
-    return over
-
-
-@ti.func
-def end_touching(c: ti.template(), w: ti.i32, h: ti.template(), kind: ti.i32, p: ti.i32):
-    """Move along the impulses of phase p; 1 when the step is over.
-
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work
-    """
-    over = 0
-    if kind == EVALUATE:
-        if ti.static(c.forces.has_work):
-            effort_power(c.tables, c.forces, c.state, w, h)
-            accumulate_work(c.forces, w, h)
-        over = ti.cast(not any_lane(needs_end(c, w) != 0.0), ti.i32)
-    elif not any_lane(c.bound.worst.load(w, 0) > 0.0):
-        over = 1
-    use_impulses(c, w, kind, h)
-    if over == 1 or p == c.bound.n_evaluations + c.bound.max_corrections - 1:
-        finish_impulses(c, w, h)
-        settle_speeds(c, w)
-        if ti.static(c.bound.n_motions > 0):
-            follow_motions(c, w)
-    return over

@@ -15,6 +15,19 @@ from simcli.solvers.integrators import H
 from simcli.solvers.led import add_led_efforts, add_led_wrenches
 
 
+def report_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made.
+
+    Reads:  c.state
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    demand(c.tables, c.state, w)
+    collect(c.tables, c.state, c.state.u, w)
+    report_wrenches(c.tables, c.state, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+
+
 @ti.func
 def report_constrained_reactions(c: ti.template(), w: ti.i32):
     """Joint wrenches of the evaluation that was just made: what the links' motion needs, less what rows give.

@@ -8,6 +8,7 @@ from simcli.errors import UsageError
 from simcli.kernels.forces import Forces
 from simcli.kernels.loops import Loops
 from simcli.kernels.memory import Arena
+from simcli.kernels.programs import Program, Registers
 from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
@@ -21,17 +22,22 @@ from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constra
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.direction import turns
 from simcli.solvers.generalized_alpha import Memory
+from simcli.solvers.impulse_stages import solving_natural
 from simcli.solvers.impulses import Impulses
-from simcli.solvers.integrators import IMPLICIT_NODES, RK4_NODES, RK4_WEIGHTS
+from simcli.solvers.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.led import LedBodies
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
 from simcli.solvers.plan import RunPlan
+from simcli.solvers.tree_programs import frame_of_tree
 
-SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
+# Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
+# parts; its steps, and those that are over; then see tree_stages.py and impulse_stages.py.
+NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "turn", "rates",
+       "search", "searches", "restated")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
 
@@ -57,6 +63,8 @@ class Core:
         keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
+        now, b, g: see tree_stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
+        solving: program of impulses.  over: 1 for the blocks whose frames are over.
         accelerates: whether frames have accelerations of joints.
     """
 
@@ -92,7 +100,8 @@ class Core:
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
         self.accelerates = True
-        self.total_start, self.count, self.health = arena.single.slot(), arena.single.slot(), arena.slot(len(HEALTH))
+        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.health = arena.slot(len(HEALTH))
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
@@ -143,10 +152,20 @@ class Core:
         if self.integrator == "rk4":
             self.slope, self.slope_sum, self.qd_sum = self.tables.dofs.slots(3)
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
-            self.nodes = self.tables.column(np.array([(*RK4_NODES, 0.0)]))
         if self.integrator == "implicit":
-            self.nodes = self.tables.column(np.array([IMPLICIT_NODES]))
             self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
+        self.write_programs(arena)
+
+    def write_programs(self, arena: Arena):
+        """Lists of stages, where steps are such: of trees and free bodies; in natural coordinates, of impulses."""
+        self.now, (self.b, self.g) = Registers(arena, *NOW), arena.single.slots(2)
+        self.has_program = not self.is_natural
+        if self.has_program:
+            self.nodes = self.tables.column(np.array([NODES[self.integrator]]))
+            self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
+            self.program = Program(arena, frame_of_tree(self), self.now)
+        elif self.by_impulses:
+            self.solving = Program(arena, solving_natural(self), self.now)
 
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""

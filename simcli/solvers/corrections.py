@@ -1,6 +1,6 @@
 """Corrections of positions and velocities toward the rows: what is asked for, and the move along the answer.
 
-Called by constrained.py, which says what `c` holds.
+Called by stages of trees and phases of natural coordinates; constrained.py says what `c` holds.
 """
 
 import taichi as ti

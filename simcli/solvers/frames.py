@@ -1,15 +1,15 @@
 """The frames of all solvers that have accelerations.
 
-A step is a paragraph of stages: place the links, evaluate their accelerations, use them, watch for worlds that end; a frame
-ends with a report.
+Steps of trees and free bodies are programs (tree_programs.py), those of natural coordinates phases (natural_phases.py); a
+frame ends with a report.
 """
 
 import taichi as ti
 
-from simcli.kernels.cables import report_cables
-from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.dynamics import demand
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
+from simcli.kernels.programs import begin, run
 from simcli.kernels.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
@@ -17,14 +17,9 @@ from simcli.kernels.report import (
     report_bodies,
     report_efforts,
     report_points,
-    report_wrenches,
 )
-from simcli.kernels.tree import place_all
 from simcli.kernels.vectors import is_nan
-from simcli.solvers.clock import constrained_time, follow_signals, time_of
-from simcli.solvers.constrained import (
-    place_constrained,
-)
+from simcli.solvers.clock import begin_program, follow_signals, natural_time
 from simcli.solvers.constrained_report import add_efforts, report_rows, unwrap_rows
 from simcli.solvers.contact_report import (
     begin_call,
@@ -35,14 +30,10 @@ from simcli.solvers.contact_report import (
 )
 from simcli.solvers.generalized_alpha import begin_alpha, step_alpha
 from simcli.solvers.integrators import (
-    GAMMA,
     H,
-    evaluate,
-    use_implicit,
-    use_rk4,
-    use_semi_implicit,
 )
 from simcli.solvers.ledger import energies, find_power, open_account
+from simcli.solvers.natural_phases import place_natural
 from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.repeat import open_again
@@ -63,65 +54,33 @@ def begin_frames(c: ti.template(), w: ti.i32, first: ti.i64):
 
 
 @ti.func
-def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """The steps of one frame from step number `first` on.
+def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32, lines: ti.i32, begun: ti.i32):
+    """The steps of one frame from step number `first` on, ending with the poses of the frame; with none of them, the start.
+
+    Args:
+        lines: of the program in this call, at most.
+        begun: 1 to go on with a frame.
+
+    Returns:
+        1 if the frame is over.
 
     Reads:  c
     Writes: c
     """
-    if ti.static(c.constrained):
-        advance_constrained(c, w, first, steps)
+    over = 1
+    if ti.static(c.has_program):
+        if begun == 0:
+            begin_program(c, w, first, steps)
+            begin(c.program, w)
+        over = run(c.program, c, w, lines)
     else:
-        advance_frame(c, w, first, steps)
+        advance_natural(c, w, first, steps)
+    return over
 
 
 @ti.func
-def advance_frame(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """The steps of one frame from step number `first` on, ending with the poses of the frame. Steps = 0 evaluates and stays.
-
-    A first-order integrator ends with the accelerations and reactions of its last step; the others evaluate once more
-    at the end, and show those of the instant.
-
-    Reads:  c
-    Writes: c.state, c.forces.work, c.health, c.rows.joint_wrench
-    """
-    n_stages = c.stages * steps
-    n_evaluations = ti.max(n_stages, 1)
-    n_places = n_evaluations + 1
-    if ti.static(c.stages > 1):
-        n_evaluations = n_stages + 1
-        n_places = n_evaluations
-    for e in range(n_places):
-        place_all(c.tables, c.state, w)
-        if e < n_evaluations:
-            h = c.constants.load(w, H)
-            stage = e % c.stages
-            if ti.static(c.signals.n > 0):
-                t, side = time_of(c, w, first, e, steps)
-                follow_signals(c, w, t, side, ti.select(steps > 0, stage, -1))
-            if ti.static(c.integrator == "rk4"):
-                evaluate(c, w, stage, 0.0)
-            elif ti.static(c.integrator == "implicit"):
-                evaluate(c, w, stage, h * GAMMA * ti.cast(e < n_stages, c.tables.arena.device.real))
-            else:
-                evaluate(c, w, stage, h)
-            if ti.static(c.reports["wrenches"]):
-                if e == n_evaluations - 1:
-                    report_reactions(c, w)
-            if e < n_stages:
-                if ti.static(c.integrator == "rk4"):
-                    use_rk4(c, w, stage, h)
-                elif ti.static(c.integrator == "implicit"):
-                    use_implicit(c, w, stage, h)
-                else:
-                    use_semi_implicit(c, w, h)
-                if stage == c.stages - 1:
-                    watch(c, w)
-
-
-@ti.func
-def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """`advance_frame` of a model with rows or laws: rounds of phases, see solvers/constrained.py.
+def advance_natural(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
+    """`advance` in natural coordinates: rounds of phases, see natural_phases.py.
 
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
@@ -132,7 +91,7 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
             if is_step:
                 if i == 1:
                     enter_steps(c, w)
-                t, side = constrained_time(c, w, first, i, 0, steps)
+                t, side = natural_time(c, w, first, i, steps)
                 if ti.static(c.integrator == "generalized_alpha"):
                     step_alpha(c, w, t, c.constants.load(w, H))
                 else:
@@ -160,39 +119,22 @@ def advance_constrained(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i3
 
 @ti.func
 def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """Round i of `advance_constrained`: a step, or the frame.
+    """Round i of `advance_natural`: a step, or the frame.
 
     Reads:  c
     Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
     """
     n_phases = c.bound.n_evaluations + c.bound.max_corrections
     if i == steps + 1:
-        n_phases = 1
-        if ti.static(c.is_natural):
-            n_phases = 2  # velocities, then accelerations
+        n_phases = 2  # velocities, then accelerations
         if ti.static(c.looks_back):
-            n_phases = 2  # reactions where the step began, then the frame
-            if ti.static(c.is_natural):
-                if steps > 0:
-                    n_phases = 3  # the frame's velocities are projected, and bodies and rows placed with what is left
+            if steps > 0:
+                n_phases = 3  # reactions where the step began; velocities; bodies and rows placed with what is left
     over = 0
+    t, side = natural_time(c, w, first, i, steps)
     for p in range(n_phases):
         if over == 0:
-            t, side = constrained_time(c, w, first, i, p, steps)
-            over = place_constrained(c, w, t, side, i, p, steps)
-
-
-def report_reactions(c: ti.template(), w: ti.i32):
-    """Joint wrenches of the evaluation that was just made.
-
-    Reads:  c.state
-    Writes: c.state.{a, f, u}, c.rows.joint_wrench
-    """
-    demand(c.tables, c.state, w)
-    collect(c.tables, c.state, c.state.u, w)
-    report_wrenches(c.tables, c.state, c.rows, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
+            over = place_natural(c, w, t, side, i, p, steps)
 
 
 @ti.func
@@ -246,7 +188,7 @@ def blame(c: ti.template(), w: ti.i32, code: ti.template()):
 
 @ti.func
 def report(c: ti.template(), w: ti.i32, steps: ti.i32):
-    """One frame, after `advance_frame`.
+    """One frame, after `advance`.
 
     Reads:  c
     Writes: c.rows

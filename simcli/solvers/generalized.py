@@ -13,6 +13,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.memory import Arena
+from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
 from simcli.model.closure.begin import begun
@@ -159,7 +160,7 @@ class GeneralizedSolver:
         elif left > 0:
             n_frames = min(n_frames, left // steps)
         asked, events = steps, self.switch()
-        while (part := min(self.steps_to_switch(), self.most_steps)) < steps:  # in the midst of the next frame
+        while (part := self.steps_to_switch()) < steps:  # in the midst of the next frame
             events += self.call(1, part, places)[1] + self.switch()
             steps -= part
         whole = steps == asked and not self.device.most_turns
@@ -170,11 +171,6 @@ class GeneralizedSolver:
     def steps_to_switch(self) -> int:
         """Steps until the next event, more than a run has if there is none."""
         return self.phases[0].step - self.n_steps if self.phases else MANY_STEPS
-
-    @property
-    def most_steps(self) -> int:
-        """Of a call."""
-        return self.core.loop_turns.most_steps or MANY_STEPS
 
     def switch(self) -> list[Event]:
         """Take the tables of the phases that begin now."""
@@ -261,7 +257,7 @@ class GeneralizedSolver:
             self.arena.is_own = self.model.n_worlds * self.plan.n_steps > THOROUGH_WORK
             compile_thoroughly(self.arena.is_own and not self.core.touches)  # contact would take minutes
         arrays = (buffer for buffer, _ in buffers.values())
-        self.arena.launch(rollout, self.core, n_frames, steps, self.n_steps, TURNS, *arrays)
+        self.take_frames(n_frames, steps, list(arrays))
         ti.sync()
         seconds = time.perf_counter() - start
         if self.compile_seconds is None:
@@ -275,6 +271,22 @@ class GeneralizedSolver:
         if self.core.summarises:
             events += self.judge_solutions(arrays["touch"][-1], before)
         return arrays, events
+
+    def take_frames(self, n_frames: int, steps: int, arrays: list) -> None:
+        """Call the kernel until all blocks have come to the end of their frames.
+
+        Args:
+            n_frames, steps: as of `call_once`.
+            arrays: its buffers.
+        """
+        lines = self.core.loop_turns.most_lines
+        goes_on = 0
+        while True:
+            self.arena.launch(rollout, self.core, n_frames, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
+            if lines == NO_BOUND or np.all(self.core.over.read() != 0.0):
+                return
+            self.core.loop_turns.refuse_few()
+            goes_on = 1
 
     def judge_solutions(self, summary: np.ndarray, before: int) -> list[Event]:
         """Events of the steps of a call that were not solved; updates `unsolved`.

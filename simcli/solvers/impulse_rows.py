@@ -1,6 +1,6 @@
-"""The rows of the problem of a step with contact: what joints, laws, motions and contacts state. Called by impulses.py.
+"""The rows of the problem of a step with contact: what joints, laws, motions and contacts state.
 
-Hard rows vanish where the step ends; laws become rows with bounds.
+Hard rows vanish where the step ends; laws become rows with bounds. Called by impulse_stages.py.
 
     row         w [m/s, rad/s]                        bounds of x
     hard        phi(q(v)) / h + e x                   none
@@ -24,7 +24,6 @@ import taichi as ti
 from simcli.kernels.collision.lanes import one, put, whole_of
 from simcli.kernels.contact_chart import contacts_of, find_gaps
 from simcli.kernels.elementary import select
-from simcli.kernels.memory import any_lane
 from simcli.solvers.choices import (
     push_rows,
     set_hard_row,
@@ -124,25 +123,25 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
     soft = zero
     lower = zero - UNBOUNDED
     upper = zero + UNBOUNDED
+    sign = ti.cast(1.0, c.tables.arena.device.real)
+    row = -1
+    unknown = -1
     if kind == HARD:
-        fill_row(c, w, n, item, 1.0)
+        row = item
         on = y.free.load(w, y.n_dofs + item) != 0.0
         bias = -speed_of_row(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
         soft = softness_of(c, w, item)
     elif kind == MOTION:
-        i = c.tables.unknown.at(c.bound.motion_dof.at(item))
-        fill_single(c, w, n, i, 1.0)
+        unknown = c.tables.unknown.at(c.bound.motion_dof.at(item))
         bias = -speed_of_motion(c, w, item)
     else:
         if ti.static(y.laws.n > 0):
-            sign = ti.select(kind == UPPER, -1.0, 1.0)
-            i = y.laws.unknown.at(item)
+            sign = ti.select(kind == UPPER, -sign, sign)
+            unknown = y.laws.unknown.at(item)
             shift = zero
             on = act_of_law(c, w, item)
-            if i < y.n_dofs:
-                fill_single(c, w, n, i, sign)
-            else:
-                fill_row(c, w, n, i - y.n_dofs, sign)
+            if unknown >= y.n_dofs:
+                row = unknown - y.n_dofs
                 shift = y.laws.shift.load(w, item) * h
             gain = y.laws.drive_gain.load(w, item)
             if kind == LINEAR:
@@ -174,28 +173,34 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
                 on = on & ~far
                 bias = (shift - bound) * sign
                 lower = zero
-    p.rows.on.store(w, n, select(on, zero + 1.0, zero))
-    p.rows.bias.store(w, n, bias)
-    p.rows.compliance.store(w, n, soft)
+    # What is off is zero, for a row that is on in another world of the block may be looked at.
+    on_or_zero = select(on, zero + 1.0, zero)
+    if row >= 0:
+        fill_row(c, w, n, row, on_or_zero * sign)
+    else:
+        fill_single(c, w, n, unknown, on_or_zero * sign)
+    p.rows.on.store(w, n, on_or_zero)
+    p.rows.metric.store(w, n, select(on, p.rows.metric.load(w, n), zero + 1.0))
+    p.rows.bias.store(w, n, select(on, bias, zero))
+    p.rows.compliance.store(w, n, select(on, soft, zero))
     if attempt == 0:
-        p.rows.impulse.store(w, n, m.kept.load(w, n))
-    p.lower.store(w, n, lower)
-    p.upper.store(w, n, upper)
+        p.rows.impulse.store(w, n, select(on, m.kept.load(w, n), zero))
+    p.lower.store(w, n, select(on, lower, zero))
+    p.upper.store(w, n, select(on, upper, zero))
 
 
 @ti.func
 def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Turn on the bounds that were thought to be far, and have been passed: 1 if there are any.
+    """Turn on the bounds that were thought to be far, and have been passed.
 
     Reads:  p.{rows.on, velocity}, c.bound.system.laws
-    Writes: c.bound.impulses.awake, p.{asked, push, kappa}
+    Writes: c.bound.impulses.{awake, awakened}, p.{push, kappa}
     """
     y = c.bound.system
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
     wakes = zero
-    found = 0
     for n in range(m.n_plain):
         kind = m.kind.at(n)
         if kind == LOWER or kind == UPPER:
@@ -212,14 +217,10 @@ def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
             passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
             m.awake.store(w, n, select(passed, zero + 1.0, zero))
             wakes = select(passed, zero + 1.0, wakes)
-            if any_lane(passed):
-                found = 1
-    if found != 0:
-        p.asked.store(w, 0, wakes)
-        p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
-        for n in range(y.n_dofs):
-            p.push.store(w, n, zero)
-    return found
+    m.awakened.store(w, 0, wakes)
+    p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
+    for n in range(y.n_dofs):
+        p.push.store(w, n, zero)
 
 
 @ti.func

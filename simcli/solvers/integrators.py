@@ -1,10 +1,10 @@
-"""Integrators of the generalized solver, as stages: evaluate the accelerations, then use them.
+"""What the integrators of the generalized solver do with accelerations, as stages.
 
     semi_implicit   order 1, symplectic; joint damping and drives implicit in the rate
     rk4             order 4, explicit
     implicit        order 2, L-stable in joint damping and drives
 
-A step is a number of stages; the evaluation, which is nearly all of the code, is compiled once whatever the integrator.
+Each evaluates the accelerations at some nodes of a step; tree_programs.py has the lists.
 """
 
 import math
@@ -12,36 +12,17 @@ import math
 import taichi as ti
 
 from simcli.kernels.coordinate_laws import foresee_again
-from simcli.kernels.dynamics import accelerate, eliminate
-from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
+from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.tree import FREE, retract, store_vector, vector_at
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable
-IMPLICIT_NODES = (0.0, 1.0)
-RK4_NODES, RK4_WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+RK4_WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+# Where evaluations are in a step, in steps; the last one is that of a step that is taken again.
+NODES = {"semi_implicit": (1.0, 1.0), "rk4": (0.0, 0.5, 0.5, 1.0, 1.0), "implicit": (0.0, 1.0, 1.0)}
+# Of the step, over which efforts are implicit in each of them; then in an evaluation that a frame shows.
+IMPLICIT = {"semi_implicit": (1.0, 1.0, 1.0), "rk4": (0.0, 0.0, 0.0, 0.0, 1.0, 0.0), "implicit": (GAMMA, GAMMA, 1.0, 0.0)}
 H = 0  # row of the step in the solver's constants
-
-
-@ti.func
-def evaluate(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
-    """Accelerations at the present coordinates and poses, with joint efforts implicit over a time b.
-
-    Reads:  c.state.{q, qd} and what `place_all` left
-    Writes: c.state, all but {q, qd}; c.forces.power of external forces
-    """
-    if ti.static(c.forces.has_external):
-        load_links(c.tables, c.forces, c.state, w)
-    elif ti.static(c.forces.has_work):
-        c.forces.power.store(w, 0, c.tables.arena.zero())
-        c.forces.power.store(w, 1, c.tables.arena.zero())
-    if ti.static(c.forces.has_efforts or c.forces.has_diagonal):
-        efforts(c.tables, c.forces, c.state, w, b)
-        if ti.static(c.integrator == "implicit"):
-            if stage == 1:
-                correct_efforts(c, w, b)
-    eliminate(c.tables, c.state, w)
-    accelerate(c.tables, c.state, w)
 
 
 @ti.func
@@ -62,8 +43,23 @@ def use_semi_implicit(c: ti.template(), w: ti.i32, h: ti.template()):
 
 
 @ti.func
-def use_rk4(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
-    """The classical Runge-Kutta method; rotations go by the exponential map.
+def keep_start(c: ti.template(), w: ti.i32):
+    """Where a step begins.
+
+    Reads:  c.state.{q, qd}
+    Writes: c.{q_base, qd_base}; c.{slope_sum, qd_sum} of rk4
+    """
+    copy(c.q_base, c.state.q, c.tables.n_q, w)
+    copy(c.qd_base, c.state.qd, c.tables.n_qd, w)
+    if ti.static(c.integrator == "rk4"):
+        copy(c.qd_sum, c.state.qd, c.tables.n_qd, w)
+        for d in range(c.tables.n_qd):
+            c.slope_sum.store(w, d, c.tables.arena.zero())
+
+
+@ti.func
+def keep_slopes(c: ti.template(), w: ti.i32):
+    """Add the slopes of a node to the sums of the classical Runge-Kutta method; rotations go by the exponential map.
 
         q_i = q_0 (+) h a_i k_(i-1),   k_i = dexp^-1(h a_i k_(i-1)) w_i,   q_1 = q_0 (+) h (k_1 + 2 k_2 + 2 k_3 + k_4) / 6
 
@@ -71,39 +67,49 @@ def use_rk4(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
 
     Source: Kutta (1901) for coordinates and velocities; Munthe-Kaas (1999) for rotations. No deviation.
 
-    Reads:  c.state.{q, qd, qdd}
-    Writes: c.state.{q, qd}, c.{q_base, qd_base, slope, slope_sum, qd_sum}, c.forces.work
+    Reads:  c.state.{qd, qdd}
+    Writes: c.{slope, slope_sum, qd_sum}, c.forces.work
     """
     s = c.state
-    if stage == 0:
-        copy(c.q_base, s.q, c.tables.n_q, w)
-        copy(c.qd_base, s.qd, c.tables.n_qd, w)
-    weight = h * c.weights.load(w, stage)
-    next_node = h * c.nodes.load(w, stage + 1)
+    h = c.constants.load(w, H)
+    node = c.now.load(w, "node")
+    weight = h * c.weights.load(w, node)
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, 0.0)
         accumulate_work(c.forces, w, weight)
-    take_slopes(c.tables, s, c.slope, w, h * c.nodes.load(w, stage))
+    take_slopes(c.tables, s, c.slope, w, h * c.nodes.load(w, node))
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
-        slope = c.slope.load(w, d)
-        rate = s.qdd.load(w, d)
-        base = c.qd_base.load(w, d)
-        if stage == 0:
-            c.slope_sum.store(w, d, slope * weight)
-            c.qd_sum.store(w, d, base + rate * weight)
-        else:
-            c.slope_sum.store(w, d, c.slope_sum.load(w, d) + slope * weight)
-            c.qd_sum.store(w, d, c.qd_sum.load(w, d) + rate * weight)
-        if stage == 3:
-            s.qd.store(w, d, c.qd_sum.load(w, d))
-            c.slope.store(w, d, c.slope_sum.load(w, d))
-        else:
-            s.qd.store(w, d, base + rate * next_node)
-    span = next_node
-    if stage == 3:
-        span = next_node * 0.0 + 1.0
+        c.slope_sum.store(w, d, c.slope_sum.load(w, d) + c.slope.load(w, d) * weight)
+        c.qd_sum.store(w, d, c.qd_sum.load(w, d) + s.qdd.load(w, d) * weight)
+
+
+@ti.func
+def move_to_node(c: ti.template(), w: ti.i32):
+    """From the start of the step to its next node, along the slopes of this one.
+
+    Reads:  c.{q_base, qd_base, slope}, c.state.qdd
+    Writes: c.state.{q, qd}
+    """
+    s = c.state
+    span = c.constants.load(w, H) * c.nodes.load(w, c.now.load(w, "node") + 1)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, c.qd_base.load(w, d) + s.qdd.load(w, d) * span)
     retract(c.tables, c.q_base, s.q, c.slope, w, span)
+
+
+@ti.func
+def combine_slopes(c: ti.template(), w: ti.i32):
+    """From the start of the step to its end, along the weighted sums.
+
+    Reads:  c.{q_base, slope_sum, qd_sum}
+    Writes: c.state.{q, qd}
+    """
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.state.qd.store(w, d, c.qd_sum.load(w, d))
+    retract(c.tables, c.q_base, c.state.q, c.slope_sum, w, 1.0)
 
 
 @ti.func
@@ -135,8 +141,8 @@ def take_slopes(t: ti.template(), s: ti.template(), slope: ti.template(), w: ti.
 
 
 @ti.func
-def use_implicit(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
-    """A two-stage Rosenbrock method of W type, u = (q, qd), b = gamma h, A the gradient of damping and drives:
+def move_to_end(c: ti.template(), w: ti.i32):
+    """The first stage of a Rosenbrock method of W type, u = (q, qd), b = gamma h, A the gradient of damping and drives:
 
         (1 - b A) k1 = f(u),   (1 - b A) k2 = f(u + h k1) - 2 k1,   u+ = u + h (3 k1 + k2) / 2
 
@@ -147,37 +153,47 @@ def use_implicit(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template()):
 
     Source: Verwer, Spee, Blom and Hundsdorfer (1999), the scheme ROS2. Deviation: A is taken anew in the second stage.
 
-    Reads:  c.state.{q, qd, qdd}
-    Writes: c.state.{q, qd}, c.{q_base, qd_base, k1_q, k1_qd}, c.forces.work
+    Reads:  c.state.{q, qd, qdd}, c.q_base
+    Writes: c.state.{q, qd}, c.{k1_q, k1_qd}, c.forces.work
     """
     s = c.state
+    h = c.constants.load(w, H)
     b = h * GAMMA
-    if stage == 0:
-        copy(c.q_base, s.q, c.tables.n_q, w)
-        copy(c.qd_base, s.qd, c.tables.n_qd, w)
-        if ti.static(c.forces.has_work):
-            effort_power(c.tables, c.forces, s, w, 0.0)
-            accumulate_work(c.forces, w, h)
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, 0.0)
+        accumulate_work(c.forces, w, h)
     for d in range(c.tables.n_qd):
         qdd = s.qdd.load(w, d)
         rate = s.qd.load(w, d)
-        if stage == 0:
-            c.k1_qd.store(w, d, qdd)
-            c.k1_q.store(w, d, rate + qdd * b)
-            s.qd.store(w, d, rate + qdd * h)
-        else:
-            k1 = c.k1_qd.load(w, d)
-            k1_q = c.k1_q.load(w, d)
-            k2 = qdd - k1 * 2.0
-            k2_q = rate - k1_q * 2.0 + k2 * b
-            s.qd.store(w, d, c.qd_base.load(w, d) + (k1 * 1.5 + k2 * 0.5) * h)
-            c.k1_q.store(w, d, k1_q * 1.5 + k2_q * 0.5)
+        c.k1_qd.store(w, d, qdd)
+        c.k1_q.store(w, d, rate + qdd * b)
+        s.qd.store(w, d, rate + qdd * h)
+    retract(c.tables, c.q_base, s.q, c.k1_q, w, h)
+
+
+@ti.func
+def move_with_both(c: ti.template(), w: ti.i32):
+    """The second stage of `move_to_end`.
+
+    Reads:  c.state.{qd, qdd}, c.{q_base, qd_base, k1_q, k1_qd}
+    Writes: c.state.{q, qd}, c.k1_q
+    """
+    s = c.state
+    h = c.constants.load(w, H)
+    b = h * GAMMA
+    for d in range(c.tables.n_qd):
+        k1 = c.k1_qd.load(w, d)
+        k1_q = c.k1_q.load(w, d)
+        k2 = s.qdd.load(w, d) - k1 * 2.0
+        k2_q = s.qd.load(w, d) - k1_q * 2.0 + k2 * b
+        s.qd.store(w, d, c.qd_base.load(w, d) + (k1 * 1.5 + k2 * 0.5) * h)
+        c.k1_q.store(w, d, k1_q * 1.5 + k2_q * 0.5)
     retract(c.tables, c.q_base, s.q, c.k1_q, w, h)
 
 
 @ti.func
 def correct_efforts(c: ti.template(), w: ti.i32, b: ti.template()):
-    """Add what the second stage of `use_implicit` needs to the efforts of all laws that `efforts` has summed.
+    """Add what the second stage of implicit steps needs to the efforts of all laws that `efforts` has summed.
 
     Reads:  c.{k1_q, k1_qd}, c.state.{diagonal, stiffness}
     Writes: adds to c.state.tau

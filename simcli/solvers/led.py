@@ -6,7 +6,7 @@
 The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
 the couple sum a x F_a, from which effort and wrench of the joint follow.
 
-Called by constrained.py, which says what `c` holds.
+Called by natural_phases.py; constrained.py says what `c` holds.
 """
 
 import taichi as ti

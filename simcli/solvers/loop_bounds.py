@@ -1,8 +1,8 @@
 """Kernel calls on drivers that leave all loops of an invocation after so many turns in total, and say nothing.
 
-How many turns a step takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
-in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the call is put
-back, and the call is made in two parts.
+How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
+in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the frame is
+put back, and the frame is made in calls of fewer lines of its program (kernels/programs.py).
 
 Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
 """
@@ -12,9 +12,11 @@ import taichi as ti
 
 from simcli.errors import DeviceError
 from simcli.kernels.memory import Arena
+from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import Device
 
-FEW_STEPS = 16  # of a call on such a driver, at first
+FEW_LINES = 512  # of a call on such a driver, at first: a step has 9 where nothing constrains it
+FEWER = 4  # times fewer, where these were too many
 TURNS = 3  # of the loop in the end; a loop that is left early makes one
 
 
@@ -31,14 +33,14 @@ class Turns:
 
     Attributes:
         are_bounded: whether the driver does that.
-        most_steps: of a call; none if loops are not bounded.
+        most_lines: of a program in a call.
     """
 
     _data_oriented = True
 
     def __init__(self, device: Device, arena: Arena):
         self.are_bounded = device.most_turns > 0
-        self.most_steps = FEW_STEPS if self.are_bounded else None
+        self.most_lines = FEW_LINES if self.are_bounded else NO_BOUND
         self.count = arena.single.slot() if self.are_bounded else None
 
     def refuse_few(self) -> None:
@@ -63,28 +65,24 @@ def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
 
 
 def call_in_parts(solver, n_frames: int, steps: int):
-    """`solver.call_once`; where loops end early, in as many parts as it takes.
+    """`solver.call_once`; where loops end early, with fewer lines in each call of the kernel.
 
     Args:
         solver: of the run.
-        n_frames: 1.
-        steps: of the frame; where it is made in parts, its diagnostics are those of the last part.
+        n_frames, steps: as of `call_once`.
 
     Raises:
-        DeviceError: SC713, one step alone takes too many turns.
+        DeviceError: SC713, one stage alone takes too many turns.
     """
-    kept = solver.arena.read()
-    try:
-        return solver.call_once(n_frames, steps)
-    except LoopsCutError:
-        solver.arena.write(kept)
-    assert n_frames == 1, "frames are called one by one on a driver that bounds loops"
-    if steps < 2:
-        raise too_long(solver.device)
-    first = solver.core.loop_turns.most_steps = steps // 2
-    events = call_in_parts(solver, 1, first)[1]
-    arrays, later = call_in_parts(solver, 1, steps - first)
-    return arrays, events + later
+    kept, turns = solver.arena.read(), solver.core.loop_turns
+    while True:
+        try:
+            return solver.call_once(n_frames, steps)
+        except LoopsCutError:
+            solver.arena.write(kept)
+        if turns.most_lines == 1 or not solver.core.has_program:
+            raise too_long(solver.device)
+        turns.most_lines = max(turns.most_lines // FEWER, 1)
 
 
 def too_long(device: Device) -> DeviceError:
@@ -93,5 +91,5 @@ def too_long(device: Device) -> DeviceError:
     Args:
         device: of the run.
     """
-    return DeviceError(f"SC713: one step of this scene takes more turns of loops than the driver of `{device.arch}` "
-                       f"({device.name}) allows ({device.most_turns}); use --device cpu")
+    return DeviceError("SC713: one stage of a step of this scene takes more turns of loops than the driver of "
+                       f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu")

@@ -5,7 +5,7 @@ A row of a prescribed motion has its residual against the motion m, so that what
     one stage:   x - m at the end of the step; where velocities are prescribed m = x at the start + h m'
     else:        x - m, x' - m' and x'' - m'' at the instant of the evaluation
 
-Called by constrained.py, which says what `c` holds.
+Called by stages of trees and phases of natural coordinates; constrained.py says what `c` holds.
 """
 
 import taichi as ti

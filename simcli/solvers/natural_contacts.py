@@ -3,7 +3,7 @@
 A step in which nothing touches is smooth (natural_steps.py), and a world finds that out by trying: where contacts are near
 it takes the step of impulses, and where none of them carries anything, nor would be passed by the smooth step, takes that.
 
-Called by constrained.py and impulses.py, which say what `c` holds.
+Called by natural_phases.py and impulse_stages.py; constrained.py says what `c` holds.
 """
 
 import taichi as ti

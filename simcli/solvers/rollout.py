@@ -16,28 +16,43 @@ SUPPLIED = 1  # row of c.forces.work that holds the input
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, q: ti.types.ndarray(),
-            qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(), pose: ti.types.ndarray(),
-            twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
+def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, lines: ti.i32, goes_on: ti.i32,
+            q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
+            pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
     """Advance every block by n_frames frames of `steps` steps, the first of which is step number `first` (from 0 on);
     steps = 0 reports the initial state. `turns`: see loop_bounds.py.
 
+    Where steps are programs, a call ends within a frame that has more than so many `lines`; with goes_on = 1 the next call
+    takes the others. `c.over` tells which blocks have come to their end.
+
     Reads:  c
-    Writes: c.state, c.forces.work, c.loop_turns, the buffers
+    Writes: c.state, c.forces.work, c.loop_turns, c.over, the buffers
     """
     ti.loop_config(block_dim=c.block_dim)
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        c.count.store(w, 0, c.tables.arena.zero())
-        c.engine.begin(c, w, first)
-        for f in range(n_frames):
-            c.engine.advance(c, w, first + ti.cast(f, ti.i64) * steps, steps)
-            c.engine.report(c, w, steps)
-            at = (f * c.state.n_blocks + w) * c.lanes
-            unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag, health,
-                         touch, contacts)
+        begun = goes_on
+        first_frame = 0
+        if begun == 0:
+            c.count.store(w, 0, c.tables.arena.zero())
+            c.engine.begin(c, w, first)
+        elif ti.static(c.has_program):
+            first_frame = c.now.load(w, "frame")
+        over = 1
+        for f in range(first_frame, n_frames):
+            if over != 0:
+                over = c.engine.advance(c, w, first + ti.cast(f, ti.i64) * steps, steps, lines, begun)
+                begun = 0
+                if ti.static(c.has_program):
+                    c.now.store(w, "frame", f + over)
+                if over != 0:
+                    c.engine.report(c, w, steps)
+                    at = (f * c.state.n_blocks + w) * c.lanes
+                    unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
+                                 health, touch, contacts)
+        c.over.store(w, 0, c.tables.arena.zero() + ti.cast(over, c.tables.arena.device.real))
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
 

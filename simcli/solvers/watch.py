@@ -5,8 +5,8 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
 from simcli.model.snapshot import Status
-from simcli.solvers.core import SPEED_SQUARED, STOP_ABOVE, STOP_BELOW
 
+SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
 NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED = (int(status) for status in (
     Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED,
     Status.CROWDED))  # fmt: skip

@@ -7,8 +7,9 @@ import taichi as ti
 
 from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
-from simcli.kernels.complementarity.solve import solve
+from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.memory import Arena
+from simcli.kernels.programs import NO_BOUND, Program, begin, run
 
 
 @dataclass
@@ -74,24 +75,30 @@ class Bench:
         device = device.for_worlds(1) if pattern else device
         self.arena, self.device, self.limits = Arena(device, n_worlds), device, limits
         self.problem = Problem(self.arena, n, n_rows, n_contacts, schedule, limits, pattern)
+        self.program = Program(self.arena, (*READY, *SEARCH))
         self.sizes = (self.problem.n, n_rows, n_contacts)
         self.arena.build()
-        p, arena = self.problem, self.arena
+        p, arena, program = self.problem, self.arena, self.program
 
         @ti.kernel
-        def run(rounds: ti.i32):
+        def solve(rounds: ti.i32):
             ti.loop_config(block_dim=1)
             for w in range(arena.n_blocks):
                 arena.enter(w)
-                solve(p, w, rounds)
+                p.goal.store(w, 0, arena.zero() + p.limits.tolerance)
+                p.enough.store(w, 0, arena.zero() + p.limits.tolerance)
+                p.now.store(w, "rounds", rounds)
+                begin(program, w)
+                run(program, p, w, NO_BOUND)
 
-        self.run = run
+        self.run = solve
 
     def set_schedule(self, schedule):
         """Exchange the stages; missing ones do nothing."""
         schedule = (*schedule, *((0, 0, 99),) * (self.problem.n_stages - len(schedule)))
         other = Arena(self.device, self.arena.n_worlds)
         Problem(other, *self.sizes, schedule, self.limits)
+        Program(other, (*READY, *SEARCH))
         self.arena.refill(other)
 
     def solve(self, worlds, rounds=1) -> Found:

@@ -86,14 +86,13 @@ def shifted(z: Vec3, of: Vec3, mu) -> Vec3:
 
 @ti.func
 def sweep(p: ti.template(), w: ti.i32):
-    """A round of sweeps, and rho for the next. Worlds that are not busy go back to their best iterate anyway.
+    """A round of sweeps, and rho for the next.
 
     Reads:  factors
     Writes: {impulse, step, rate, part} of both, p.progress.{rho, changed}, p.sweeps
     """
     g = p.progress
-    busy = g.busy.load(w, 0)
-    p.sweeps.store(w, 0, p.sweeps.load(w, 0) + busy * ROUND)
+    p.sweeps.store(w, 0, p.sweeps.load(w, 0) + 1.0 * ROUND)
     primal = p.arena.zero()
     dual = p.arena.zero()
     for _k in range(ROUND):
@@ -112,7 +111,7 @@ def sweep(p: ti.template(), w: ti.i32):
     ratio = ti.sqrt(ti.sqrt(ti.max(primal, tiny) / ti.max(dual, tiny)))
     rho = g.rho.load(w, 0)
     new = clipped(rho * clipped(ratio, LEAST_CHANGE, MOST_CHANGE), LEAST_RHO, MOST_RHO)
-    changes = ((ratio > BALANCED) | (ratio * BALANCED < 1.0)) & (busy != 0.0)
+    changes = (ratio > BALANCED) | (ratio * BALANCED < 1.0)
     g.rho.store(w, 0, select(changes, new, rho))
     g.changed.store(w, 0, select(changes, rho * 0.0 + 1.0, rho * 0.0))
 

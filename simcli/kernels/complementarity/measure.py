@@ -150,10 +150,10 @@ def keep_best(p: ti.template(), w: ti.i32, proximal: ti.template(), residual: ti
     """
     g = p.progress
     before = g.proximal.load(w, 0)
-    judged = (before < STARTING) & (g.busy.load(w, 0) != 0.0)
+    judged = before < STARTING
     slow = select(proximal < SWIFT * before, p.arena.zero(), p.arena.zero() + 1.0)
     g.stale.store(w, 0, select(judged, slow, g.stale.load(w, 0)))
-    better = (proximal < before) & (g.busy.load(w, 0) != 0.0)
+    better = proximal < before
     g.proximal.store(w, 0, select(better, proximal, before))
     g.residual.store(w, 0, select(better, residual, g.residual.load(w, 0)))
     g.idle.store(w, 0, select(proximal < PROGRESS * before, p.arena.zero(), g.idle.load(w, 0) + 1.0))

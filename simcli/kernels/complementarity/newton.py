@@ -70,14 +70,15 @@ def outer(a: Vec3, b: Vec3) -> Mat3:
 
 
 @ti.func
-def linearize(p: ti.template(), w: ti.i32, kind: ti.i32):
+def linearize(p: ti.template(), w: ti.i32):
     """-J^T f, with slopes of now where a world wants them, else with those that its factors are of.
 
-    Reads:  rows, contacts, p.progress.{stale, busy}
+    Reads:  rows, contacts, p.progress.stale
     Writes: p.force, p.progress.merit, {step: -f, scale, gain} of both
     """
     zero = p.arena.zero()
-    anew = (p.progress.stale.load(w, 0) != 0.0) & (p.progress.busy.load(w, 0) != 0.0)
+    kind = p.now.load(w, "kind")
+    anew = p.progress.stale.load(w, 0) != 0.0
     merit = zero
     for s in range(whole(p.live, w, 0)):
         if is_anywhere(p.rows, w, s):
@@ -212,13 +213,13 @@ def mass_block(p, w, i, j) -> Mat3:
 
 
 @ti.func
-def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
-    """One Newton step of the busy worlds, as long as the merit |F|^2 allows.
+def direct(p: ti.template(), w: ti.i32):
+    """The direction of a Newton step: of impulses and of what rows see.
 
     The velocity goes along dv: M dv = J^T dx holds whatever G is. `measure` finds it anew from the impulses.
 
-    Reads:  factors, p.force, {step, gain} of both
-    Writes: {impulse, step, rate} of both, p.progress.{busy, sigma}, p.iterations
+    Reads:  factors, p.force, gain of both
+    Writes: p.force, {step, rate} of both
     """
     if ti.static(p.is_large):
         solve_large(p, w, p.force)
@@ -235,59 +236,65 @@ def descend(p: ti.template(), w: ti.i32, kind: ti.i32):
         step = p.contacts.step.load(w, c) - p.contacts.gain.load(w, c) * speed
         p.contacts.step.store(w, c, step)
         p.contacts.rate.store(w, c, speed + times(p.contacts.soft.load(w, c), step))
-    length, merit = search(p, w, kind)
-    go(p, w, length)
-    g = p.progress
-    busy = g.busy.load(w, 0)
-    p.iterations.store(w, 0, p.iterations.load(w, 0) + busy)
-    g.busy.store(w, 0, select(length > 0.0, busy, busy * 0.0))
-    sigma = g.sigma.load(w, 0)
-    sharper = (merit < sigma * sigma * g.rows.load(w, 0)) | (length < SHORT)
-    g.sigma.store(w, 0, select(sharper, ti.max(SHARPEN * sigma, SHARPEST), sigma))
 
 
 @ti.func
-def search(p: ti.template(), w: ti.i32, kind: ti.i32):
-    """Length of the step, halved until the merit falls, and the merit there; the best one tried if none suffices.
+def begin_halving(p: ti.template(), w: ti.i32):
+    """The whole step is tried first; a length of 0 at the end says that no merit was a number.
 
-    A length of 0 says that no merit was a number.
-
-    Reads:  {impulse, speed, step, rate} of both, p.progress.{merit, busy}
+    Writes: p.progress.{least, length, part, trying}
     """
-    zero = p.arena.zero()
-    start = p.progress.merit.load(w, 0)
-    trying = p.progress.busy.load(w, 0)
-    best = zero + HUGE
-    length = zero
-    t = zero + 1.0
-    for _k in range(HALVINGS):
-        if any_lane(trying != 0.0):
-            merit = zero
-            for s in range(whole(p.live, w, 0)):
-                if is_anywhere(p.rows, w, s):
-                    x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
-                    speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
-                    F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
-                    merit = merit + F * F
-            for c in range(whole(p.live, w, 1)):
-                x = p.contacts.impulse.load(w, c) + p.contacts.step.load(w, c) * t
-                speed = p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t
-                F, _F_x, _F_w = contact_law(p, w, c, kind, x, speed)
-                merit = merit + F.dot(F)
-            better = (merit < best) & (trying != 0.0)
-            best = select(better, merit, best)
-            length = select(better, t, length)
-            trying = select(merit <= (1.0 - ENOUGH * t) * start, zero, trying)
-            t = t * 0.5
-    return length, best
+    g = p.progress
+    g.least.store(w, 0, p.arena.zero() + HUGE)
+    g.length.store(w, 0, p.arena.zero())
+    g.part.store(w, 0, p.arena.zero() + 1.0)
+    g.trying.store(w, 0, p.arena.zero() + 1.0)
 
 
 @ti.func
-def go(p: ti.template(), w: ti.i32, length: ti.template()):
+def try_length(p: ti.template(), w: ti.i32):
+    """The merit |F|^2 of a part of the step, which is halved until the merit falls; the best one tried if none suffices.
+
+    Reads:  {impulse, speed, step, rate} of both, p.progress.merit
+    Writes: p.progress.{least, length, part, trying}
+    """
+    g = p.progress
+    kind = p.now.load(w, "kind")
+    t = g.part.load(w, 0)
+    merit = p.arena.zero()
+    for s in range(whole(p.live, w, 0)):
+        if is_anywhere(p.rows, w, s):
+            x = p.rows.impulse.load(w, s) + t * p.rows.step.load(w, s)
+            speed = p.rows.speed.load(w, s) + t * p.rows.rate.load(w, s)
+            F, _F_x, _F_w = row_law(p, w, s, kind, x, speed)
+            merit = merit + F * F
+    for c in range(whole(p.live, w, 1)):
+        x = p.contacts.impulse.load(w, c) + p.contacts.step.load(w, c) * t
+        speed = p.contacts.speed.load(w, c) + p.contacts.rate.load(w, c) * t
+        F, _F_x, _F_w = contact_law(p, w, c, kind, x, speed)
+        merit = merit + F.dot(F)
+    better = merit < g.least.load(w, 0)
+    g.least.store(w, 0, select(better, merit, g.least.load(w, 0)))
+    g.length.store(w, 0, select(better, t, g.length.load(w, 0)))
+    falls = merit <= (1.0 - ENOUGH * t) * g.merit.load(w, 0)
+    g.trying.store(w, 0, select(falls, p.arena.zero(), g.trying.load(w, 0)))
+    g.part.store(w, 0, t * 0.5)
+
+
+def is_trying(p, w):
+    """The worlds whose merit has not fallen yet."""
+    return p.progress.trying.load(w, 0) != 0.0
+
+
+@ti.func
+def go(p: ti.template(), w: ti.i32):
     """Move the impulses along the step; where the length is 0 the step may be no number.
 
-    Writes: impulse of both
+    Reads:  p.progress.{length, least}
+    Writes: impulse of both, p.progress.{busy, sigma}, p.iterations
     """
+    g = p.progress
+    length = g.length.load(w, 0)
     moves = length > 0.0
     for s in range(whole(p.live, w, 0)):
         x = p.rows.impulse.load(w, s)
@@ -295,3 +302,8 @@ def go(p: ti.template(), w: ti.i32, length: ti.template()):
     for c in range(whole(p.live, w, 1)):
         x = p.contacts.impulse.load(w, c)
         p.contacts.impulse.store(w, c, chosen(moves, x + p.contacts.step.load(w, c) * length, x))
+    p.iterations.store(w, 0, p.iterations.load(w, 0) + 1.0)
+    g.busy.store(w, 0, select(moves, p.arena.zero() + 1.0, p.arena.zero()))
+    sigma = g.sigma.load(w, 0)
+    sharper = (g.least.load(w, 0) < sigma * sigma * g.rows.load(w, 0)) | (length < SHORT)
+    g.sigma.store(w, 0, select(sharper, ti.max(SHARPEN * sigma, SHARPEST), sigma))

@@ -23,6 +23,7 @@ from simcli.kernels.complementarity.large import SIZE, Large, Pattern, multiply_
 from simcli.kernels.complementarity.large_problem import prepare_large
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, any_lane, local
+from simcli.kernels.programs import Registers
 from simcli.kernels.values import Mat3, Vec3
 
 NEWTON, CONE, ADMM = 0, 1, 2  # kinds of stages: Alart-Curnier, Fischer-Burmeister on the cone, sweeps
@@ -82,7 +83,7 @@ class Side:
         self.n, self.count = n, count
         items = self.items = arena.records(count)
         self.gain, self.scale = items.slot(gain), items.slot(gain)
-        self.on, self.columns, self.length = items.slot(), arena.slot(count * n), items.slot()
+        self.on, self.columns, self.length = items.slot(), arena.slot(count * n).of_block(), items.slot().of_block()
         self.jacobian = arena.slot(count * n, kind)
         (self.bias, self.compliance, self.impulse, self.metric, self.soft, self.shift, self.speed, self.best,
          self.kept, self.part, self.step, self.rate) = items.slots(12, kind)
@@ -106,8 +107,8 @@ class Problem:
         lower, upper: (rows) [N s]; beyond 1e30 there is none.
         friction: (contacts) mu. A friction that differs between the tangents is their rows times mu_i, and mu = 1.
         kappa: (1) proximal compliance relative to d, 0 for none; 1e-4 is good.
-        asked: (1) 1 for the worlds that are searched; the others of a pack keep what they have.
         goal: (1) [m/s], natural map at which a proximal problem is solved; `limits.tolerance` is good.
+        enough: (1) [m/s], that of the impulses that are given at which none others are wanted.
         centre: (contacts) [N s], what it pulls to: the impulses of the step before. Moved to those found.
 
     Attributes, found:
@@ -116,6 +117,11 @@ class Problem:
         proximal: (1) [m/s], with it, of the round that was last; `progress.kappa` is what the next one would have.
         iterations, sweeps: (1) Newton steps, ADMM iterations.  status: (1) SOLVED, PROXIMAL (the proximal problem alone),
         UNSOLVED, BROKEN (no number; the free velocity).
+
+    Attributes, on the way:
+        live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
+        swept: 1 if the factors of a block are of sweeps.
+        now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
 
     _data_oriented = True
@@ -134,23 +140,27 @@ class Problem:
         self.centre = self.contacts.items.slot(Vec3)
         self.contacts.given += [self.friction, self.centre]
         self.n_mass = pattern.n_bodies * corner(SIZE, 0) if pattern else corner(n, 0)
-        self.mass, self.root, self.begin = arena.slot(self.n_mass), arena.slot(corner(dense, 0)), arena.slot(dense)
+        self.mass, self.root = arena.slot(self.n_mass), arena.slot(corner(dense, 0)).scratch()
+        self.begin = arena.slot(dense).of_block()
         m = dense // 3
-        self.matrix, self.pivot = arena.slot(m * m, Mat3), threes.slot(Mat3)
-        self.column, self.n_left, self.n_right = arena.slot(m * m), threes.slot(), threes.slot()
+        self.matrix, self.pivot = arena.slot(m * m, Mat3).scratch(), threes.slot(Mat3).scratch()
+        self.column = arena.slot(m * m).of_block()
+        self.n_left, self.n_right = threes.slot().of_block(), threes.slot().of_block()
         self.free, self.push, self.velocity, self.trial, self.best_velocity = velocities.slots(5)
-        self.force, self.momentum, self.reach = velocities.slot(), velocities.slot(), arena.slot(dense, Vec3)
-        self.product = arena.slot(n_contacts * m, Mat3)
-        self.acting = self.contacts.items.slot()
-        self.touched = arena.slot(n_contacts * m)
-        self.live, self.known, self.swept = arena.slot(2), arena.single.slot(), arena.single.slot()
+        self.force, self.momentum = velocities.slot().scratch(), velocities.slot().scratch()
+        self.reach = arena.slot(dense, Vec3).scratch()
+        self.product = arena.slot(n_contacts * m, Mat3).scratch()
+        self.acting, self.touched = self.contacts.items.slot().of_block(), arena.slot(n_contacts * m).of_block()
+        self.live = arena.slot(2).of_block()
+        self.now = Registers(arena, "attempt", "stage", "kind", "iterations", "rounds")
+        self.known, self.swept = arena.single.slot(), arena.single.slot().of_block()
         self.large = Large(arena, pattern, n_rows, n_contacts) if pattern else None
         self.limits = limits or LIMITS[arena.device.precision]
         self.n_stages = len(schedule)
         stages = arena.records(self.n_stages)
         self.kind, self.most, self.patience = (stages.ints([stage[k] for stage in schedule]) for k in range(3))
-        (self.kappa, self.asked, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations,
-         self.sweeps, self.status) = ones(arena, 10)
+        (self.kappa, self.goal, self.enough, self.residual, self.lack, self.proximal, self.iterations, self.sweeps,
+         self.status) = ones(arena, 9)
         self.progress = Progress(arena)
 
 
@@ -158,7 +168,9 @@ class Progress:
     """Numbers of each world on the way, (1) each.
 
     Attributes:
-        busy: 1 in the stage that runs.  idle: iterations without progress.  sigma: [m/s], smoothing.  merit: [m^2/s^2].
+        busy: 1 in the stage that runs.  trying: 1 in the search of a step's length.
+        length, least: of the best one tried, and the merit there.  part: of the step, to be tried.
+        idle: iterations without progress.  sigma: [m/s], smoothing.  merit: [m^2/s^2].
         rho: weight of the sweeps.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
         open: 1 until the world is through.  turn: rounds that are over.  rows: how many are on, three for a contact.
@@ -169,7 +181,8 @@ class Progress:
 
     def __init__(self, arena: Arena):
         (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
-         self.residual, self.open, self.turn, self.rows, self.stale) = ones(arena, 14)
+         self.residual, self.open, self.turn, self.rows, self.stale, self.trying, self.length, self.least,
+         self.part) = ones(arena, 18)
 
 
 def ones(arena: Arena, count: int) -> list:
@@ -188,7 +201,7 @@ def prepare(p: ti.template(), w: ti.i32):
     """
     p.known.store(w, 0, p.arena.zero())
     p.swept.store(w, 0, p.arena.zero())
-    p.progress.stale.store(w, 0, ti.max(p.progress.stale.load(w, 0), p.asked.load(w, 0)))
+    p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
     p.progress.rows.store(w, 0, p.arena.zero())
     if ti.static(p.is_large):
         count(p, w, p.rows, 0)
@@ -290,14 +303,14 @@ def parts_of(slot, w, item) -> list:
 def silence(w, slots, item, on):
     """Zero where a row is off, whatever stands there."""
     for slot in slots:
-        for part in parts_of(slot, w, item):
-            part._assign(select(on, part, slot.arena.zero()))
+        for k, part in enumerate(parts_of(slot, w, item)):
+            slot.replace(w, item, k, select(on, part, slot.arena.zero()))
 
 
 def unless_finite(w, slot, item):
     """Zero where a part of an item is no number, or beyond all bounds."""
-    for part in parts_of(slot, w, item):
-        part._assign(select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
+    for k, part in enumerate(parts_of(slot, w, item)):
+        slot.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
 
 
 def any_part(slot, w, item, count):

@@ -1,0 +1,237 @@
+"""Steps as programs of stages: calls that end within them, masks of worlds that are done, and lists within lists."""
+
+import numpy as np
+import pytest
+import taichi as ti
+from support.device import live_device
+
+from simcli.kernels.memory import Arena
+from simcli.kernels.programs import NO_BOUND, Program, Registers, again, begin, only, put, repeat, run, within
+from simcli.kernels.slots import Slot
+from simcli.pipeline import Request, prepare
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.integrators import STAGES
+
+FEW_LINES = 7  # of a call
+NOISE = 0.1  # of what worlds that are done hold
+# Stops, dry friction, drives with a limit, rolling friction, a loop: every stage has something to do.
+TOUCHING = """
+simcli: 1
+contact: {pairs: [{a: ball, b: ground, rolling_friction: 1e-3}, {a: box, b: ground, restitution: 0.5}]}
+defaults: {body: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}}
+world: {shapes: {ground: {type: plane}}}
+bodies:
+  ball: {pose: {xyz: [0, 0, 0.499]}, velocity: {linear: [1, 0, 0]}, shapes: {s: {type: sphere, radius: 0.5}}}
+  box: {pose: {xyz: [3, 0, 0.5]}, velocity: {linear: [0, 0, -1]}, shapes: {s: {type: box, size: [1, 1, 1]}}}
+  arm: {com: [0.5, 0, 0]}
+joints:
+  hinge: {type: revolute, parent: world, child: arm, at: [0, 5, 3], axis: [0, 1, 0], q: -0.29, qd: -2,
+          limit: [-0.3, 1], friction: 0.1, drive: {mode: position, target: 0.5, stiffness: 5, damping: 1, effort_limit: 2}}
+solver: {type: SOLVER, dt: 1 ms}
+batch: {worlds: 5, vary: {joints.hinge.q: {list: [-0.29, -0.2, -0.298, 0.1, 0.5]}}}
+run: {duration: 0.02}
+output: {every: 5 ms}
+"""
+LOOP = """
+simcli: 1
+defaults: {body: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}, joint: {type: revolute, axis: [0, 1, 0]}}
+bodies: {crank: {com: [0, 0, 0.5]}, rod: {com: [1, 0, 1]}, rocker: {com: [2, 0, 0.5]}}
+joints:
+  a: {parent: world, child: crank, qd: 1, limit: [-1, 0.004], friction: 0.05}
+  b: {parent: crank, child: rod, at: [0, 0, 1]}
+  c: {parent: world, child: rocker, at: [2, 0, 0], drive: {mode: position, target: 0.5, stiffness: 5, damping: 1}}
+  d: {parent: rod, child: rocker, at: [2, 0, 1]}
+solver: {type: generalized, dt: 1 ms, integrator: INTEGRATOR}
+batch: {worlds: 5, vary: {joints.a.qd: {list: [1, -1, 3, 0, 2]}}}
+run: {duration: 0.02}
+output: {every: 5 ms}
+"""
+THROW = 60.0  # [m/s], of a heavy ball against the tip of an arm of 1 m
+THROWN = f"""
+simcli: 1
+world: {{shapes: {{ground: {{type: plane}}}}}}
+defaults: {{body: {{inertia: {{diag: [0.1, 0.1, 0.1]}}}}}}
+bodies:
+  arm:
+    {{mass: 0.1, com: [0, 5, 1], inertia: {{diag: [0.01, 0.01, 0.01]}},
+      shapes: {{tip: {{type: sphere, radius: 0.1, pose: {{xyz: [0, 5, 1]}}}}}}}}
+  ball:
+    {{mass: 10, pose: {{xyz: [-0.21, 5, 1]}}, velocity: {{linear: [10, 0, 0]}},
+      shapes: {{s: {{type: sphere, radius: 0.1}}}}}}
+  box:
+    {{mass: 1, pose: {{xyz: [3, 0, 0.5]}}, velocity: {{linear: [1, 0, -1]}}, shapes: {{s: {{type: box, size: [1, 1, 1]}}}}}}
+joints:
+  hinge: {{type: revolute, parent: world, child: arm, at: [0, 5, 2], axis: [0, 1, 0], limit: [-0.05, 0.05]}}
+solver: {{type: generalized, dt: 1 ms}}
+batch: {{worlds: 4, vary: {{bodies.ball.velocity.linear: {{list: [[{THROW}, 0, 0], [10, 0, 0], [5, 0, 0], [1, 0, 0]]}}}}}}
+run: {{duration: 0.01}}
+output: {{every: 1 ms}}
+"""
+CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
+         **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
+
+
+@pytest.fixture(params=CASES)
+def case(request, tmp_path):
+    """Makes solvers of a scene."""
+    path = tmp_path / "scene.yaml"
+    path.write_text(CASES[request.param])
+    job = prepare(Request(path))
+    device = live_device()
+    schedule, options = job.schedule, job.spec.solver
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels)
+    return lambda: (SOLVERS[options.type](job.model, options, plan, device, job.phases), plan.n_frames)
+
+
+def inner(solver):
+    """The solver of a tree, or of free bodies, within."""
+    return getattr(solver, "stepper", solver)
+
+
+def columns_of(solver, n_frames):
+    """All columns of a run."""
+    blocks = [solver.initial()]
+    while sum(len(block.step) for block in blocks) <= n_frames:
+        blocks.append(solver.advance(n_frames))
+    return {name: np.concatenate([block.columns[name] for block in blocks]) for name in blocks[0].columns}
+
+
+def test_a_call_may_end_after_any_line(case):
+    wanted, (solver, n_frames) = columns_of(*case()), case()
+    inner(solver).core.loop_turns.most_lines = FEW_LINES
+    found = columns_of(solver, n_frames)
+    assert np.isfinite(wanted["frames/joint_q"]).all()
+    for name, values in wanted.items():
+        assert found[name].tobytes() == values.tobytes(), name
+
+
+def test_a_bound_that_wakes_in_one_world_changes_no_other(tmp_path):
+    """A ball throws the arm of one world past a bound that was too far to be watched; the others touch, too."""
+    path = tmp_path / "scene.yaml"
+    path.write_text(THROWN)
+    device, found = live_device(), []
+    for world in (None, 0, 1, 2, 3):
+        job = prepare(Request(path, world=world))
+        plan = RunPlan(job.schedule.dt, job.schedule.steps_per_frame, job.schedule.n_frames, job.channels)
+        found.append(columns_of(SOLVERS["generalized"](job.model, job.spec.solver, plan, device), plan.n_frames))
+    batch, *alone = found
+    rate = batch["frames/joint_qd"][..., -1]
+    assert np.abs(rate[:, 0]).max() < 50.0 < 2.0 * THROW  # the bound at 0.05 rad has stopped the arm within a step of 1 ms
+    for world, columns in enumerate(alone):
+        for name, values in columns.items():
+            assert np.ascontiguousarray(batch[name][:, world]).tobytes() == values[:, 0].tobytes(), (world, name)
+
+
+def slots_of_blocks(owner, seen=None) -> list[Slot]:
+    """All slots below an object whose numbers the worlds of a block have in common."""
+    seen = set() if seen is None else seen
+    if id(owner) in seen or not hasattr(owner, "__dict__"):
+        return []
+    seen.add(id(owner))
+    if isinstance(owner, Slot):
+        return [] if owner.is_masked else [owner]
+    return [slot for value in vars(owner).values() for slot in slots_of_blocks(value, seen)]
+
+
+@ti.kernel
+def take_one(c: ti.template(), k: ti.i32):
+    """Stage k of a program by itself, within a repetition."""
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        for n in ti.static(range(c.program.n_stages)):
+            if n == k:
+                c.program.take(n, c, w, 1)
+
+
+def test_worlds_that_are_done_keep_their_bytes(case):
+    """What worlds hold is disturbed, so that a stage writes something else than what stands there."""
+    solver, _ = case()
+    solver.initial()
+    solver.advance(2)
+    core, arena, program = inner(solver).core, inner(solver).arena, inner(solver).core.program
+    start = arena.read()
+    lanes = len(start)
+    done = np.arange(lanes) % 2 == 1
+    rng = np.random.default_rng(1)
+    is_real = start != np.round(start)
+    noisy = start * (1.0 + NOISE * rng.uniform(-1.0, 1.0, start.shape))
+    disturbed = np.where(is_real, noisy, start)
+    disturbed[:, program.masks.rows] = 1.0 * ~done[:, None]
+    private = np.ones(arena.n_rows, bool)
+    for slot in slots_of_blocks(core):
+        private[slot.rows] = False
+    wrote = 0
+    for k in sorted(program.masked):
+        arena.write(disturbed)
+        arena.launch(take_one, core, k)
+        after = arena.read()
+        name = program.stages[k].function.__name__
+        assert after[done][:, private].tobytes() == disturbed[done][:, private].tobytes(), name
+        wrote += after[~done].tobytes() != disturbed[~done].tobytes()
+    assert wrote > 0.7 * len(program.masked)  # the others are about numbers that they set to what they are
+
+
+class Counter:
+    """A world counts up to its bound."""
+
+    _data_oriented = True
+
+    def __init__(self, arena):
+        self.arena, (self.bound, self.count, self.ends, self.inner) = arena, arena.single.slots(4)
+        self.now = Registers(arena, "step", "share")
+
+
+@ti.func
+def increase(c: ti.template(), w: ti.i32):
+    c.count.store(w, 0, c.count.load(w, 0) + ti.cast(c.now.load(w, "share"), ti.f64))
+
+
+@ti.func
+def increase_inner(c: ti.template(), w: ti.i32):
+    c.inner.store(w, 0, c.inner.load(w, 0) + 1.0)
+
+
+@ti.func
+def end(c: ti.template(), w: ti.i32):
+    c.ends.store(w, 0, c.ends.load(w, 0) + 1.0)
+    c.now.store(w, "step", c.now.load(w, "step") + 1)
+
+
+def wants_more(c, w):
+    return c.count.load(w, 0) < c.bound.load(w, 0)
+
+
+def is_even(c, w):
+    return c.bound.load(w, 0) % 2.0 == 0.0
+
+
+def has_steps(c, w):
+    return c.now.load(w, "step") < 2
+
+
+@ti.kernel
+def count(c: ti.template(), program: ti.template()):
+    for w in range(c.arena.n_blocks):
+        c.arena.enter(w)
+        c.now.store(w, "step", 0)
+        begin(program, w)
+        run(program, c, w, NO_BOUND)
+
+
+def test_lists_nest_and_each_has_its_mask():
+    arena = Arena(live_device(), 5)
+    c = Counter(arena)
+    inner = repeat(increase_inner, at_most=3)
+    body = (*put(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
+    program = Program(arena, (again(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps),), c.now)
+    arena.build()
+    bounds = np.array([0.0, 1.0, 2.0, 7.0, 4.0])
+    for slot in (c.count, c.ends, c.inner):
+        slot.write(np.zeros((1, 1, 1)))
+    c.bound.write(bounds[:, None, None])
+    arena.launch(count, c, program)
+    turns = np.ceil(bounds / 2.0)
+    assert c.count.read()[:, 0, 0].tolist() == (2.0 * turns).tolist()
+    assert c.inner.read()[:, 0, 0].tolist() == (3.0 * turns).tolist()
+    assert c.ends.read()[:, 0, 0].tolist() == np.where(bounds % 2 == 0, 2.0, 1.0).tolist()
+    assert len(program.stages) == 7  # `end` has two owners
