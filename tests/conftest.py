@@ -1,11 +1,13 @@
 """Makes tests/support importable as `support` from every test, and the device for those that want it."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started, each of which would compile all of Python's
 
 
 # Files that compile most go first, so that no process is left with one at the end while the others are through.
