@@ -173,11 +173,13 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
 
 def _solver_of(job: Job, device):
     """The solver of a job, on a device that was started."""
+    from simcli.model.measures import measures_of
     from simcli.solvers import SOLVERS, RunPlan
 
     spec, schedule = job.spec, job.schedule
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels, stop_when(spec, job.model),
-                   schedule.last_steps)  # fmt: skip
+    measures = measures_of(spec.measure, job.model, schedule.dt)
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | measures.channels,
+                   stop_when(spec, job.model), schedule.last_steps, measures)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 

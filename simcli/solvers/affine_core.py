@@ -21,6 +21,7 @@ from simcli.solvers.affine_holds import Holds
 from simcli.solvers.affine_newton import StepMemory, blocks_of
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
+from simcli.solvers.measures import Gauges
 from simcli.solvers.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
@@ -79,6 +80,7 @@ class AffineCore:
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health, self.has_program = arena.slot(len(HEALTH)), False
+        self.gauges = Gauges(plan.measures, arena)
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0
@@ -106,6 +108,7 @@ class AffineCore:
         """Zero what a run accumulates."""
         for slot in (self.health, self.count, self.forces.work, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.gauges.clear()
         self.step.clear()
         self.given.clear()
         self.potential.laws.clear()

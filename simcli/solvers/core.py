@@ -27,6 +27,7 @@ from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.led import LedBodies
+from simcli.solvers.measures import Gauges
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -102,6 +103,7 @@ class Core:
         self.accelerates = True
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
+        self.gauges = Gauges(plan.measures, arena)
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when
@@ -215,6 +217,7 @@ class Core:
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
         self.led.clear()
+        self.gauges.clear()
         if self.constrained:
             self.contacts.clear()
             self.bound.clear()

@@ -17,6 +17,7 @@ from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
 from simcli.model.closure.begin import begun
+from simcli.model.measures import Source
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
@@ -203,6 +204,20 @@ class GeneralizedSolver:
         except LoopsCutError:
             raise too_long(self.device) from None
 
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of all rows of measures up to now, and the times of them [s], (W, N); NaN where there is nothing yet."""
+        gauges, measures = self.core.gauges, self.plan.measures
+        value, time = (slot.read()[: self.model.n_worlds, :, 0] for slot in (gauges.value, gauges.time))
+        blank = [bool(self.blank(source)[first + max(part, 0)]) for source, first, part in zip(
+            measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
+        value[:, blank] = time[:, blank] = np.nan
+        return value, time
+
+    def blank(self, source: int) -> np.ndarray:
+        """Rows of a source that stand for nothing, as frames have them."""
+        name = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}.get(source)
+        return self.placeholders[name] if name else np.zeros(1 << 20, bool)
+
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
         return {"arena": self.arena.read(), "status": self.status}
@@ -280,9 +295,10 @@ class GeneralizedSolver:
             arrays: its buffers.
         """
         lines = self.core.loop_turns.most_lines
+        looks, steps = (steps, 1) if self.plan.measures.n and steps else (1, steps)
         goes_on = 0
         while True:
-            self.arena.launch(rollout, self.core, n_frames, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
+            self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
             if lines == NO_BOUND or np.all(self.core.over.read() != 0.0):
                 return
             self.core.loop_turns.refuse_few()

@@ -105,6 +105,10 @@ class LooseSolver:
         """The next frames: n_frames of them, or fewer if an event comes before; `places` as of `GeneralizedSolver`."""
         return self.shown(self.stepper.advance(n_frames, places))
 
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values and times of all rows of measures, as of `GeneralizedSolver`."""
+        return self.stepper.measured()
+
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
         return self.stepper.state_arrays()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from simcli.model.measures import NO_MEASURES, Measures
+
 
 @dataclass(frozen=True)
 class StopWhen:
@@ -30,6 +32,7 @@ class RunPlan:
         n_frames: frames after frame 0.
         channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
         stop_when: end condition of a world, or None.
+        measures: numbers per world that are found at every step.
         last_steps: steps before the last frame, 0 for as many as before the others.
     """
 
@@ -39,6 +42,7 @@ class RunPlan:
     channels: frozenset[str]
     stop_when: StopWhen | None = None
     last_steps: int = 0
+    measures: Measures = NO_MEASURES
 
     @property
     def n_steps(self) -> int:

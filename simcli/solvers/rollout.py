@@ -11,18 +11,19 @@ from simcli.kernels.report import unload
 from simcli.solvers.contact_report import SUMMARY, unload_contacts
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.loop_bounds import count_turns
+from simcli.solvers.measures import take_measures
 
 SUPPLIED = 1  # row of c.forces.work that holds the input
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, lines: ti.i32, goes_on: ti.i32,
+def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, lines: ti.i32, goes_on: ti.i32,
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
             health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
-    """Advance every block by n_frames frames of `steps` steps, the first of which is step number `first` (from 0 on);
-    steps = 0 reports the initial state. `turns`: see loop_bounds.py.
+    """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
+    0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see loop_bounds.py.
 
     Where steps are programs, a call ends within a frame that has more than so many `lines`; with goes_on = 1 the next call
     takes the others. `c.over` tells which blocks have come to their end.
@@ -41,15 +42,19 @@ def rollout(c: ti.template(), n_frames: ti.i32, steps: ti.i32, first: ti.i64, tu
         elif ti.static(c.has_program):
             first_frame = c.now.load(w, "frame")
         over = 1
-        for f in range(first_frame, n_frames):
+        for f in range(first_frame, n_frames * looks):
             if over != 0:
-                over = c.engine.advance(c, w, first + ti.cast(f, ti.i64) * steps, steps, lines, begun)
+                before = first + ti.cast(f, ti.i64) * steps
+                over = c.engine.advance(c, w, before, steps, lines, begun)
                 begun = 0
                 if ti.static(c.has_program):
                     c.now.store(w, "frame", f + over)
                 if over != 0:
                     c.engine.report(c, w, steps)
-                    at = (f * c.state.n_blocks + w) * c.lanes
+                    if ti.static(c.gauges.n > 0):
+                        take_measures(c, w, before + steps)
+                if over != 0 and (f + 1) % looks == 0:
+                    at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
                                  health, touch, contacts)
         c.over.store(w, 0, c.tables.arena.zero() + ti.cast(over, c.tables.arena.device.real))

@@ -25,6 +25,7 @@ from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
 from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_expect import ExpectSpec
 from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_measure import MeasureSpec
 from simcli.spec.schema_parts import (
     BatchSpec,
     EventSpec,
@@ -164,6 +165,9 @@ class SceneSpec(Part):
     run: RunSpec = say(RunSpec, "Duration", "", "{duration: 10}")
     output: OutputSpec = say(OutputSpec, "What is written", "", "{every: 0.01}")
     batch: BatchSpec = say(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
+    measure: dict[str, MeasureSpec] = say(
+        dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.effort}}"
+    )
     expect: tuple[ExpectSpec, ...] = say((), "Acceptance tests", "", "[{max: energy.drift, below: 1e-6}]")
 
 
