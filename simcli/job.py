@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift
     from simcli.analysis.expectations import Verdict
+    from simcli.model.measures import Measures
     from simcli.model.phases import Phase
     from simcli.model.snapshot import Unsolved
     from simcli.model.tables import Model
@@ -93,6 +94,13 @@ class Job:
     output: Path
     started: float
     phases: "tuple[Phase, ...]" = ()
+
+    @cached_property
+    def measures(self) -> "Measures":
+        """Numbers per world that are found at every step."""
+        from simcli.model.measures import measures_of
+
+        return measures_of(self.spec.measure, self.model, self.schedule.dt)
 
     @cached_property
     def resolved(self) -> str:

@@ -123,6 +123,7 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
+    from simcli.analysis.measure_layouts import layouts_of
     from simcli.kernels.runtime import start_device
     from simcli.records import checkpoint, continuation
     from simcli.records.reader import open_trajectory
@@ -145,6 +146,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
         dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),
         row_label=solver.row_label, continues=continues, process=process, waits=True,
+        measures=layouts_of(spec.measure, job.measures, model),
     )  # fmt: skip
     first = _begin(job, solver, continues, outcome)
     watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
@@ -155,7 +157,8 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
     with recorder:
         _step_all(job, solver, first, recorder, keeper, watch, outcome, account)
-        recorder.close(outcome.status)
+        measured = (dict(zip(job.measures.names, job.measures.rows, strict=True)), *solver.measured())
+        recorder.close(outcome.status, measured)
     keeper.write(recorder.n_committed)
     outcome.problem = keeper.problem
     if outcome.status != "stopped":
@@ -173,13 +176,11 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
 
 def _solver_of(job: Job, device):
     """The solver of a job, on a device that was started."""
-    from simcli.model.measures import measures_of
     from simcli.solvers import SOLVERS, RunPlan
 
     spec, schedule = job.spec, job.schedule
-    measures = measures_of(spec.measure, job.model, schedule.dt)
-    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | measures.channels,
-                   stop_when(spec, job.model), schedule.last_steps, measures)  # fmt: skip
+    plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
+                   stop_when(spec, job.model), schedule.last_steps, job.measures)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 

@@ -26,6 +26,7 @@ from simcli.records.layout import (
     Dataset,
     coordinate_units,
 )
+from simcli.records.measures import MeasureLayout, create_measures
 from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, model_arrays
 from simcli.records.provenance import Provenance, write_provenance
 from simcli.records.superblock import FORMAT_BOUNDS
@@ -42,7 +43,7 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 def create_file(
     filename: str, model: Model, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
-    provenance: Provenance, title: str, uuid: str = "",
+    provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
 ) -> h5py.File:  # fmt: skip
     """Make the file with everything in it, zero frames long, and switch it to SWMR mode.
 
@@ -56,6 +57,7 @@ def create_file(
         provenance: where the file comes from.
         title: of the file.
         uuid: its name, a new one if left out.
+        measures: that are written at its end.
 
     Raises:
         OSError: it cannot be written.
@@ -72,6 +74,7 @@ def create_file(
     _write_params(file, model)
     for row in rows:
         _create_growing(file, row, axes, float_type, grain)
+    create_measures(file, measures, axes.n_worlds)
     _create_run(file, grain)
     file["provenance"].attrs["static_digest"] = static_digest(file)
     file.swmr_mode = True

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simcli.model.snapshot import ContactRows, Event
 from simcli.model.tables import Model
 from simcli.records.layout import Axes, Dataset
 
 if TYPE_CHECKING:
+    from simcli.records.measures import MeasureLayout
     from simcli.records.provenance import Provenance
 
 LENGTH = struct.Struct("<Q")
@@ -39,6 +42,7 @@ class Order:
         kept_frames: frames of an unfinished run at the path that stay.
         kept_events: events of those.
         wall: [s], wall time that the run has taken before.
+        measures: that are written when the file is closed.
     """
 
     path: Path
@@ -53,6 +57,7 @@ class Order:
     kept_frames: int = 0
     kept_events: int = 0
     wall: float = 0.0
+    measures: "tuple[MeasureLayout, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,15 @@ class Frames:
 
 @dataclass(frozen=True)
 class Close:
-    """Nothing follows; the file is to be marked so."""
+    """Nothing follows; the file is to be marked so.
+
+    Attributes:
+        status: done, stopped or failed.
+        measured: rows by measure, values and times of all rows (W, N); None if there are none.
+    """
 
     status: str
+    measured: "tuple[dict[str, slice], np.ndarray, np.ndarray] | None" = None
 
 
 @dataclass(frozen=True)

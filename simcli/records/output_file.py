@@ -16,6 +16,7 @@ from simcli.records.backlog import Batch
 from simcli.records.create import BARE_SCALES, DIGEST_SLOTS, create_file
 from simcli.records.digest import Digest
 from simcli.records.layout import Axes, Dataset
+from simcli.records.measures import write_measures
 from simcli.records.messages import Order
 from simcli.records.ragged import contact_rows, event_rows, kept_shapes
 
@@ -63,7 +64,7 @@ class OutputFile:
         self._path, self._draft = order.path, order.path.with_name(f".{order.path.name}.{os.getpid()}.part")
         try:
             self._file = create_file(str(self._draft), order.model, order.axes, order.rows, order.dtype, order.grain,
-                                     order.provenance, order.title, order.uuid)  # fmt: skip
+                                     order.provenance, order.title, order.uuid, order.measures)  # fmt: skip
             self._growing = [_Growing(self._file, row, order.axes, order.dtype) for row in order.rows]
             if order.kept_frames:
                 self._take_over(order)
@@ -97,8 +98,16 @@ class OutputFile:
         self._file.flush()
         self._count(self.n_committed + batch.n_frames)
 
-    def close(self, status: str) -> None:
-        """Mark the file `done`, `stopped` or `failed`, and close it."""
+    def close(self, status: str, measured: tuple | None = None) -> None:
+        """Mark the file `done`, `stopped` or `failed`, and close it.
+
+        Args:
+            status: which.
+            measured: as of `Close`.
+        """
+        if measured:
+            write_measures(self._file, *measured)
+            self._file.flush()
         run = self._file["run"]
         run["wall_s"][()] = time.monotonic() - self._started
         run["status"][()] = np.bytes_(status.encode())

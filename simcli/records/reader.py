@@ -18,6 +18,7 @@ from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.guard import open_checked, reading
 from simcli.records.layout import CATALOGUE, ORPHANED, STATUSES
 from simcli.records.lock import is_being_written
+from simcli.records.measures import Measure, read_measures
 from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.provenance import Provenance, read_provenance
 from simcli.records.series import Column, closed
@@ -145,6 +146,12 @@ class Trajectory:
         with reading(self.path):
             values = self._file["params/value"][...]
             return {name: values[:, k] for k, name in enumerate(self._axes.label["P"])}
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """Measures by name; NaN while the run goes on."""
+        with reading(self.path):
+            return read_measures(self._file)
 
     @cached_property
     def world_seed(self) -> np.ndarray:

@@ -103,7 +103,7 @@ class Recording:
         with _told_as("cannot write"):
             self._file.commit(self.backlog.take(time.monotonic()))
 
-    def close(self, status: str) -> Closed:
+    def close(self, last: Close) -> Closed:
         """Commit everything, of a run without frames that there are none, and close the file."""
         with _told_as("cannot write"):
             while True:
@@ -112,7 +112,7 @@ class Recording:
                     self._file.commit(batch)
                 if not self.backlog.n_frames:
                     break
-            self._file.close(status)
+            self._file.close(last.status, last.measured)
         self.release()
         return Closed(self._file.n_committed)
 
@@ -152,8 +152,8 @@ def main() -> None:
     os._exit(int(code))  # HDF5 crashes at interpreter exit once a write has failed
 
 
-def _write_until_closed(recording: Recording, post: Correspondence) -> str:
-    """Commit frames as they come, until no more do; returns the status of the run."""
+def _write_until_closed(recording: Recording, post: Correspondence) -> Close:
+    """Commit frames as they come, until no more do; returns how the file ends."""
     backlog = recording.backlog
     while True:
         seconds = backlog.seconds_to_commit(time.monotonic())
@@ -164,9 +164,9 @@ def _write_until_closed(recording: Recording, post: Correspondence) -> str:
         try:
             message = post.inbox.take()
         except EOFError:  # the run was killed: what it did not finish to hand over does not count
-            return "stopped"
+            return Close("stopped")
         if isinstance(message, Close):
-            return message.status
+            return message
         backlog.add(message.n, message.events, message.contacts)
 
 

@@ -25,6 +25,7 @@ from simcli.records.spawn import RecorderEndedError, RecorderProcess
 
 if TYPE_CHECKING:
     from simcli.records.continuation import Continuation
+    from simcli.records.measures import MeasureLayout
     from simcli.records.provenance import Provenance
 
 PORTION_BYTES = 8 * 1024 * 1024  # of a commit and of a block: long enough for their fixed cost, short enough for the caches
@@ -47,6 +48,7 @@ class Recorder:
         continues: an unfinished run in the file, whose first frames stay; they are copied before it is replaced.
         process: the process that writes, started before; default a new one.
         waits: the file is made, but stands at its name only when `publish` is called.
+        measures: that `close` is given.
 
     Attributes:
         uuid: name of the file.
@@ -60,6 +62,7 @@ class Recorder:
         self, path: str | os.PathLike, model: Model, provenance: "Provenance", channels: Iterable[str], n_frames: int,
         dtype: str = "float64", title: str = "", axes: Axes | None = None, row_label: Iterable[str] = (),
         continues: "Continuation | None" = None, process: RecorderProcess | None = None, waits: bool = False,
+        measures: "tuple[MeasureLayout, ...]" = (),
     ):  # fmt: skip
         self.path = Path(path)
         self.axes = axes or axes_of(model, tuple(row_label))
@@ -77,7 +80,7 @@ class Recorder:
         self.uuid = continues.uuid if continues else str(uuid4())
         before = (len(continues.events), continues.wall) if continues else (0, 0.0)
         order = Order(self.path, self.uuid, title, model, provenance, self.axes, tuple(rows), dtype, self.frames_per_commit,
-                      self._n_kept, *before)  # fmt: skip
+                      self._n_kept, *before, measures)  # fmt: skip
         self._make_folder()
         self._process = process or RecorderProcess()
         try:
@@ -151,8 +154,12 @@ class Recorder:
             self._n_put += last - first
             first, events = last, []
 
-    def close(self, status: str) -> None:
+    def close(self, status: str, measured: tuple | None = None) -> None:
         """Write everything that was put, mark the file `done`, `stopped` or `failed`, and close it.
+
+        Args:
+            status: which.
+            measured: rows by measure, values and times of all rows (W, N); None leaves NaN.
 
         Raises:
             OutputError: it cannot be written.
@@ -163,7 +170,7 @@ class Recorder:
             return
         self._closed = True
         try:
-            self._send(Close(status))
+            self._send(Close(status, measured))
             while not isinstance(self._hear(wait=True), Closed):
                 pass
         finally:

@@ -1,0 +1,72 @@
+"""What a file says of the measures of a scene: units, components, words."""
+
+from collections.abc import Mapping
+
+from simcli.model.measures import NORM, Measures, Source
+from simcli.model.tables import Model
+from simcli.records.layout import COMPONENTS, coordinate_units
+from simcli.records.measures import MeasureLayout
+from simcli.spec.channel_names import split
+from simcli.spec.schema_measure import MeasureSpec
+
+QUATERNION = ("x", "y", "z", "w")
+SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
+TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
+WORDS = {
+    "max": "largest value", "min": "smallest value", "max_abs": "largest absolute value",
+    "range": "largest value less the smallest", "final": "value at the last step", "mean": "mean over time",
+    "std": "standard deviation over time", "rms": "root of the mean square over time", "integral": "integral over time",
+    "first": "first time", "last_outside": "time of the last step outside", "count": "how often",
+}  # fmt: skip
+
+
+def layouts_of(specs: Mapping[str, MeasureSpec], measures: Measures, model: Model) -> tuple[MeasureLayout, ...]:
+    """What a file says of the measures of a scene.
+
+    Args:
+        specs: `measure` of the scene.
+        measures: their table.
+        model: of the scene.
+    """
+    return tuple(_layout(name, specs[name], measures, rows, model)
+                 for name, rows in zip(measures.names, measures.rows, strict=True))  # fmt: skip
+
+
+def _layout(name: str, spec: MeasureSpec, measures: Measures, rows: slice, model: Model) -> MeasureLayout:
+    source, first, parts = measures.source[rows][0], measures.first[rows][0], measures.part[rows]
+    units = {_unit(spec.quantity, source, first + max(part, 0), max(part, 0), model) for part in parts}
+    unit = units.pop() if len(units) == 1 else "mixed"
+    if spec.reduction == "integral":
+        unit = "mixed" if unit == "mixed" else f"{unit} s"
+    unit = "s" if spec.reduction in TIMES else "1" if spec.reduction == "count" else unit
+    labels = tuple(_label(spec.quantity, part) for part in parts) if len(parts) > 1 else ()
+    return MeasureLayout(name, spec.quantity, spec.reduction, unit, in_words(spec), labels)
+
+
+def in_words(spec: MeasureSpec) -> str:
+    """A measure in one line."""
+    of = f"the norm of {spec.quantity}" if spec.norm else spec.quantity
+    of += f"[{spec.component}]" if spec.component is not None else ""
+    of += " in axes of the body" if spec.frame == "body" else ""
+    bound = f" above {spec.above:g}" if spec.above is not None else f" below {spec.below:g}" if spec.below is not None else ""
+    bound = f" within {spec.within[0]:g} to {spec.within[1]:g}" if spec.within else bound
+    start = f" from {spec.since:g} s" if spec.since else ""
+    return f"{WORDS[spec.reduction]} of {of}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
+
+
+def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
+    word = split(quantity).quantity
+    if source == Source.ENERGY:
+        return "J"
+    if source == Source.WRENCH:
+        return "N" if part < 3 else "N m"
+    if source in (Source.POSE, Source.TWIST, Source.POINT):
+        return SI[word]
+    units = coordinate_units(model)
+    return {"q": units["q_unit"], "effort": units["effort_unit"]}.get(word, units["qd_unit"])[row] + "^2" * (word == "qdd")
+
+
+def _label(quantity: str, part: int) -> str:
+    group, _, word = split(quantity)
+    names = {"orientation": QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
+    return str(part) if group == "joint" and word != "wrench" else names[part] if part != NORM else "norm"
