@@ -94,6 +94,9 @@ def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence
     for expect in expectations:
         if expect.world is not None and expect.world not in world_numbers:
             continue
+        if expect.measure is not None:
+            verdicts.append(_judge_measure(expect, trajectory, world_numbers))
+            continue
         try:
             sources = locate(trajectory, expect.channel)
         except UsageError as error:
@@ -112,7 +115,7 @@ def channels_needed(expectations: Sequence) -> frozenset[str]:
             needed.add("energy")
         elif name.endswith(".wrench"):
             needed.add("reactions")
-        elif not name.startswith("diag."):  # diagnostics are in every file
+        elif not name.startswith(("diag.", "measure.")):  # which are in every file
             needed.add("state")
     return frozenset(needed)
 
@@ -121,6 +124,8 @@ def describe(expect) -> str:
     """An expectation in words, without its numbers."""
     component = f"[{expect.component}]" if expect.component is not None else ""
     name = expect.channel + component
+    if expect.measure:
+        return name
     if expect.at is not None:
         return f"{name} at {expect.at if expect.at == 'end' else f'{expect.at:g} s'}"
     return f"max |{name}|" if expect.max else f"min {name}"
@@ -162,6 +167,22 @@ def _judge(expect, sources: list[Source], trajectory, dt: float, world_numbers: 
         return _unjudged(expect, world_numbers, f"{len(expect.equals)} numbers for {values.shape[2]} components")
     usable = alive[0] & np.isfinite(values[0]).all(axis=1)
     return _verdict(expect, _Numbers(values[0], np.full(len(usable), time[frame]), ~usable), world_numbers)
+
+
+def _judge_measure(expect, trajectory, world_numbers: Sequence[int]) -> Verdict:
+    """A measure stands for a world that failed, too, but no expectation is met by one."""
+    measure = trajectory.measures[expect.measure]
+    n_worlds = trajectory.n_worlds
+    values, time = measure.value.reshape(n_worlds, -1), measure.time.reshape(n_worlds, -1)
+    if expect.component is not None and expect.component >= values.shape[1]:
+        return _unjudged(expect, world_numbers, f"there are {values.shape[1]} components, from 0")
+    if expect.component is not None:
+        values, time = (part[:, expect.component : expect.component + 1] for part in (values, time))
+    if expect.equals is not None and len(expect.equals) not in (1, values.shape[1]):
+        return _unjudged(expect, world_numbers, f"{len(expect.equals)} numbers for {values.shape[1]} components")
+    failed = ~np.isin(trajectory.diag.status[-1], (Status.OK, Status.STOPPED))
+    lost = failed | ~np.isfinite(values).all(axis=1)
+    return _verdict(expect, _Numbers(values, time[:, 0], lost), world_numbers)
 
 
 def _frames(expect, sources: list[Source], trajectory, span: slice) -> tuple[np.ndarray, np.ndarray]:

@@ -13,10 +13,10 @@ QUATERNION = ("x", "y", "z", "w")
 SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
 WORDS = {
-    "max": "largest value", "min": "smallest value", "max_abs": "largest absolute value",
-    "range": "largest value less the smallest", "final": "value at the last step", "mean": "mean over time",
-    "std": "standard deviation over time", "rms": "root of the mean square over time", "integral": "integral over time",
-    "first": "first time", "last_outside": "time of the last step outside", "count": "how often",
+    "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
+    "range": "largest less smallest value of", "final": "value at the last step of", "mean": "mean over time of",
+    "std": "standard deviation over time of", "rms": "root of the mean square over time of", "integral": "integral over time of",
+    "first": "first time of", "last_outside": "last time of",
 }  # fmt: skip
 
 
@@ -49,9 +49,10 @@ def in_words(spec: MeasureSpec) -> str:
     of += f"[{spec.component}]" if spec.component is not None else ""
     of += " in axes of the body" if spec.frame == "body" else ""
     bound = f" above {spec.above:g}" if spec.above is not None else f" below {spec.below:g}" if spec.below is not None else ""
-    bound = f" within {spec.within[0]:g} to {spec.within[1]:g}" if spec.within else bound
+    bound = f" outside {spec.within[0]:g} to {spec.within[1]:g}" if spec.within else bound
+    what = f"how often {of} gets" if spec.reduction == "count" else f"{WORDS[spec.reduction]} {of}"
     start = f" from {spec.since:g} s" if spec.since else ""
-    return f"{WORDS[spec.reduction]} of {of}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
+    return f"{what}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
 
 
 def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:

@@ -56,6 +56,7 @@ def _text(found: dict) -> str:
         ("bodies", _names(found["bodies"])),
         ("joints", _names(found["joints"])),
         ("points", _names(found["points"])),
+        ("measures", _names(list(found["measures"]))),
         ("coordinates", f"{found['coordinates']['q']} q, {found['coordinates']['qd']} qd"),
         ("natural", _names(found["naturals"])),
         ("channels", f"{', '.join(found['channels'])}  ({found['dtype']})"),

@@ -131,6 +131,8 @@ def info(path: str | os.PathLike) -> dict:
             "channels": list(run.channels),
             "dtype": _float_type(run),
             "params": list(run.params),
+            "measures": {name: {"quantity": one.layout.quantity, "reduction": one.layout.reduction, "unit": one.layout.unit,
+                                "meaning": one.layout.text} for name, one in run.measures.items()},
             "contacts": run.contacts_until(n),
             "events": _event_summary(run),
             "wall_s": float(run._file["run/wall_s"][()]),

@@ -129,6 +129,7 @@ class GeneralizedSolver:
         if not ended:
             return
         self.end(ended)
+        self.core.gauges.forget(list(ended))
         ends = list(ended)
         if block.contacts:
             block.contacts = block.contacts.of_worlds(~np.isin(np.arange(self.model.n_worlds), ends))

@@ -57,6 +57,13 @@ class Gauges:
         for slot, start in ((self.value, np.nan), (self.time, np.nan), (self.seen, 0.0), (self.alive, 1.0)):
             slot.write(np.full((1, slot.n_items, slot.width), start))
 
+    def forget(self, worlds: list[int]):
+        """Let worlds that could not begin have measured nothing."""
+        for slot in (self.value, self.time):
+            found = slot.read()
+            found[worlds] = np.nan
+            slot.write(found)
+
 
 @ti.func
 def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):

@@ -14,18 +14,32 @@ def check_expectations(check: Checker) -> None:
     """Names, worlds and times of all expectations."""
     for index, expect in enumerate(check.spec.expect):
         path = f"expect[{index}]"
+        _world(check, expect, path)
+        if expect.measure is not None:
+            _measure(check, expect, f"{path}.measure")
+            continue
         key = next(key for key in ("max", "min", "quantity") if getattr(expect, key) is not None)
         subject = expect.subject
         if subject is None:
-            known = _channel(check, getattr(expect, key), f"{path}.{key}")
+            known = known_channel(check, getattr(expect, key), f"{path}.{key}")
         else:
             known = _subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
         if known:
             _newer(check, _written(expect, key, subject), expect.channel, key, f"{path}.{key}")
-        if expect.world is not None and expect.world >= check.n_worlds and ("batch", "") not in check.broken:
-            check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
         if isinstance(expect.at, float):
             _expected_time(check, expect.at, f"{path}.at")
+
+
+def _world(check: Checker, expect: ExpectSpec, path: str) -> None:
+    if expect.world is not None and expect.world >= check.n_worlds and ("batch", "") not in check.broken:
+        check.fault("SC205", f"there are {check.n_worlds} worlds, counted from 0", f"{path}.world")
+
+
+def _measure(check: Checker, expect: ExpectSpec, path: str) -> None:
+    known = check.spec.measure
+    if expect.measure not in known and ("measure", expect.measure) not in check.broken:
+        hint = did_you_mean(expect.measure, known, "measures") if known else "write it below `measure`"
+        check.fault("SC315", f"there is no measure `{expect.measure}`", path, hint)
 
 
 def check_watched(check: Checker) -> None:
@@ -78,7 +92,7 @@ def _expected_time(check: Checker, at: float, path: str) -> None:
 
 
 
-def _channel(check: Checker, text: str, path: str) -> bool:
+def known_channel(check: Checker, text: str, path: str) -> bool:
     """Whether a name, or a pattern of subjects, is one of `channel_names`; a fault if not."""
     name = split(text)
     known = GROUPS.get(name.group) or SCALARS.get(name.group, ())

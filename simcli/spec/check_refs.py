@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from simcli.spec.check_expect import check_expectations, check_watched
+from simcli.spec.check_measure import check_measures
 from simcli.spec.checker import Checker
 from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
@@ -79,6 +80,7 @@ def check_references(check: Checker) -> None:
     _articulations(check)
     _patterns(check)
     _contact(check)
+    check_measures(check)
     check_expectations(check)
     _of_refused(check)
     check_watched(check)

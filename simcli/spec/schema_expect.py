@@ -89,6 +89,7 @@ class ExpectSpec(Part):
 
     max: Text | None = say(None, "Largest absolute value over time of a quantity by its name", "", "energy.drift")
     min: Text | None = say(None, "Smallest value over time of a quantity by its name", "", "joint.pin.q")
+    measure: Text | None = say(None, "A measure by its name", "", "peak")
     at: Annotated[float | Literal["end"], BeforeValidator(_when), WithJsonSchema(_TIME_JSON)] | None = say(
         None, "Time of the frame, or end", "s", 2.0
     )
@@ -105,10 +106,11 @@ class ExpectSpec(Part):
 
     @model_validator(mode="after")
     def _shape(self) -> "ExpectSpec":
-        subject = one_of(self, ("max", "min", "at"))
+        subject = one_of(self, ("max", "min", "measure", "at"))
         if subject == "at":
             _check_quantity(self)
-        extra = [key for key in ("quantity", "equals", *GROUPS) if getattr(self, key) is not None and subject != "at"]
+        with_at = () if subject == "at" else ("quantity", *GROUPS) if subject == "measure" else ("quantity", "equals", *GROUPS)
+        extra = [key for key in with_at if getattr(self, key) is not None]
         if extra:
             raise refuse("SC207", f"`{extra[0]}` goes with `at`, not with `{subject}`", _INSTEAD.get(extra[0], ""), extra[0])
         if self.equals is None and self.below is None and self.above is None:
@@ -126,6 +128,8 @@ class ExpectSpec(Part):
     @property
     def channel(self) -> str:
         """The name of what is compared, in its one spelling."""
+        if self.measure:
+            return f"measure.{self.measure}"
         text = self.max or self.min or self.quantity
         return canonical(text) if self.subject is None else f"{self.subject}.{getattr(self, self.subject)}.{text}"
 
