@@ -64,6 +64,15 @@ def run(
             "Repeatable.",
         ),
     ] = [],  # noqa: B006
+    measure: Annotated[
+        list[str],
+        typer.Option(
+            "--measure",
+            metavar="NAME=REDUCTION:QUANTITY",
+            help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
+            "above: 1}. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
     worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")] = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
@@ -119,7 +128,8 @@ def run(
     request = pipeline.Request(
         scene=scene,
         output=output,
-        sets=(*overrides(options), *(vary_override(text) for text in vary), *sets),
+        sets=(*overrides(options), *(vary_override(text) for text in vary),
+              *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
         world=world,
@@ -173,6 +183,22 @@ def vary_override(text: str) -> "Override":
     if not equals or not key.strip() or not values.strip():
         raise UsageError(f"--vary {text}: write KEY=0.1,0.2 or KEY=uniform(0, 1)")
     return Override(VARY, text)
+
+
+def measure_override(text: str) -> "Override":
+    """`NAME=REDUCTION:QUANTITY`, or `NAME={...}` as in a scene, as an override of `measure`.
+
+    Raises:
+        UsageError: there is no name, or no reduction.
+    """
+    from simcli.spec.overrides import Override
+
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    reduction, colon, quantity = (part.strip() for part in rest.partition(":"))
+    if not name or not equals or not (rest.startswith("{") or (reduction and colon and quantity)):
+        raise UsageError(f"--measure {text}: write NAME=REDUCTION:QUANTITY, as peak=max_abs:joint.pin.effort")
+    value = rest if rest.startswith("{") else f"{{{reduction}: {quantity}}}"
+    return Override("--measure", value, f"measure.{name}")
 
 
 def _dry_run(request, as_json: bool) -> int:
