@@ -46,6 +46,7 @@ class Arena:
     Attributes:
         single: records of one item: what a world has once.
         is_own: whether kernels that are compiled from now on serve this arena alone, and are faster for it.
+        packs: those of all slots, by their rows (`Slot.rows`): a slot of no own.
         by_rows: the packs of all slots by rows, by their number: a slot of no own.
         storage: the array.
         stride: packs from one block to the next, on the CPU.
@@ -60,6 +61,7 @@ class Arena:
         self.device, self.n_worlds, self.n_blocks = device, n_worlds, device.blocks(n_worlds)
         self.all_records, self.tables, self.notes = [], [], []
         self.pending, self.traced, self.constants, self.is_own, self.mask = [], {}, {}, False, None
+        self.packs = Slot(self, *self.records(0).room(SLOTS, 1), 0, None)  # first, so that it begins where all packs do
         self.single, self.rows = self.records(1), self.records(0)
         self.single.slot()  # a place that is always there: what has no items begins within the memory
         self.by_rows = Slot(self, *self.rows.room(SLOTS, 1), 0, None)

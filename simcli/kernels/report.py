@@ -104,11 +104,17 @@ def report_bodies(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti
     Writes: rows.{body_q, body_qd}
     """
     for b in range(t.n_bodies):
-        link = t.tip.at(b)
-        x, R = body_pose(t, s, w, link)
-        put(rows.body_q, w, 7 * b, x, quaternion_of(R))
-        v = s.v.load(w, link)
-        put(rows.body_qd, w, 6 * b, point_velocity(v, com_about_origin(t, s, w, link)), v.angular)
+        report_body(t, s, rows, w, b)
+
+
+@ti.func
+def report_body(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
+    """`report_bodies` for one."""
+    link = t.tip.at(b)
+    x, R = body_pose(t, s, w, link)
+    put(rows.body_q, w, 7 * b, x, quaternion_of(R))
+    v = s.v.load(w, link)
+    put(rows.body_qd, w, 6 * b, point_velocity(v, com_about_origin(t, s, w, link)), v.angular)
 
 
 @ti.func
@@ -119,9 +125,15 @@ def report_points(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti
     Writes: rows.points
     """
     for k in range(t.n_points):
-        link = t.point_link.at(k)
-        x = s.o.load(w, link) + s.R.load(w, link) * t.point_position.load(w, k)
-        put(rows.points, w, 6 * k, x + s.origin.load(w, t.root.at(link)), point_velocity(s.v.load(w, link), x))
+        report_point(t, s, rows, w, k)
+
+
+@ti.func
+def report_point(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, k: ti.i32):
+    """`report_points` for one."""
+    link = t.point_link.at(k)
+    x = s.o.load(w, link) + s.R.load(w, link) * t.point_position.load(w, k)
+    put(rows.points, w, 6 * k, x + s.origin.load(w, t.root.at(link)), point_velocity(s.v.load(w, link), x))
 
 
 @ti.func

@@ -90,6 +90,13 @@ class Measures:
         """Rows."""
         return len(self.kind)
 
+    def seen(self) -> tuple[list[int], list[int]]:
+        """Bodies and named points whose places and velocities are measured, or in whose axes something is."""
+        at = list(zip(self.source, self.first, strict=True))
+        bodies = {first // 7 for source, first in at if source == Source.POSE}
+        bodies |= {first // 6 for source, first in at if source == Source.TWIST} | (set(self.turn) - {NO_BODY})
+        return sorted(bodies), sorted({first // 6 for source, first in at if source == Source.POINT})
+
 
 def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float) -> Measures:
     """The table of the measures of a scene.

@@ -101,6 +101,7 @@ class GeneralizedSolver:
         """The tables of a phase in an arena, and the room for the state."""
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
+        core.gauges.find(core)
         return core
 
     def suggest_frames(self) -> int:
@@ -296,7 +297,7 @@ class GeneralizedSolver:
             arrays: its buffers.
         """
         lines = self.core.loop_turns.most_lines
-        looks, steps = (steps, 1) if self.plan.measures.n and steps else (1, steps)
+        looks, steps = (steps, 1) if self.plan.measures.n and steps and not self.core.gauges.within else (1, steps)
         goes_on = 0
         while True:
             self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)

@@ -25,6 +25,7 @@ from simcli.solvers.integrators import (
     move_to_node,
     move_with_both,
 )
+from simcli.solvers.measures import look_at_start
 from simcli.solvers.tree_stages import (
     account,
     advance_again,
@@ -121,8 +122,8 @@ def at_last_step(c) -> tuple:
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return *put(node=0), *evaluation(c), *at_last_step(c), advance_smooth
-    steps = (*put(node=0), *evaluation(c), *at_last_step(c), advance_constrained)
+        return *put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
+    steps = (*put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
     correction = (*measurement(c, lead_end), ask_for_correction, solve_system, correct)
@@ -133,7 +134,7 @@ def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
     correction = (*measurement(c, lead_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
-    return *put(node=0), *evaluation(c), *at_last_step(c), advance_by_impulses, corrections, end_impulses, settle
+    return *put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_by_impulses, corrections, end_impulses, settle
 
 
 def step_of_nodes(c) -> tuple:
@@ -142,7 +143,7 @@ def step_of_nodes(c) -> tuple:
     repeats = c.constrained and c.bound.repeats
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
-        nodes += [put(node=node), evaluation(c, keep_start if node == 0 else None), move, keeps]
+        nodes += [put(node=node), evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
     if not c.constrained:
         return tuple(nodes)
     taken_again = (go_to_start, *put(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
@@ -153,14 +154,15 @@ def step_of_nodes(c) -> tuple:
             *((*put(turn=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
 
 
-def evaluation(c, first=None) -> tuple:
+def evaluation(c, first=None, starts: bool = False) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
         c: core of the run.
         first: a stage before all others, if there is one.
+        starts: whether it is the first of a step.
     """
-    begins = (place, *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    begins = (place, *((look_at_start,) if starts and c.gauges.within else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree
