@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started, each of which would compile all of Python's
+# Tests start hundreds of commands, each of which would compile all of simcli's Python anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 # Files that compile most go first, so that no process is left with one at the end while the others are through.

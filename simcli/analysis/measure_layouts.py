@@ -15,8 +15,8 @@ TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
 WORDS = {
     "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
     "range": "largest less smallest value of", "final": "value at the last step of", "mean": "mean over time of",
-    "std": "standard deviation over time of", "rms": "root of the mean square over time of", "integral": "integral over time of",
-    "first": "first time of", "last_outside": "last time of",
+    "std": "standard deviation over time of", "rms": "root of the mean square over time of",
+    "integral": "integral over time of", "first": "first time of", "last_outside": "last time of",
 }  # fmt: skip
 
 
@@ -48,11 +48,15 @@ def in_words(spec: MeasureSpec) -> str:
     of = f"the norm of {spec.quantity}" if spec.norm else spec.quantity
     of += f"[{spec.component}]" if spec.component is not None else ""
     of += " in axes of the body" if spec.frame == "body" else ""
-    bound = f" above {spec.above:g}" if spec.above is not None else f" below {spec.below:g}" if spec.below is not None else ""
-    bound = f" outside {spec.within[0]:g} to {spec.within[1]:g}" if spec.within else bound
+    bounds = {"above": spec.above, "below": spec.below, "outside": spec.within}
+    bound = "".join(f" {word} {_bound(at)}" for word, at in bounds.items() if at is not None)
     what = f"how often {of} gets" if spec.reduction == "count" else f"{WORDS[spec.reduction]} {of}"
     start = f" from {spec.since:g} s" if spec.since else ""
     return f"{what}{bound}{start}" + (f" until {spec.until:g} s" if spec.until is not None else "")
+
+
+def _bound(at: float | tuple[float, float]) -> str:
+    return " to ".join(f"{x:g}" for x in (at if isinstance(at, tuple) else (at,)))
 
 
 def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:

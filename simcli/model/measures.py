@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-import numpy as np
-
 from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.spec.channel_names import SCALARS, split
@@ -20,7 +18,6 @@ LAST_STEP = 2**31 - 1  # where `until` is not written
 NO_BODY = -1  # of a row in world axes
 NORM = -1  # component of a row that is the norm
 ORDER = {"position": (0, 3), "orientation": (3, 4), "velocity": (0, 3), "angular_velocity": (3, 3)}  # first, number of parts
-CHANNELS = {"q": "joints", "qd": "joints", "qdd": "joints", "effort": "joints", "wrench": "reactions"}  # of a joint
 
 
 class Source(IntEnum):
@@ -137,17 +134,16 @@ def place_of(quantity: str, model: Model) -> tuple[Source, int, int, str]:
         return Source.ENERGY, SCALARS["energy"].index(word), 1, "energy"
     if group == "point":
         first, n = {"position": (0, 3), "velocity": (3, 3)}[word]
-        return Source.POINT, 6 * model.points.name.index(subject) + first, n, "bodies"
+        return Source.POINT, 6 * model.points.name.index(subject) + first, n, "state"
     if group == "body":
         first, n = ORDER[word]
-        of_pose = word in ("position", "orientation")
-        return (Source.POSE if of_pose else Source.TWIST), (7 if of_pose else 6) * model.bodies.name.index(subject) + first, \
-            n, "bodies"
+        source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
+        return source, width * model.bodies.name.index(subject) + first, n, "state"
     j = model.joints.name.index(subject)
     if word == "wrench":
         return Source.WRENCH, 6 * j, 6, "reactions"
     starts = model.joints.q_start if word == "q" else model.joints.qd_start
-    return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), CHANNELS[word]
+    return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "state"
 
 
 def parts_of(name: str, spec: MeasureSpec, width: int) -> tuple[int, ...]:
@@ -179,8 +175,10 @@ def body_of(spec: MeasureSpec, model: Model) -> int:
 
 def bounds_of(spec: MeasureSpec) -> dict[str, float]:
     """Bounds beyond which something happens."""
-    low, high = spec.within or (-math.inf if spec.below is None else spec.below, math.inf if spec.above is None else spec.above)
-    return {"above": high, "below": low}
+    if spec.within:
+        return {"below": spec.within[0], "above": spec.within[1]}
+    above = math.inf if spec.above is None else spec.above
+    return {"below": -math.inf if spec.below is None else spec.below, "above": above}
 
 
 def steps_of(spec: MeasureSpec, dt: float) -> dict[str, int]:
@@ -192,4 +190,3 @@ def steps_of(spec: MeasureSpec, dt: float) -> dict[str, int]:
 
 
 NO_MEASURES = Measures()
-NAN_ROWS = np.nan  # what a row says before its first step

@@ -81,7 +81,8 @@ def write_measures(file: h5py.File, rows: Mapping[str, slice], value: np.ndarray
     Args:
         file: with the group of `create_measures`.
         rows: of each measure.
-        value, time: (W, N).
+        value: (W, N), of all rows.
+        time: [s], of the same shape.
     """
     for name, where in rows.items():
         for key, numbers in (("value", value), ("time", time)):

@@ -217,7 +217,8 @@ class GeneralizedSolver:
 
     def blank(self, source: int) -> np.ndarray:
         """Rows of a source that stand for nothing, as frames have them."""
-        name = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}.get(source)
+        names = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
+        name = names.get(source)
         return self.placeholders[name] if name else np.zeros(1 << 20, bool)
 
     def state_arrays(self) -> dict[str, np.ndarray]:

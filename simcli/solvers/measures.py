@@ -54,12 +54,12 @@ class Gauges:
         self.within = False
         items = arena.records(self.n)
         self.where, self.stride = np.zeros((2, self.n), np.int32)  # that `find` fills
-        is_plain = np.equal(measures.width, 1) | (np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY))
+        is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
         self.places, self.apart, self.width, self.part, self.turn, self.kind, self.begin, self.end, self.is_plain = (
             items.ints(np.asarray(column, np.int32)) for column in (
-                self.where, self.stride, measures.width, measures.part, measures.turn, measures.kind, measures.begin, measures.end,
-                is_plain))  # fmt: skip
-        self.above, self.below = items.shared(np.asarray(measures.above, float)), items.shared(np.asarray(measures.below, float))
+                self.where, self.stride, measures.width, measures.part, measures.turn, measures.kind, measures.begin,
+                measures.end, is_plain))  # fmt: skip
+        self.above, self.below = (items.shared(np.asarray(bound, float)) for bound in (measures.above, measures.below))
         (self.value, self.time, self.before, self.start, self.base, self.area, self.area_rest, self.square,
          self.square_rest) = items.slots(9)  # fmt: skip
         self.parts, self.alive = arena.slot(MOST_PARTS), arena.single.slot()

@@ -17,7 +17,8 @@ SUPPLIED = 1  # row of c.forces.work that holds the input
 
 
 @ti.kernel
-def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32, lines: ti.i32, goes_on: ti.i32,
+def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, first: ti.i64, turns: ti.i32,
+            lines: ti.i32, goes_on: ti.i32,
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),

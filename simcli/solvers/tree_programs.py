@@ -134,7 +134,8 @@ def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
     correction = (*measurement(c, lead_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
-    return *put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_by_impulses, corrections, end_impulses, settle
+    begin = (*put(node=0), *evaluation(c, starts=True), *at_last_step(c))
+    return *begin, advance_by_impulses, corrections, end_impulses, settle
 
 
 def step_of_nodes(c) -> tuple:
@@ -162,7 +163,8 @@ def evaluation(c, first=None, starts: bool = False) -> tuple:
         first: a stage before all others, if there is one.
         starts: whether it is the first of a step.
     """
-    begins = (place, *((look_at_start,) if starts and c.gauges.within else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    looks = (look_at_start,) if starts and c.gauges.within else ()
+    begins = (place, *looks, *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree

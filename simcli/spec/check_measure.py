@@ -26,7 +26,7 @@ def _check_measure(check: Checker, spec: MeasureSpec, path: str) -> None:
     at = f"{path}.{spec.reduction}"
     group, subject, word = split(spec.quantity)
     if any(c in subject for c in "*?["):
-        check.fault("SC315", f"`{spec.quantity}` is a pattern, and a measure has one quantity", at, "write a measure for each")
+        check.fault("SC315", f"`{spec.quantity}` is a pattern", at, "a measure has one quantity: write one for each")
     elif group == "diag":
         check.fault("SC315", f"`{spec.quantity}` cannot be measured", at, "diagnostics are in every frame: see output.every")
     elif known_channel(check, spec.quantity, at):

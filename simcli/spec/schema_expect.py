@@ -109,8 +109,8 @@ class ExpectSpec(Part):
         subject = one_of(self, ("max", "min", "measure", "at"))
         if subject == "at":
             _check_quantity(self)
-        with_at = () if subject == "at" else ("quantity", *GROUPS) if subject == "measure" else ("quantity", "equals", *GROUPS)
-        extra = [key for key in with_at if getattr(self, key) is not None]
+        others = {"at": (), "measure": ("quantity", *GROUPS)}.get(subject, ("quantity", "equals", *GROUPS))
+        extra = [key for key in others if getattr(self, key) is not None]
         if extra:
             raise refuse("SC207", f"`{extra[0]}` goes with `at`, not with `{subject}`", _INSTEAD.get(extra[0], ""), extra[0])
         if self.equals is None and self.below is None and self.above is None:

@@ -48,7 +48,8 @@ class MeasureSpec(Part):
         if needed:
             one_of(self, needed)
         if self.within is not None and not self.within[0] <= self.within[1]:
-            raise refuse("SC232", f"`within` from {self.within[0]:g} down to {self.within[1]:g}", "write [low, high]", "within")
+            low, high = self.within
+            raise refuse("SC232", f"`within` from {low:g} down to {high:g}", "write [low, high]", "within")
         if self.norm and self.component is not None:
             raise refuse("SC207", "`norm` and `component` contradict each other", "keep one of them", "component")
         if self.until is not None and self.until < self.since:

@@ -1,0 +1,246 @@
+"""Measures: what a file with every step would give, in all solvers; kept to the byte, and checked by name."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from support.measured import quantity, reduced
+from support.process import simcli as command
+
+import simcli
+from simcli import pipeline
+from simcli.solvers import SOLVERS
+from simcli.spec.schema import AffineSolver, GeneralizedSolver, MaximalSolver, NaturalSolver
+from simcli.spec.schema_measure import REDUCTIONS
+
+SCENE = """
+simcli: 1
+bodies:
+  upper: {pose: {xyz: [0, 0, -0.5]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.01]}, points: {tip: [0.1, 0, -0.5]}}
+  lower: {pose: {xyz: [0, 0.1, -1.5]}, mass: 1, com: [0.01, 0, 0], inertia: {diag: [0.1, 0.105, 0.01]}}
+joints:
+  pin: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3}
+  elbow: {type: revolute, parent: upper, child: lower, at: [0, 0, -1], axis: [0.1, 1, 0], q: 0.5, damping: 0.1}
+solver: {dt: 1.0e-3}
+run: {duration: 0.12}
+batch: {worlds: 2, seed: 1, vary: {joints.pin.qd: {list: [1, -4]}}}
+"""
+PLACED = """
+measure:
+  highest: {max: joint.elbow.q}
+  lowest: {min: joint.pin.qd}
+  farthest: {max_abs: point.upper/tip.velocity, component: 2}
+  swing: {range: joint.elbow.q}
+  end: {final: body.lower.position}
+  usual: {mean: joint.elbow.q, from: 0.02, until: 0.0915}
+  spread: {std: body.upper.position}
+  pace: {rms: body.lower.velocity, norm: true}
+  walked: {integral: joint.elbow.qd}
+  fell: {first: joint.elbow.q, below: 0.35}
+  never: {first: joint.elbow.q, above: 100}
+  settled: {last_outside: joint.pin.qd, within: [-3.9, 1.2]}
+  strokes: {count: joint.elbow.qd, above: -2}
+  spin: {mean: body.lower.angular_velocity, frame: body}
+  along: {max: point.upper/tip.velocity, frame: body, component: 0}
+"""
+ALL = PLACED + """
+  jerk: {max_abs: joint.elbow.qdd}
+  effort: {min: joint.elbow.effort}
+  pull: {max: joint.elbow.wrench}
+  twist: {mean: joint.elbow.wrench, frame: body, component: 4}
+  heat: {final: energy.dissipated}
+  power: {integral: energy.kinetic}
+"""
+CHANNELS = "output.channels=[state, energy, reactions]"
+SCHEMAS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver, "affine": AffineSolver}
+WAYS = [(solver, one) for solver in SOLVERS for one in get_args(SCHEMAS[solver].model_fields["integrator"].annotation)
+        if one != "auto"]  # fmt: skip
+SUMS = {"mean", "integral", "rms", "std"}
+
+
+def run(folder, text, *sets, name="out.h5", **more):
+    """A run in this process: its measures by name, and its file."""
+    (folder / "scene.yaml").write_text(text)
+    request = pipeline.Request(folder / "scene.yaml", folder / name, sets, "cpu", 1, force=True, **more)
+    pipeline.execute(pipeline.prepare(request))
+    with simcli.open(folder / name) as trajectory:
+        return trajectory.measures, folder / name
+
+
+def numbers(measures) -> bytes:
+    return b"".join(one.value.tobytes() + one.time.tobytes() for one in measures.values())
+
+
+@pytest.mark.parametrize(("solver", "integrator"), WAYS)
+def test_measures_are_those_of_a_file_with_every_step(solver, integrator, tmp_path):
+    compare(solver, integrator, ALL, set(REDUCTIONS), tmp_path)
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [way for way in WAYS if way[0] in ("generalized", "maximal")])
+def test_measures_of_what_a_step_places_are_those_of_every_step(solver, integrator, tmp_path):
+    compare(solver, integrator, PLACED, set(REDUCTIONS), tmp_path)
+
+
+def compare(solver, integrator, measured, reductions, tmp_path):
+    """Every component of every measure in both worlds, against numpy."""
+    way = (f"solver.type={solver}", f"solver.integrator={integrator}", CHANNELS)
+    found, _ = run(tmp_path, SCENE + measured, *way, "output.every=0.01")
+    whole, path = run(tmp_path, SCENE + measured, *way, "output.every=0.001", name="every.h5")
+    if solver != "natural":  # whose frames round its motion
+        assert numbers(found) == numbers(whole)
+    (tmp_path / "scene.yaml").write_text(SCENE + measured)
+    specs = pipeline.prepare(pipeline.Request(tmp_path / "scene.yaml")).spec.measure
+    assert {spec.reduction for spec in specs.values()} == reductions
+    with simcli.open(path) as trajectory:
+        t = trajectory.time
+        for name, spec in specs.items():
+            counts = (t >= spec.since - 1e-6) & (t <= (spec.until or t[-1]) + 1e-6)
+            x = quantity(trajectory, spec)[counts]
+            value, time = (part.reshape(2, -1) for part in (whole[name].value, whole[name].time))
+            assert value.shape == x.shape[1:]
+            for w, k in np.ndindex(*value.shape):
+                expected, when = reduced(spec, t[counts], x[:, w, k])
+                is_exact = spec.reduction not in SUMS | {"first"} and spec.frame == "world"
+                slack = 0.0 if is_exact else 1e-14 * max(1.0, np.abs(x[:, w]).max())
+                np.testing.assert_allclose(value[w, k], expected, rtol=0, atol=slack, err_msg=f"{name}[{k}] of world {w}")
+                assert when is None or spec.frame == "body" or time[w, k] == when
+
+
+@pytest.mark.parametrize(("solver", "measured"), [("generalized", PLACED), ("affine", ALL)])
+def test_a_world_measures_the_same_in_any_batch(solver, measured, tmp_path):
+    sets = f"solver.type={solver}", "output.every=0.01"
+    many, _ = run(tmp_path, SCENE + measured, *sets)
+    alone, _ = run(tmp_path, SCENE + measured, *sets, name="alone.h5", world=1)
+    for name, one in many.items():
+        assert one.value[1:].tobytes() == alone[name].value.tobytes()
+        assert one.time[1:].tobytes() == alone[name].time.tobytes()
+
+
+def test_other_measures_need_no_other_kernel_and_no_frames(tmp_path):
+    run(tmp_path, SCENE + PLACED, "output.channels=[]")
+    (tmp_path / "scene.yaml").write_text(SCENE + "measure: {one: {rms: joint.elbow.q}}")
+    outcome = pipeline.execute(pipeline.prepare(
+        pipeline.Request(tmp_path / "scene.yaml", tmp_path / "o.h5", ("output.channels=[]",), "cpu", 1)))  # fmt: skip
+    assert outcome.kernels_compiled == []
+    with simcli.open(tmp_path / "o.h5") as trajectory:
+        assert not trajectory.channels
+
+
+def test_a_failed_world_keeps_what_it_had_measured(tmp_path):
+    """World 1 gets too fast; its measures end with its last healthy step, and no expectation is met by them."""
+    text = SCENE + PLACED + "\nexpect: [{measure: lowest, above: -1e6}]"
+    sets = "solver.max_velocity=4.2", "output.every=0.001", CHANNELS
+    found, path = run(tmp_path, text, *sets)
+    with simcli.open(path) as trajectory:
+        status = trajectory.diag.status[:, 1]
+        last = int(np.flatnonzero(status == 0)[-1])
+        assert 0 < last < len(status) - 1
+        np.testing.assert_array_equal(found["end"].value[1], trajectory.body("lower").position[last, 1])
+        assert found["end"].time[1, 0] == trajectory.time[last]
+    coarse, _ = run(tmp_path, text, sets[0], "output.every=0.04", CHANNELS, name="coarse.h5")
+    assert numbers(coarse) == numbers(found)
+    done = command("run", tmp_path / "scene.yaml", "--set", sets[0], "-o", tmp_path / "judged.h5", "--json")
+    assert done.returncode != 0
+    assert "measure.lowest" in done.stdout
+
+
+def test_a_world_that_stops_measures_the_step_at_which_it_does(tmp_path):
+    stop = SCENE.replace("duration: 0.12}", "duration: 0.12, stop_when: {quantity: joint.elbow.q, below: 0.45}}")
+    found, _ = run(tmp_path, stop + "measure: {q: {min: joint.elbow.q}, t: {first: joint.elbow.q, below: 0.45}}")
+    assert (found["q"].value < 0.45).all()
+    assert (found["t"].value <= found["q"].time).all()
+    assert (found["q"].time - found["t"].value < 1.001e-3).all()
+
+
+def test_measures_go_on_where_a_run_was_stopped(tmp_path):
+    sets = "output.every=0.01", "output.channels=[]"
+    (tmp_path / "scene.yaml").write_text(SCENE + PLACED)
+    whole, _ = run(tmp_path, SCENE + PLACED, *sets, name="whole.h5")
+
+    def stop(tick):
+        return tick.frames < 6
+
+    request = pipeline.Request(tmp_path / "scene.yaml", tmp_path / "part.h5", sets, "cpu", 1)
+    assert pipeline.execute(pipeline.prepare(request), stop).status == "stopped"
+    with simcli.open(tmp_path / "part.h5") as trajectory:
+        part = trajectory.measures
+        assert 0 < part["end"].time[0, 0] < 0.12
+    request = pipeline.Request(tmp_path / "scene.yaml", tmp_path / "part.h5", sets, "cpu", 1, resume=True)
+    assert pipeline.execute(pipeline.prepare(request)).status == "done"
+    with simcli.open(tmp_path / "part.h5") as trajectory:
+        assert numbers(trajectory.measures) == numbers(whole)
+
+
+def test_events_in_the_midst_of_a_frame_lose_no_step(tmp_path):
+    events = "[{at: 0.033, set: {joints.elbow.damping: 2}}, {at: 0.07, set: {world.gravity: [0, 0, 0]}}]"
+    text = f"{SCENE}{PLACED}\nevents: {events}"
+    found, _ = run(tmp_path, text, "output.every=0.04", CHANNELS)
+    whole, _ = run(tmp_path, text, "output.every=0.001", CHANNELS, name="whole.h5")
+    assert numbers(found) == numbers(whole)
+
+
+def test_measures_tell_their_units_and_what_they_are(tmp_path):
+    found, path = run(tmp_path, SCENE + ALL, "output.channels=[]")
+    units = {name: one.layout.unit for name, one in found.items()}
+    assert units == {"highest": "rad", "lowest": "rad/s", "farthest": "m/s", "swing": "rad", "end": "m", "usual": "rad",
+                     "spread": "m", "pace": "m/s", "walked": "rad/s s", "fell": "s", "never": "s", "settled": "s",
+                     "strokes": "1", "spin": "rad/s", "along": "m/s", "jerk": "rad/s^2", "effort": "N m", "pull": "mixed",
+                     "twist": "N m", "heat": "J", "power": "J s"}  # fmt: skip
+    assert found["end"].layout.labels == ("x", "y", "z")
+    assert found["fell"].layout.text == "first time of joint.elbow.q below 0.35"
+    assert np.isnan(found["never"].value).all()
+    told = command("info", path).stdout
+    assert "measures" in told
+    assert "highest" in told
+
+
+def test_expectations_judge_measures(tmp_path):
+    expects = """
+expect:
+  - {measure: highest, below: 1}
+  - {measure: end, component: 2, equals: -1.3, within: 0.5}
+  - {measure: end, component: 2, equals: -9, within: 0.2, world: 1}
+"""
+    (tmp_path / "scene.yaml").write_text(SCENE + PLACED + expects)
+    request = pipeline.Request(tmp_path / "scene.yaml", tmp_path / "o.h5", (), "cpu", 1)
+    verdicts = pipeline.execute(pipeline.prepare(request)).verdicts
+    assert [verdict.passed for verdict in verdicts] == [True, True, False]
+    assert verdicts[2].text == "measure.end[2]"
+    assert verdicts[2].failed_worlds == (1,)
+
+
+def test_a_measure_of_the_command_line(tmp_path):
+    (tmp_path / "scene.yaml").write_text(SCENE)
+    done = command("run", "scene.yaml", "--measure", "peak=max_abs:joint.elbow.q", "--measure",
+                   "late={first: joint.elbow.q, above: 1}", "-o", "o.h5", "-q", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with simcli.open(tmp_path / "o.h5") as trajectory:
+        assert list(trajectory.measures) == ["late", "peak"]
+    wrongs = {"peak": "write NAME=REDUCTION:QUANTITY", "peak=max:joint.elbw.q": "did you mean `joint.elbow.q`"}
+    for wrong, words in wrongs.items():
+        done = command("run", "scene.yaml", "--measure", wrong, "-o", "o.h5", cwd=tmp_path)
+        assert done.returncode in (2, 3)
+        assert words in done.stderr
+
+
+@pytest.mark.parametrize(("line", "code", "words"), [
+    ("{max: joint.elbw.q}", "SC305", "did you mean `joint.elbow.q`"),
+    ("{max: joint.elbow.jerk}", "SC315", "no recorded quantity"),
+    ("{max: joint.*.q}", "SC315", "is a pattern"),
+    ("{max: diag.gap}", "SC315", "cannot be measured"),
+    ("{max: joint.elbow.q, component: 1}", "SC205", "1 component"),
+    ("{max: joint.elbow.wrench, norm: true}", "SC207", "add forces to torques"),
+    ("{max: joint.elbow.q, frame: body}", "SC207", "no vector"),
+    ("{max: joint.elbow.q, above: 1}", "SC207", "does not go with"),
+    ("{first: joint.elbow.q}", "SC202", "`above`, `below`"),
+    ("{last_outside: joint.elbow.q, within: [1, -1]}", "SC232", "down to"),
+    ("{max: joint.elbow.q, min: joint.elbow.q}", "SC207", "contradict"),
+    ("{max: joint.elbow.q, from: 2, until: 1}", "SC232", "before"),
+    ("{}", "SC202", "is missing"),
+])  # fmt: skip
+def test_mistakes_are_named(line, code, words, tmp_path):
+    (tmp_path / "scene.yaml").write_text(SCENE + f"measure:\n  it: {line}\n")
+    done = command("check", "scene.yaml", cwd=tmp_path)
+    assert code in done.stderr
+    assert words in done.stderr
+    assert f"scene.yaml:{len((SCENE + 'measure:').splitlines()) + 1}:" in done.stderr
