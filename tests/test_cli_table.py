@@ -100,6 +100,15 @@ def test_conditions_keep_the_worlds_that_meet_them(worlds, condition, expected):
     assert worlds("--where", condition) == np.flatnonzero(expected).tolist()
 
 
+def test_names_of_any_form_stand_in_braces(command, tmp_path):
+    angles = np.linspace(0.0, 1.0, 5)
+    path = world_file(tmp_path / "a.h5", {"joints.arm/elbow-1.q": ("rad", angles), "bodies.a.com[2]": ("m", -angles)})
+    condition = "{joint.arm/elbow-1.q} > 0.3 and {bodies.a.com[2]} > -0.9"
+    code, out, err = command(path, "--where", condition, "-c", "joint.arm/elbow-1.q,world", "-o", "-")
+    assert code == Exit.OK, err
+    assert out.splitlines() == ["joints.arm/elbow-1.q [rad],world", "0.5,2", "0.75,3"]
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

@@ -46,6 +46,7 @@ class WorldColumn:
         unit: of numbers, else "".
         text: what it is, in words.
         words: that may stand in it; () of numbers.
+        is_varied: True of a parameter.
     """
 
     name: str
@@ -53,6 +54,7 @@ class WorldColumn:
     unit: str = ""
     text: str = ""
     words: tuple[str, ...] = ()
+    is_varied: bool = False
 
     @property
     def has_words(self) -> bool:
@@ -81,6 +83,11 @@ class WorldTable:
 
     columns: dict[str, WorldColumn]
     n_rows: int
+
+    @property
+    def varied(self) -> list[WorldColumn]:
+        """Parameters that differ between the rows."""
+        return [column for column in self.columns.values() if column.is_varied and len(np.unique(column.values)) > 1]
 
     def column(self, name: str) -> WorldColumn:
         """A column by its name.
@@ -121,17 +128,20 @@ class WorldTable:
         """
         return self._rows(np.flatnonzero(np.broadcast_to(meets(condition, self.column), self.n_rows)))
 
-    def only(self, worlds: Iterable[int]) -> "WorldTable":
-        """The rows of some worlds.
+    def only(self, worlds: Sequence[int], n_worlds: int) -> "WorldTable":
+        """The rows of some worlds, in the order of the worlds.
+
+        Args:
+            worlds: numbers.
+            n_worlds: how many the file holds.
 
         Raises:
             UsageError: there is no such world.
         """
-        wanted = np.array(sorted(set(worlds)), dtype=np.int64)
-        missing = np.setdiff1d(wanted, self.columns["world"].values)
-        if len(missing):
-            raise UsageError(f"no world {missing[0]}: there are 0 to {int(self.columns['world'].values.max())}")
-        return self._rows(np.flatnonzero(np.isin(self.columns["world"].values, wanted)))
+        outside = [world for world in worlds if not 0 <= world < n_worlds]
+        if outside:
+            raise UsageError(f"no world {outside[0]}: the file holds 0 to {n_worlds - 1}")
+        return self._rows(np.flatnonzero(np.isin(self.columns["world"].values, worlds)))
 
     def sort(self, names: Sequence[str]) -> "WorldTable":
         """The rows in order, those without a number last; equal ones stay as they are.
@@ -225,7 +235,8 @@ def _columns(trajectory: "Trajectory") -> list[WorldColumn]:
     columns = [WorldColumn("world", np.arange(trajectory.n_worlds), "", "number of the world in its file"),
                *_status(trajectory)]  # fmt: skip
     units = trajectory.param_units
-    columns += [WorldColumn(name, values, units[name], "varied") for name, values in trajectory.params.items()]
+    columns += [WorldColumn(name, values, units[name], "varied", is_varied=True)
+                for name, values in trajectory.params.items()]  # fmt: skip
     for name, measure in trajectory.measures.items():
         layout, value = measure.layout, measure.value
         labels = [f".{label}" for label in layout.labels] or [""]
