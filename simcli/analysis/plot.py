@@ -93,7 +93,7 @@ def save(figure, output: Path) -> None:
 def legend_beside(panel, title: str | None = None, **how) -> None:
     """Show the legend on the right of a panel, where it covers nothing."""
     panel.legend(title=title, fontsize="small", title_fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0),
-                 borderaxespad=0.3, **how)  # fmt: skip
+                 borderaxespad=0.3, alignment="left", **how)  # fmt: skip
 
 
 def in_order(count: int) -> list:
