@@ -32,6 +32,7 @@ OWNERS = {  # library -> rooms that may import it
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"analysis"},
+    "pyarrow": {"analysis"},
     "mujoco": {"analysis"},
     "pinocchio": {"analysis"},
 }

@@ -46,6 +46,7 @@ COORDINATES = {
     "qdd": ("qd_start", "qd_unit", "^2"),
     "effort": ("qd_start", "effort_unit", ""),
 }
+DENSE = 4  # worlds that lie at most so far apart on average are read in one piece
 MAX_JOINTS = 6  # drawn when no channel is named
 
 
@@ -70,7 +71,10 @@ class Source:
         if worlds is None:
             block = self.column[frames]
         else:
-            block = np.stack([self.column[frames, world] for world in worlds], axis=1)
+            first, last = min(worlds), max(worlds)
+            together = last - first < DENSE * len(worlds)
+            block = (self.column[frames, first : last + 1][:, np.subtract(worlds, first)] if together
+                     else np.stack([self.column[frames, world] for world in worlds], axis=1))  # fmt: skip
         return np.asarray(block, np.float64).reshape(*block.shape[:2], len(self.labels))
 
 

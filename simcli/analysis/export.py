@@ -51,7 +51,12 @@ def rows(channels: list[Channel], with_world: bool) -> Iterable[list[str]]:
     for f, time in enumerate(first.time):
         for w, world in enumerate(first.worlds):
             cells = [repr(float(time))] + ([str(world)] if with_world else [])
-            yield cells + ["" if value != value else repr(value) for value in table[f, w].tolist()]
+            yield cells + [cell(value) for value in table[f, w].tolist()]
+
+
+def cell(value: float | int | str) -> str:
+    """A value as text: a float in the shortest form that reads back as the same number, NaN as nothing."""
+    return "" if value != value else value if isinstance(value, str) else repr(value)
 
 
 def write_csv(channels: list[Channel], file: TextIO) -> int:

@@ -1,6 +1,9 @@
 """Pictures of channels over time. Needs matplotlib, the extra `plot`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
 
 from simcli.analysis.channels import Channel
 from simcli.errors import OutputError, UsageError
@@ -8,17 +11,24 @@ from simcli.errors import OutputError, UsageError
 INSTALL_HINT = "plots need matplotlib: pip install matplotlib"
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
-MAX_LEGEND = 12  # entries; a longer legend hides the curves
+MAX_LEGEND = 12  # entries; nobody tells more curves apart
+MAX_COLOURS = 10  # of matplotlib's cycle
 MAX_PANELS = 12
+BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
-def draw(channels: list[Channel], output: Path, title: str = "") -> None:
+def draw(channels: list[Channel], output: Path, title: str = "", names: Mapping[int, str] | None = None,
+         names_title: str = "") -> None:  # fmt: skip
     """Draw one panel per channel, one curve per component and world, and write the picture.
+
+    Of more than MAX_LEGEND worlds a panel shows the median and the band from 5 to 95 % of each component.
 
     Args:
         channels: what to draw; all of one file.
         output: a file whose suffix matplotlib knows (png, svg, pdf).
         title: shown above.
+        names: of worlds in the legend, else `world 3`.
+        names_title: what is behind the worlds there.
 
     Raises:
         UsageError: matplotlib is not installed, there are too many panels, or the suffix is unknown.
@@ -26,45 +36,118 @@ def draw(channels: list[Channel], output: Path, title: str = "") -> None:
     """
     if len(channels) > MAX_PANELS:
         raise UsageError(f"{len(channels)} channels in one picture; at most {MAX_PANELS}: name fewer")
+    width, height = PANEL_SIZE
+    figure = new_figure(width, height * len(channels), title)
+    panels = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, channel in zip(panels, channels, strict=True):
+        if len(channel.worlds) > MAX_LEGEND:
+            _draw_bands(panel, channel)
+        else:
+            _draw_curves(panel, channel, names or {}, names_title)
+        units = sorted(set(channel.units))
+        panel.set_ylabel(f"{channel.name}\n[{', '.join(units)}]")
+        panel.grid(True, linewidth=0.3)
+    panels[-1].set_xlabel("time [s]")
+    save(figure, output)
+
+
+def new_figure(width: float, height: float, title: str):
+    """An empty figure of matplotlib.
+
+    Args:
+        width: [inch].
+        height: [inch].
+        title: shown above.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
     try:
         # Not pyplot: no window, no global state, the same picture with and without a display.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError(INSTALL_HINT) from error
-    width, height = PANEL_SIZE
-    figure = Figure(figsize=(width, height * len(channels)), layout="constrained")
+    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
-    for panel, channel in zip(panels, channels, strict=True):
-        _draw_panel(panel, channel)
-    panels[-1].set_xlabel("time [s]")
     if title:
         figure.suptitle(title)
+    return figure
+
+
+def save(figure, output: Path) -> None:
+    """Write a picture.
+
+    Raises:
+        UsageError: the suffix is unknown.
+        OutputError: it cannot be written.
+    """
     try:
-        figure.savefig(output, dpi=DOTS_PER_INCH)
+        figure.savefig(output, dpi="figure")
     except ValueError as error:
         raise UsageError(f"{output}: {error}") from error
     except OSError as error:
         raise OutputError(f"{output}: {error.strerror or error}") from error
 
 
-def _draw_panel(panel, channel: Channel) -> None:
+def legend_beside(panel, title: str | None = None, **how) -> None:
+    """Show the legend on the right of a panel, where it covers nothing."""
+    panel.legend(title=title, fontsize="small", title_fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0),
+                 borderaxespad=0.3, alignment="left", **how)  # fmt: skip
+
+
+def in_order(count: int) -> list:
+    """Colours from dark to light."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](part) for part in np.linspace(0.0, 0.9, count)]
+
+
+def _draw_curves(panel, channel: Channel, names: Mapping[int, str], title: str) -> None:
     n_worlds, n_components = channel.values.shape[1:]
     n_curves = n_worlds * n_components
+    if MAX_COLOURS < n_curves <= MAX_LEGEND:  # else they would come again
+        panel.set_prop_cycle(color=in_order(n_curves))
     for w, world in enumerate(channel.worlds):
         for k, label in enumerate(channel.labels):
-            words = [label.removeprefix(channel.name + ".")] if n_components > 1 else []
-            words += [f"world {world}"] if n_worlds > 1 else []
+            words = [_component(channel, label)] if n_components > 1 else []
+            words += [names.get(world, f"world {world}")] if n_worlds > 1 else []
             panel.plot(
                 channel.time,
                 channel.values[:, w, k],
-                label=" ".join(words) or None,
+                label=", ".join(words) or None,
                 linewidth=1.2 if n_curves <= MAX_LEGEND else 0.6,
                 alpha=1.0 if n_curves <= MAX_LEGEND else 0.5,
             )
-    units = sorted(set(channel.units))
-    panel.set_ylabel(f"{channel.name}\n[{', '.join(units)}]")
-    panel.grid(True, linewidth=0.3)
     if 1 < n_curves <= MAX_LEGEND:
-        panel.legend(fontsize="small", loc="upper right")
+        legend_beside(panel, title if n_worlds > 1 else None)
+
+
+def _draw_bands(panel, channel: Channel) -> None:
+    n_ended = int(np.isnan(channel.values[-1]).any(axis=1).sum()) if len(channel.time) else 0
+    for k, label in enumerate(channel.labels):
+        low, middle, high = quantiles(channel.values[:, :, k])
+        name = f"{_component(channel, label)}, " if len(channel.labels) > 1 else ""
+        (line,) = panel.plot(channel.time, middle, linewidth=1.2, label=f"{name}median")
+        panel.fill_between(channel.time, low, high, color=line.get_color(), alpha=0.25, linewidth=0,
+                           label=f"{name}5 to 95 %")  # fmt: skip
+    ended = f"\n{n_ended} ended before the last frame" if n_ended else ""
+    legend_beside(panel, f"{len(channel.worlds)} worlds{ended}")
+
+
+def quantiles(values: np.ndarray) -> np.ndarray:
+    """Quantiles BAND of the worlds that are there at each frame, (3, F); NaN where none is.
+
+    Args:
+        values: (F, W), NaN of worlds that have ended.
+    """
+    found = np.full((len(BAND), len(values)), np.nan)
+    whole = ~np.isnan(values).any(axis=1)
+    found[:, whole] = np.quantile(values[whole], BAND, axis=1)
+    some = ~whole & ~np.isnan(values).all(axis=1)
+    found[:, some] = np.nanquantile(values[some], BAND, axis=1)
+    return found
+
+
+def _component(channel: Channel, label: str) -> str:
+    return label.removeprefix(channel.name + ".")

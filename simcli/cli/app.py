@@ -42,6 +42,7 @@ COMMANDS = (
     Command("schema", SCENES),
     Command("explain", SCENES),
     Command("info", RESULTS),
+    Command("table", RESULTS),
     Command("plot", RESULTS),
     Command("export", RESULTS),
     Command("repair", RESULTS),

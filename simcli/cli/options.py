@@ -40,6 +40,15 @@ def existing_file(path: Path | None) -> Path | None:
     return path
 
 
+def existing_files(paths: list[Path] | None) -> list[Path]:
+    """Paths that are there and no folders.
+
+    Raises:
+        UsageError: one is not.
+    """
+    return [existing_file(path) for path in paths or ()]
+
+
 def existing_scene(path: Path | None) -> Path | None:
     """A file that is there and no output of a run; whether it is a scene is for the reader to say.
 
@@ -59,6 +68,18 @@ ScenePath = Annotated[
 FilePath = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="Output of `simcli run` (HDF5).", callback=existing_file, show_default=False),
+]
+FilePaths = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Outputs of `simcli run` (HDF5).", callback=existing_files, show_default=False),
+]
+Condition = Annotated[
+    list[str],
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Only worlds that meet it, as '{measure.peak} > 3 and {status} == ok'. Repeatable.",
+    ),
 ]
 SetValues = Annotated[
     list[str],

@@ -1,39 +1,93 @@
-"""`simcli plot`: a picture of any channel."""
+"""`simcli plot`: a picture of channels over time, or of measures over worlds."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import Channels, FilePath, JsonFlag, WorldList, parse_worlds, split_words
-from simcli.errors import Exit
+from simcli.cli.options import Channels, Condition, FilePath, JsonFlag, WorldList, parse_worlds, split_words
+from simcli.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from simcli.analysis.world_table import WorldTable
+
+MAX_NAMED = 2  # parameters that a legend shows of a world
+OVER_WORLDS = "as world, params.l, measure.peak"
 
 
 def plot(
     file: FilePath,
     channel: Channels = [],  # noqa: B006
+    x: Annotated[str, typer.Option("-x", metavar="NAME", help=f"Over worlds: along x, {OVER_WORLDS}.")] = "",
+    y: Annotated[str, typer.Option("-y", metavar="NAME", help="Over worlds: along y.")] = "",
+    z: Annotated[str, typer.Option("-z", metavar="NAME", help="Over worlds: as colour.")] = "",
+    where: Condition = [],  # noqa: B006
     world: WorldList = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Picture to write (png, svg, pdf).", show_default="FILE.png")
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Draw channels over time into a picture.
+    """Draw channels over time, or parameters and measures over worlds (-x, -y, -z), into a picture.
 
-    Without --channel: the joint coordinates and the energy.
+    Without --channel: the joint coordinates and the energy; of more than 12 worlds the median and the band of 5 to 95 %.
+    -x or -y alone is a histogram, both are a line or points, with -z a heat map.
     Example: simcli plot outputs/swing.h5 -c joint.pin.q -c energy.total -o swing.png
+    Example: simcli plot outputs/batch.h5 -x params.l -y measure.peak
     """
-    from simcli.analysis.channels import default_channels, read_channels
-    from simcli.analysis.plot import draw
+    from simcli.analysis.world_table import read_table
     from simcli.records.reader import open_trajectory
 
+    over_worlds = [name for name in (x, y, z) if name]
+    if over_worlds and channel:
+        raise UsageError("-c is drawn over time, -x -y -z over worlds: one picture shows one of them")
+    if z and not (x and y):
+        raise UsageError("-z is the colour at -x and -y: name both")
     target = output or file.with_suffix(".png")
     with open_trajectory(file) as trajectory:
-        names = split_words(channel) or default_channels(trajectory)
-        channels = read_channels(trajectory, names, parse_worlds(world))
-    draw(channels, target, title=file.stem)
+        table = read_table([trajectory])
+        for condition in where:
+            table = table.where(condition)
+        if world is not None or not (over_worlds or where):
+            table = table.only(parse_worlds(world), trajectory.n_worlds)
+        if not table.n_rows:
+            raise UsageError("no world meets the condition: nothing to draw")
+        if over_worlds:
+            shown = _over_worlds(table, over_worlds, target, file.stem, bool(x))
+        else:
+            shown = _over_time(trajectory, table, split_words(channel), target, file.stem)
     console.say(f"wrote {target}")
     if json:
-        console.emit("plot", {"path": target, "channels": [item.name for item in channels]})
+        console.emit("plot", {"path": target, **shown})
     return Exit.OK
+
+
+def _over_worlds(table: "WorldTable", names: list[str], target: Path, title: str, along_x: bool) -> dict:
+    from simcli.analysis.plot_worlds import draw_worlds
+
+    drawn = draw_worlds(table, names, target, title, along_x)
+    columns = [table.column(name).name for name in names]
+    return {"kind": drawn.kind, "columns": columns, "worlds": drawn.n_worlds, "failed": drawn.n_failed,
+            "without_value": drawn.n_missing}  # fmt: skip
+
+
+def _over_time(trajectory, table: "WorldTable", names: list[str], target: Path, title: str) -> dict:
+    from simcli.analysis.channels import default_channels, read_channels
+    from simcli.analysis.plot import MAX_LEGEND, draw
+
+    worlds = table.columns["world"].values.tolist()
+    channels = read_channels(trajectory, names or default_channels(trajectory), worlds)
+    draw(channels, target, title, *(_names(table) if 1 < len(worlds) <= MAX_LEGEND else ()))
+    return {"channels": [item.name for item in channels]}
+
+
+def _names(table: "WorldTable") -> tuple[dict[int, str], str]:
+    """Worlds with the values of their parameters, as a legend shows them, and what these are."""
+    varied = table.varied
+    if not 0 < len(varied) <= MAX_NAMED:
+        return {}, ""
+    worlds = table.columns["world"].values.tolist()
+    names = {world: f"world {world}: " + ", ".join(f"{one.values[row]:.4g}" for one in varied)
+             for row, world in enumerate(worlds)}  # fmt: skip
+    return names, "\n".join(one.title for one in varied)

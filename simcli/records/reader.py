@@ -148,6 +148,12 @@ class Trajectory:
             return {name: values[:, k] for k, name in enumerate(self._axes.label["P"])}
 
     @cached_property
+    def param_units(self) -> dict[str, str]:
+        """Units of `params`."""
+        with reading(self.path):
+            return dict(zip(self._axes.label["P"], map(str, self._file["params/unit"].asstr()[...]), strict=True))
+
+    @cached_property
     def measures(self) -> dict[str, Measure]:
         """Measures by name; NaN while the run goes on."""
         with reading(self.path):

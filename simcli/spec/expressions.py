@@ -5,11 +5,12 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from simcli.spec.faults import did_you_mean
 
 MAX_TEXT = 1000  # characters of one expression
-_MAX_DEPTH = 64
+MAX_DEPTH = 64
 _SLOT = re.compile(r"\$\{([^{}]*)\}")
 _ALLOWED = re.compile(r"[A-Za-z0-9_.+\-*/(), \t\n]*\Z")
 
@@ -31,6 +32,23 @@ _OPERATORS: dict[type, Callable[[float, float], float]] = {
     ast.Pow: math.pow,  # refuses roots of negative numbers, of which ** makes complex ones
 }
 RESERVED = frozenset((*CONSTANTS, *FUNCTIONS))
+
+
+class Arithmetic(NamedTuple):
+    """What an expression computes with: numbers, or whole columns of them.
+
+    Attributes:
+        number: makes one of a float.
+        operators: by their node of Python's syntax tree; all that are allowed.
+        functions: by name, those of FUNCTIONS.
+    """
+
+    number: Callable[[float], Any]
+    operators: Mapping[type, Callable[[Any, Any], Any]]
+    functions: Mapping[str, Callable[..., Any]]
+
+
+NUMBERS = Arithmetic(float, _OPERATORS, {name: function for name, (function, _, _) in FUNCTIONS.items()})
 
 
 class ExpressionError(ValueError):
@@ -98,7 +116,7 @@ def evaluate(text: str, lookup: Lookup | Mapping[str, float]) -> float:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise ExpressionError(f"`{_clip(text)}` cannot be read as arithmetic", _reading_hint(text)) from None
     try:
-        value = _value(tree.body, lookup, 0, text)
+        value = value_of(tree.body, lookup, text)
     except ZeroDivisionError:
         raise ExpressionError(f"`{_clip(text)}` divides by zero") from None
     except OverflowError:
@@ -120,41 +138,53 @@ def _reading_hint(text: str) -> str:
     return "every operator has a number on both sides, as `${2*L + 0.1}`"
 
 
-def _value(node: ast.expr, lookup: Lookup, depth: int, text: str) -> float:
-    if depth > _MAX_DEPTH:
-        raise ExpressionError("an expression nested deeper than 64 levels")
+def value_of(node: ast.expr, lookup: Callable[[str], Any], text: str, by: Arithmetic = NUMBERS, depth: int = 0) -> Any:
+    """Value of a node of Python's syntax tree.
+
+    Args:
+        node: of the tree of `text`.
+        lookup: value of a name.
+        text: for messages.
+        by: what is computed with.
+        depth: of the node in the tree.
+
+    Raises:
+        ExpressionError: the node is no arithmetic.
+    """
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"an expression nested deeper than {MAX_DEPTH} levels")
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return float(node.value)
+        return by.number(node.value)
     if isinstance(node, ast.Name):
-        return _name(node.id, lookup)
+        return by.number(CONSTANTS[node.id]) if node.id in CONSTANTS else _named(node.id, lookup)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
-        value = _value(node.operand, lookup, depth + 1, text)
+        value = value_of(node.operand, lookup, text, by, depth + 1)
         return -value if isinstance(node.op, ast.USub) else value
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left = _value(node.left, lookup, depth + 1, text)
-        right = _value(node.right, lookup, depth + 1, text)
-        return _OPERATORS[type(node.op)](left, right)
+    if isinstance(node, ast.BinOp) and type(node.op) in by.operators:
+        left = value_of(node.left, lookup, text, by, depth + 1)
+        right = value_of(node.right, lookup, text, by, depth + 1)
+        return by.operators[type(node.op)](left, right)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        return _call(node, lookup, depth, text)
+        arguments = [value_of(argument, lookup, text, by, depth + 1) for argument in _arguments(node)]
+        return by.functions[node.func.id](*arguments)
     raise ExpressionError(
         f"`{_clip(text)}` is not arithmetic",
         "allowed: numbers, parameters, + - * / ** ( ) min max abs sqrt sin cos tan pi",
     )
 
 
-def _call(node: ast.Call, lookup: Lookup, depth: int, text: str) -> float:
+def _arguments(node: ast.Call) -> list[ast.expr]:
+    """What a known function is called with."""
     name = node.func.id
     if name not in FUNCTIONS:
         raise ExpressionError(f"unknown function `{name}`", did_you_mean(name, FUNCTIONS, "functions"))
-    function, fewest, most = FUNCTIONS[name]
+    _, fewest, most = FUNCTIONS[name]
     if not fewest <= len(node.args) <= most:
         raise ExpressionError(f"`{name}` takes {fewest if fewest == most else 'one or more'} argument(s)")
-    return float(function(*[_value(argument, lookup, depth + 1, text) for argument in node.args]))
+    return node.args
 
 
-def _name(name: str, lookup: Lookup) -> float:
-    if name in CONSTANTS:
-        return CONSTANTS[name]
+def _named(name: str, lookup: Callable[[str], Any]) -> Any:
     if name in FUNCTIONS:
         raise ExpressionError(f"the function `{name}` is used without its argument")
     return lookup(name)

@@ -1,6 +1,9 @@
 """Small finished files with known numbers, written by the real recorder."""
 
 import contextlib
+from dataclasses import replace
+
+import numpy as np
 
 from simcli.records.layout import axes_of, selected
 from simcli.records.provenance import collect
@@ -15,15 +18,21 @@ CHANNELS = ("state", "energy")
 
 
 @contextlib.contextmanager
-def record(path, n_frames, n_worlds, change):
-    """Write frames of the tiny model, changed by `change(columns)`, and open the file."""
+def record(path, n_frames, n_worlds, change, events=(), measures=(), measured=None, params=None):
+    """Write frames of the tiny model, changed by `change(columns)`, and open the file.
+
+    `measures` are layouts, `measured` (rows, value, time) as of `Recorder.close`; `params` name to (unit, values (W,)).
+    """
     model = tiny_model(n_worlds=n_worlds)
+    if params is not None:
+        units, values = zip(*params.values(), strict=True)
+        model = replace(model, param_name=tuple(params), param_unit=units, param_value=np.stack(values, axis=1))
     axes = axes_of(model)
-    block = frames(selected(axes, CHANNELS), axes, 0, n_frames)
+    block = frames(selected(axes, CHANNELS), axes, 0, n_frames, events)
     change(block.columns)
     source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
-    recorder = Recorder(path, model, source, CHANNELS, n_frames, process=RecorderHere())
+    recorder = Recorder(path, model, source, CHANNELS, n_frames, process=RecorderHere(), measures=measures)
     recorder.put(block)
-    recorder.close("done")
+    recorder.close("done", measured)
     with open_trajectory(path) as trajectory:
         yield trajectory

@@ -23,7 +23,7 @@ class RecorderHere:
             self._answers.append(self.recording.committed)
             return
         if isinstance(message, Close):
-            self._answers.append(self.recording.close(message.status))
+            self._answers.append(self.recording.close(message))
             return
         self.recording.backlog.add(message.n, message.events, message.contacts)
         while self.recording.backlog.seconds_to_commit(0.0) == 0.0:

@@ -1,0 +1,132 @@
+"""Conditions on columns of numbers and words: `{measure.peak} > 3 and {status} == ok`.
+
+Names stand in braces, because they contain dots, slashes and signs. Between them stands the arithmetic of `${...}` in scenes
+(`spec.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.spec.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
+from simcli.spec.faults import did_you_mean
+
+if TYPE_CHECKING:
+    from simcli.analysis.world_table import WorldColumn
+
+_SLOT = re.compile(r"\{([^{}]*)\}")
+_COMPARISONS = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: lambda a, b: (a != b) & (a == a) & (b == b),  # NaN is no other number
+}  # fmt: skip
+COLUMNS = Arithmetic(
+    np.float64,
+    {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: np.divide, ast.Pow: np.power},
+    {"min": lambda *values: reduce(np.minimum, values), "max": lambda *values: reduce(np.maximum, values),
+     "abs": np.abs, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan},
+)  # fmt: skip
+HOW = "write as `{measure.peak} > 3 and {status} == ok`"
+
+Lookup = Callable[[str], "WorldColumn"]
+
+
+def meets(text: str, lookup: Lookup) -> np.ndarray:
+    """Which rows meet a condition.
+
+    Args:
+        text: the condition.
+        lookup: column of a name; raises UsageError.
+
+    Returns:
+        bool (n,), or one bool where the condition names no column.
+
+    Raises:
+        UsageError: it is no condition, or names what is not there.
+    """
+    if len(text) > MAX_TEXT:
+        raise UsageError(f"a condition of {len(text)} characters, the limit is {MAX_TEXT}")
+    slots = [name.strip() for name in _SLOT.findall(text)]
+    places = iter(range(len(slots)))
+    plain = _SLOT.sub(lambda _: f" {_slot(next(places))} ", text)
+    try:
+        tree = ast.parse(plain.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise UsageError(f"`{text}` cannot be read as a condition: {HOW}") from None
+    columns = {_slot(k): lookup(name) for k, name in enumerate(slots)}
+    try:
+        with np.errstate(all="ignore"):
+            return _mask(tree.body, _Names(text, columns), 0)
+    except OverflowError:
+        raise UsageError(f"`{text}`: a number beyond the largest, 1.8e308") from None
+    except ExpressionError as error:
+        raise UsageError(f"`{text}`: {error}{f'; {error.hint}' if error.hint else ''}") from None
+
+
+def _slot(place: int) -> str:
+    return f"__{place}__"
+
+
+class _Names:
+    """Columns of a condition by their places in it."""
+
+    def __init__(self, text: str, columns: "dict[str, WorldColumn]"):
+        self.text, self._columns = text, columns
+
+    def number(self, node: ast.expr, depth: int) -> np.ndarray:
+        return value_of(node, self._numbers, self.text, COLUMNS, depth)
+
+    def _numbers(self, name: str) -> np.ndarray:
+        if name not in self._columns:
+            raise ExpressionError(f"the name `{name}` stands without braces", HOW)
+        if self._columns[name].has_words:
+            raise ExpressionError("a column of words is compared with one word by == or !=", "as `{status} == failed`")
+        return self._columns[name].values
+
+    def words(self, node: ast.expr) -> "WorldColumn | None":
+        """The column of words that a node is."""
+        column = self._columns.get(node.id) if isinstance(node, ast.Name) else None
+        return column if column is not None and column.has_words else None
+
+
+def _mask(node: ast.expr, names: _Names, depth: int) -> np.ndarray:
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"a condition nested deeper than {MAX_DEPTH} levels")
+    if isinstance(node, ast.BoolOp):
+        both = operator.and_ if isinstance(node.op, ast.And) else operator.or_
+        return reduce(both, [_mask(value, names, depth + 1) for value in node.values])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return ~_mask(node.operand, names, depth + 1)
+    if isinstance(node, ast.Compare) and all(type(op) in _COMPARISONS for op in node.ops):
+        sides = [node.left, *node.comparators]
+        links = zip(sides, node.ops, sides[1:], strict=False)
+        return reduce(operator.and_, [_compared(*link, names, depth + 1) for link in links])
+    raise ExpressionError("is no condition", HOW)
+
+
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, names: _Names, depth: int) -> np.ndarray:
+    for one, other in ((left, right), (right, left)):
+        column = names.words(one)
+        if column is not None:
+            if not isinstance(op, ast.Eq | ast.NotEq):
+                raise ExpressionError("words are compared by == or !=", "as `{status} == failed`")
+            return _COMPARISONS[type(op)](column.values, _word(other, column))
+    return _COMPARISONS[type(op)](names.number(left, depth), names.number(right, depth))
+
+
+def _word(node: ast.expr, column: "WorldColumn") -> str:
+    """The word that a column is compared with, with or without quotes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        word = node.value
+    elif isinstance(node, ast.Name) and not node.id.startswith("__") and node.id not in (*CONSTANTS, *FUNCTIONS):
+        word = node.id
+    else:
+        raise ExpressionError("a column of words is compared with one word", "as `{status} == failed`")
+    if word not in column.words:
+        raise ExpressionError(f"`{column.name}` is never `{word}`", did_you_mean(word, column.words, "it is one of"))
+    return word

@@ -1,0 +1,133 @@
+"""`simcli table`: a row per world."""
+
+import io
+import math
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simcli.cli import console
+from simcli.cli.options import Condition, FilePaths, JsonFlag, split_words
+from simcli.errors import Exit
+
+MAX_ROWS = 40  # on a terminal, unless --top says more
+MAX_NAMES = 6  # of columns that do not fit
+GAP = "  "
+
+
+def table(
+    files: FilePaths,
+    column: Annotated[
+        list[str],
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="Only these, as world, params.l, 'measure.*'. Repeatable, or separated by commas.",
+        ),
+    ] = [],  # noqa: B006
+    where: Condition = [],  # noqa: B006
+    sort: Annotated[
+        list[str], typer.Option("--sort", metavar="NAME", help="Ascending by a column; -NAME descending. Repeatable.")
+    ] = [],  # noqa: B006
+    top: Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The first N rows only.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
+    ] = None,
+    json: JsonFlag = False,
+) -> int:
+    """Show a row per world: status, varied parameters, measures.
+
+    Several files are put below each other. In a condition names stand in braces, with arithmetic, < <= == != and or not.
+    Example: simcli table outputs/batch.h5 --where '{measure.peak} > 3' --sort -measure.peak --top 10
+    """
+    from simcli.analysis.world_export import check_suffix, write_csv, write_table
+    from simcli.analysis.world_table import read_files
+
+    if output not in (None, Path("-")):
+        check_suffix(output)
+    whole = read_files(files)
+    found = whole
+    for condition in where:
+        found = found.where(condition)
+    found = found.sort(split_words(sort))
+    n_found = found.n_rows
+    found = found if top is None else found.top(top)
+    found = found.select(split_words(column)) if column else found
+    if output == Path("-"):
+        with io.StringIO(newline="") as stream:
+            write_csv(found, stream)
+            console.data(stream.getvalue().rstrip("\n"))
+    elif output is not None:
+        write_table(found, output)
+        console.say(f"wrote {output} ({console.plural(found.n_rows, 'row')} of {console.plural(whole.n_rows, 'world')})")
+    if json:
+        columns = [{"name": one.name, "unit": one.unit, "text": one.text, "values": one.values}
+                   for one in found.columns.values()]  # fmt: skip
+        console.emit("table", {"files": files, "worlds": whole.n_rows, "found": n_found, "rows": found.n_rows,
+                               "columns": columns, "path": output})  # fmt: skip
+    elif output is None:
+        _show(found if column else _without_empty(found), n_found, whole.n_rows, top)
+    return Exit.OK
+
+
+def _without_empty(found):
+    """The table without reasons and times of ends where no world has one."""
+    empty = [name for name in ("status.reason", "status.time")
+             if not any(value == value and value != "" for value in found.columns[name].values.tolist())]  # fmt: skip
+    return found.select([name for name in found.columns if name not in empty])
+
+
+def _show(found, n_found: int, n_worlds: int, top: int | None) -> None:
+    """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
+    on_terminal = sys.stdout.isatty()
+    shown = found.top(MAX_ROWS) if on_terminal and top is None else found
+    columns = [_column_text(column) for column in shown.columns.values()]
+    if on_terminal:
+        columns = _fitting(columns, shutil.get_terminal_size().columns)
+    for row in zip(*columns, strict=True):
+        console.data(GAP.join(row).rstrip())
+    console.say(console.paint(_notes(shown, len(columns), n_found, n_worlds, top), "dim"))
+
+
+def _notes(shown, n_columns: int, n_found: int, n_worlds: int, top: int | None) -> str:
+    """How many worlds there are, and what is not shown."""
+    notes = [f"{shown.n_rows} of " * (shown.n_rows < n_found) + console.plural(n_found, "world")]
+    if n_found < n_worlds:
+        notes[0] += f" that {'meets' if n_found == 1 else 'meet'} the condition, of {n_worlds}"
+    hidden = list(shown.columns)[n_columns:]
+    if hidden:
+        more = ", ..." if len(hidden) > MAX_NAMES else ""
+        notes.append(f"{console.plural(len(hidden), 'column')} more: {', '.join(hidden[:MAX_NAMES])}{more}")
+    if hidden or (shown.n_rows < n_found and top is None):
+        notes.append("--top N, -c NAME or -o FILE.csv shows them")
+    return "; ".join(notes)
+
+
+def _column_text(column) -> list[str]:
+    """Name, unit and values of a column, all of the same width."""
+    cells = [_cell(value) for value in column.values.tolist()]
+    cells = [column.name, f"[{column.unit}]" if column.unit else "", *cells]
+    width = max(map(len, cells))
+    return [text.ljust(width) if column.has_words else text.rjust(width) for text in cells]
+
+
+def _cell(value: float | int | str) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return "-" if math.isnan(value) else f"{value:.6g}"
+
+
+def _fitting(columns: list[list[str]], width: int) -> list[list[str]]:
+    """The first columns that fit into a width, one at least."""
+    used, kept = -len(GAP), []
+    for column in columns:
+        used += len(GAP) + len(column[0])
+        if kept and used > width:
+            break
+        kept.append(column)
+    return kept

@@ -1,0 +1,197 @@
+"""`simcli plot` over worlds and of many worlds: which picture, its numbers, and a legend that covers nothing."""
+
+import json
+
+import numpy as np
+import pytest
+from support.world_files import FAILED, grid, peaks, world_file
+
+from simcli.analysis import plot, plot_worlds
+from simcli.analysis.channels import read_channels
+from simcli.cli import doorman
+from simcli.errors import Exit
+from simcli.records.reader import open_trajectory
+
+PNG = b"\x89PNG\r\n\x1a\n"
+RNG = np.random.default_rng(5)
+FILES = {
+    "grid": grid(7, 6),
+    "line": {"params.l": ("m", np.linspace(0.1, 2.0, 30))},
+    "drawn": {"params.l": ("m", RNG.uniform(0.1, 2.0, 40)), "params.c": ("N m s/rad", RNG.uniform(1.0, 3.0, 40))},
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("worlds")
+    return {name: world_file(folder / f"{name}.h5", params) for name, params in FILES.items()}
+
+
+@pytest.fixture
+def picture(files, tmp_path, monkeypatch, capsys):
+    """The document of a command and the figure that it wrote."""
+    figures = []
+    save = plot.save
+    for module in (plot, plot_worlds):
+        monkeypatch.setattr(module, "save", lambda figure, output: (save(figure, output), figures.append(figure)))
+
+    def run(name, *words):
+        target = tmp_path / "a.png"
+        line = ["plot", str(files[name]), "-o", str(target), "--json", *words]
+        code = doorman.run_command(line, debug=False, as_json=True)
+        said = capsys.readouterr()
+        assert code == Exit.OK, said.err
+        assert target.read_bytes().startswith(PNG)
+        return json.loads(said.out), figures[-1]
+
+    return run
+
+
+def legend_of(figure):
+    """Title and texts of the legend, which must cover no panel."""
+    legend = figure.legends[0] if figure.legends else figure.axes[0].get_legend()
+    if legend is None:
+        return "", []
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert not any(box.overlaps(axes.get_window_extent()) for axes in figure.axes)
+    assert (box.min >= whole.min).all()
+    assert (box.max <= whole.max).all()
+    return legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]
+
+
+def points_of(line):
+    return np.column_stack(line.get_data())
+
+
+def test_a_parameter_that_ascends_gives_a_line(picture):
+    document, figure = picture("line", "-x", "params.l", "-y", "measure.peak")
+    assert document["kind"] == "line"
+    assert (document["worlds"], document["failed"], document["without_value"]) == (29, 0, 1)
+    (axes,) = figure.axes
+    curve, mark = axes.lines
+    x, y = FILES["line"]["params.l"][1], peaks(FILES["line"])
+    kept = np.isfinite(y)
+    np.testing.assert_array_equal(points_of(curve), np.column_stack([x, y])[kept])
+    assert mark.get_xdata().tolist() == [x[FAILED]]
+    assert axes.get_xlabel() == "params.l [m]"
+    assert axes.get_ylabel() == "measure.peak [rad]\nlargest value of joint.hinge0.q"
+    assert figure.get_suptitle() == "line"
+    assert legend_of(figure) == ("", ["no value (1, of which 1 failed)"])
+
+
+def test_another_parameter_gives_a_line_for_each_of_its_values(picture):
+    document, figure = picture("grid", "-x", "params.l", "-y", "measure.pos.x")
+    assert document["kind"] == "line"
+    title, texts = legend_of(figure)
+    assert title == "params.c [N m s/rad]"
+    assert texts == ["10", "12", "14", "16", "18", "20", "failed (1)"]
+    *curves, failed = figure.axes[0].lines
+    assert len({curve.get_color() for curve in curves}) == 6
+    worlds = np.arange(42.0)
+    for k, curve in enumerate(curves):
+        np.testing.assert_array_equal(curve.get_ydata(), [w for w in worlds[k::6] if w != FAILED])
+    assert failed.get_ydata().tolist() == [FAILED]
+
+
+def test_parameters_that_are_drawn_give_points(picture):
+    document, figure = picture("drawn", "-x", "params.l", "-y", "measure.pos.y", "--where", "{params.c} < 2")
+    kept = np.flatnonzero(FILES["drawn"]["params.c"][1] < 2.0)
+    good = kept[kept != FAILED]
+    assert (document["kind"], document["worlds"], document["failed"]) == ("scatter", len(kept), int(FAILED in kept))
+    shown = figure.axes[0].collections[0].get_offsets()
+    np.testing.assert_array_equal(shown, np.column_stack([FILES["drawn"]["params.l"][1][good], good + 0.1]))
+
+
+@pytest.mark.parametrize("axis", ["-x", "-y"])
+def test_one_name_gives_a_histogram(picture, axis):
+    document, figure = picture("drawn", axis, "measure.pos.x")
+    assert (document["kind"], document["worlds"], document["failed"]) == ("histogram", 40, 1)
+    (axes,) = figure.axes
+    good, bad = ([bar.get_height() if axis == "-x" else bar.get_width() for bar in bars] for bars in axes.containers)
+    assert (sum(good), sum(bad)) == (39, 1)
+    labels = (axes.get_xlabel(), axes.get_ylabel())
+    assert labels[axis == "-y"].startswith("measure.pos.x [m]")
+    assert labels[axis == "-x"] == "worlds"
+    assert legend_of(figure)[1] == ["not failed (39)", "failed (1)"]
+
+
+def test_a_grid_gives_a_heat_map(picture):
+    document, figure = picture("grid", "-x", "params.l", "-y", "params.c", "-z", "measure.peak")
+    assert (document["kind"], document["without_value"]) == ("heat map", 1)
+    cells = figure.axes[0].collections[0].get_array()
+    np.testing.assert_array_equal(cells.filled(np.nan), peaks(FILES["grid"]).reshape(7, 6).T)
+    assert figure.axes[1].get_ylabel().startswith("measure.peak [rad]")
+    assert legend_of(figure)[1] == ["no value (1, of which 1 failed)"]
+
+
+def test_cells_of_several_worlds_show_their_median(picture, files, tmp_path):
+    thrice = {name: (unit, np.tile(values, 3)) for name, (unit, values) in FILES["grid"].items()}
+    thrice["params.k"] = ("1", np.repeat([1.0, 2.0, 3.0], 42))
+    files["thrice"] = world_file(tmp_path / "thrice.h5", thrice)
+    document, figure = picture("thrice", "-x", "params.l", "-y", "params.c", "-z", "measure.pos.x")
+    assert document["kind"] == "heat map"
+    np.testing.assert_array_equal(figure.axes[0].collections[0].get_array(), (np.arange(42.0) + 42).reshape(7, 6).T)
+    assert figure.axes[1].get_ylabel().endswith("median of 3 worlds")
+    assert legend_of(figure)[1] == ["failed (1)"]
+
+
+def test_colours_without_a_grid_are_points(picture):
+    document, figure = picture("drawn", "-x", "params.l", "-y", "params.c", "-z", "measure.pos.x")
+    assert document["kind"] == "scatter"
+    values = figure.axes[0].collections[0].get_array()
+    np.testing.assert_array_equal(values, [w for w in range(40) if w != FAILED])
+    assert legend_of(figure)[1] == ["failed (1)"]
+
+
+def test_many_worlds_are_a_median_and_a_band(picture, files):
+    document, figure = picture("grid", "-c", "joint.hinge0.q", "--world", "0-39")
+    assert document["channels"] == ["joint.hinge0.q"]
+    (axes,) = figure.axes
+    with open_trajectory(files["grid"]) as trajectory:
+        values = trajectory.joint("hinge0").q[:, :40, 0]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), np.median(values, axis=1), rtol=1e-15)
+    edges = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert {edges.min(), edges.max()} == {np.quantile(values, 0.05, axis=1).min(), np.quantile(values, 0.95, axis=1).max()}
+    assert legend_of(figure) == ("40 worlds", ["median", "5 to 95 %"])
+
+
+def test_quantiles_are_those_of_the_worlds_that_are_there():
+    values = np.array([[1.0, 2, 3, 4], [1, 2, 3, np.nan], [np.nan] * 4])
+    low, middle, high = plot.quantiles(values)
+    np.testing.assert_allclose(middle, [2.5, 2.0, np.nan], rtol=1e-15)
+    np.testing.assert_allclose(low, [1.15, 1.1, np.nan], rtol=1e-15)
+    np.testing.assert_allclose(high, [3.85, 2.9, np.nan], rtol=1e-15)
+
+
+def test_few_worlds_are_told_by_their_parameters(picture):
+    _, figure = picture("grid", "-c", "joint.hinge0.q", "--where", "{params.c} == 10 and {world} < 19")
+    assert legend_of(figure) == ("params.l [m]", ["world 0: 0.1", "world 6: 0.25", "world 12: 0.4", "world 18: 0.55"])
+
+
+def test_worlds_are_read_alike_in_one_piece_or_one_by_one(files):
+    with open_trajectory(files["grid"]) as trajectory:
+        apart, close = (read_channels(trajectory, ["joint.hinge0.q"], worlds)[0].values for worlds in ([41, 0], [1, 0, 3]))
+        stored = trajectory.joint("hinge0").q[...]
+    np.testing.assert_array_equal(apart, stored[:, [41, 0]])
+    np.testing.assert_array_equal(close, stored[:, [1, 0, 3]])
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["-x", "params.l", "-c", "energy.total"], "-c is drawn over time"),
+        (["-x", "params.l", "-z", "params.c"], "name both"),
+        (["-x", "status"], "`status` has words"),
+        (["-x", "measure.peek"], "did you mean `measure.peak`?"),
+        (["-x", "measure.pos"], "name one, as `measure.pos.x`"),
+        (["-x", "measure.peak", "--where", "{world} > 99"], "no world meets the condition"),
+        (["-x", "measure.peak", "--where", f"{{world}} == {FAILED}"], "no world has a number of `measure.peak`"),
+        (["-x", "measure.peak", "--world", "77"], "no world 77: the file holds 0 to 41"),
+        (["--world", "77"], "no world 77: the file holds 0 to 41"),
+        (["-x", "measure.peak", "-o", "a.txt"], "not supported"),
+    ],
+)
+def test_what_cannot_be_drawn_is_wrong_usage(files, capsys, words, hint):
+    code = doorman.run_command(["plot", str(files["grid"]), *words], debug=False, as_json=False)
+    assert code == Exit.USAGE
+    assert hint in capsys.readouterr().err
