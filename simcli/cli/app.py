@@ -44,6 +44,7 @@ COMMANDS = (
     Command("info", RESULTS),
     Command("plot", RESULTS),
     Command("export", RESULTS),
+    Command("diff", RESULTS),
     Command("repair", RESULTS),
     Command("fk", MECHANICS),
     Command("ik", MECHANICS),
