@@ -41,7 +41,7 @@ def diff(
         float | None, typer.Option("--atol", metavar="T", min=0, help="In SI units, added to it.", show_default=f"{ATOL:g}")
     ] = None,
     align: Annotated[
-        By | None, typer.Option("--align", help="Compare frames of one time, or of one number of steps.", show_default="time")
+        By | None, typer.Option("--align", help="Compare frames of one time, or of one step count.", show_default="time")
     ] = None,
     channel: Channels = [],  # noqa: B006
     world: Annotated[
@@ -58,7 +58,7 @@ def diff(
     from simcli.records.reader import open_trajectory
 
     if exact and (rtol is not None or atol is not None or align is not None or channel or world is not None):
-        raise UsageError("--exact compares all bits of both files: leave out --rtol, --atol, --align, --channel and --world; "
+        raise UsageError("--exact compares all bits of both files: leave out --rtol, --atol, --align, --channel, --world; "
                          "`--rtol 0 --atol 0` compares some channels or worlds number by number")  # fmt: skip
     with open_trajectory(a) as first, open_trajectory(b) as second:
         if exact:

@@ -217,12 +217,13 @@ class _Spreads:
         """Spreads of the components of all datasets."""
         found, done, total = [], 0, max(sum(map(len, labels.values())), 1)
         for path, some in labels.items():
-            extremes = self._of_dataset(mine[path], theirs[path], some, (done / total, len(some) / total))
+            extremes = self._of_dataset(path, mine[path], theirs[path], some, (done / total, len(some) / total))
             found += [(mine[path].components[label], extremes.spread(k)) for k, label in enumerate(some)]
             done += len(some)
         return found
 
-    def _of_dataset(self, mine: Labelled, theirs: Labelled, labels: list[str], progress: tuple[float, float]) -> Extremes:
+    def _of_dataset(self, path: str, mine: Labelled, theirs: Labelled, labels: list[str],
+                    progress: tuple[float, float]) -> Extremes:  # fmt: skip
         exact = all(mine.components[label].channel in EXACT for label in labels)
         extremes = Extremes(len(labels), Tolerance(0.0, 0.0) if exact else self._tolerance)
         picks = [_pick(one, labels) for one in (mine, theirs)]
@@ -230,9 +231,10 @@ class _Spreads:
         turns = [[at[label] for label in four] for four in mine.quaternions if all(label in at for label in four)]
         quaternions = np.array(turns, np.int64).reshape(-1, 4)
         start, share = progress
-        for part, worlds in self._tiles([mine.column, theirs.column]):
-            a, b = (_rows(read_tile(one.column, frames[part], worlds), pick) for one, frames, pick in
-                    zip((mine, theirs), (self._pairs.a, self._pairs.b), picks, strict=True))  # fmt: skip
+        columns = [run.column(path) for run in self._runs]
+        for part, worlds in self._tiles(columns):
+            a, b = (_rows(read_tile(column, frames[part], worlds), pick) for column, frames, pick in
+                    zip(columns, (self._pairs.a, self._pairs.b), picks, strict=True))  # fmt: skip
             frame = np.repeat(self._pairs.a[part], len(worlds))
             extremes.add(a, oriented(a, b, quaternions), frame, np.tile(worlds, part.stop - part.start))
             self._seen(start + share * part.stop / len(self._pairs.a))

@@ -60,8 +60,9 @@ class ContactDifferences:
         return run.contacts_until(int(frames[last - 1]) + 1) - run.contacts_until(int(frames[first]))
 
     def _rows(self, k: int, first: int, last: int) -> Table:
-        """Contacts of some pairs of frames and of the worlds that are compared: `owner`, frame and world in one number,
-        `shapes`, both in one number, and the values.
+        """Contacts of some pairs of frames, of the worlds that are compared.
+
+        `owner` has frame and world in one number, `shapes` both shapes; the values are in the order of MATCHED.
         """
         frames = (self._pairs.a, self._pairs.b)[k][first:last]
         table = self._runs[k].contact_table(int(frames[0]), int(frames[-1]) + 1)

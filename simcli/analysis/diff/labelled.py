@@ -1,7 +1,9 @@
-"""Columns of a file with the names of their components, in the grammar of `analysis.channels` and beyond it:
+"""Columns of a file with the names of their components.
 
-body.NAME.acceleration, .angular_acceleration   of the channel body_qdd
-multiplier.ROW, natural.COORDINATE              of constraint rows and natural coordinates
+Names have the grammar of `analysis.channels`, and beyond it:
+
+    body.NAME.acceleration, .angular_acceleration   of the channel body_qdd
+    multiplier.ROW, natural.COORDINATE              of constraint rows and natural coordinates
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +21,6 @@ from simcli.spec.channel_names import SCALARS
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
-    from simcli.records.series import Column
 
 STATE_FIELDS = ("joint_q", "joint_qd", "joint_qdd", "joint_effort", "body_q", "body_qd")
 # quantity -> labels and units of its components, of what `analysis.channels` does not offer
@@ -46,15 +47,13 @@ class Component:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A column and its components.
+    """The components of a column, which itself is not kept: HDF5 holds some megabytes for each that is open.
 
     Attributes:
-        column: (F, W, ...).
         components: by label, in the order of its values, flattened.
         quaternions: labels of the four components of each quaternion.
     """
 
-    column: "Column"
     components: dict[str, Component]
     quaternions: tuple[tuple[str, ...], ...]
 
@@ -71,7 +70,7 @@ def labelled_columns(run: "Trajectory") -> dict[str, Labelled]:
         for k, one in enumerate(components):
             label = one.label if one.label not in by_label else f"{one.label}#{k}"  # labels of rows may repeat
             by_label[label] = Component(label, one.channel, one.unit or column.unit)
-        found[path] = Labelled(column, by_label, tuple(_quaternions(by_label.values())))
+        found[path] = Labelled(by_label, tuple(_quaternions(by_label.values())))
     return found
 
 
