@@ -38,7 +38,8 @@ def head(a: "Trajectory", b: "Trajectory", scene: list["Change"], facts: list["C
 
 
 def _extent(run: "Trajectory") -> str:
-    span = f", t = {run.time[0]:g} to {run.time[-1]:g} s" if run.n_frames else ""
+    time = run.column("frames/time")
+    span = f", t = {time[0]:g} to {time[-1]:g} s" if run.n_frames else ""
     return f"{plural(run.n_frames, 'frame')}{span}, {plural(run.n_worlds, 'world')}, {console.status_text(run.status)}"
 
 

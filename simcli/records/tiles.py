@@ -11,7 +11,7 @@ import numpy as np
 
 from simcli.records.series import Column
 
-TILE_BYTES = 2 * 1024 * 1024  # [B] of one file: large against the cost of a call, small against the memory of the process
+TILE_BYTES = 1024 * 1024  # [B] of one file: large against the cost of a call, small against the memory of the process
 
 
 def tile_lengths(columns: Sequence[Column], limit: int = TILE_BYTES) -> tuple[int, int]:

@@ -37,6 +37,7 @@ class ContactDifferences:
         names = {name: k for k, name in enumerate(dict.fromkeys([*a.model["shape_name"], *b.model["shape_name"]]))}
         self._shapes = [np.array([names[name] for name in run.model["shape_name"]], np.int64) for run in (a, b)]
         self._n_shapes = len(names)
+        self._kept = [_kept_shapes(run, names) for run in (a, b)] if set(a.bodies) != set(b.bodies) else []
 
     def compare(self) -> Iterator[int]:
         """Compare portion by portion; gives the number of pairs of frames of each."""
@@ -67,11 +68,14 @@ class ContactDifferences:
         frames = (self._pairs.a, self._pairs.b)[k][first:last]
         table = self._runs[k].contact_table(int(frames[0]), int(frames[-1]) + 1)
         wanted = np.isin(table["frame"], frames) & np.isin(table["world"], self._worlds)
+        shape_a, shape_b = (self._shapes[k][table[name]] for name in ("shape_a", "shape_b"))
+        for kept in self._kept:
+            wanted &= kept[shape_a] | kept[shape_b]
         rows = {name: values[wanted] for name, values in table.items()}
         owner = np.searchsorted(frames, rows["frame"]) * self._runs[0].n_worlds + rows["world"]
-        shape_a, shape_b = (self._shapes[k][rows[name]] for name in ("shape_a", "shape_b"))
+        shapes = (shape_a * self._n_shapes + shape_b)[wanted]
         values = np.concatenate([rows["point"], rows["normal"], rows["force"], rows["gap"][:, None]], axis=1)
-        return {"owner": owner, "shapes": shape_a * self._n_shapes + shape_b, "values": values}
+        return {"owner": owner, "shapes": shapes, "values": values}
 
     def _add(self, a: Table, b: Table, first: int, last: int) -> None:
         n_worlds, frames = self._runs[0].n_worlds, self._pairs.a[first:last]
@@ -85,6 +89,13 @@ class ContactDifferences:
         _, in_a, in_b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
         owner = a["owner"][in_a]
         self.matched.add(a["values"][in_a], b["values"][in_b], frames[owner // n_worlds], owner % n_worlds)
+
+
+def _kept_shapes(run: "Trajectory", names: dict[str, int]) -> np.ndarray:
+    """Shapes of the bodies that a file keeps, by their numbers in `names`; it keeps the contacts that have one of them."""
+    kept = np.zeros(len(names), bool)
+    kept[[names[name] for name in run.model["shape_name"][run.model["shape_body"] >= 0]]] = True
+    return kept
 
 
 def _identities(a: Table, b: Table) -> tuple[np.ndarray, np.ndarray]:

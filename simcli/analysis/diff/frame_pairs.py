@@ -49,38 +49,51 @@ def pair_frames(a: "Trajectory", b: "Trajectory", align: Align = Align.TIME) -> 
         UsageError: there is no pair.
     """
     for run in (a, b):
-        for name, values in (("time", run.time), ("step", run.step)):
-            if not (np.diff(values) > 0).all():
-                raise FileError(f"{run.path}: is damaged: /frames/{name} does not rise; `simcli check` lists the damage")
         if not run.n_frames:
             raise UsageError(f"{run.path}: holds no frame yet, so there is nothing to compare")
-    if align == Align.TIME:
-        mine, theirs = _of_one_time(a, b)
-    else:
-        _, mine, theirs = np.intersect1d(a.step, b.step, assume_unique=True, return_indices=True)
+    mine, theirs = _of_one_time(a, b) if align == Align.TIME else _of_one_step(a, b)
     if not len(mine):
         other = Align.STEP if align == Align.TIME else Align.TIME
         raise UsageError(f"no frame of {a.path} ({_span(a, align)}) has the {align} of a frame of {b.path} "
                          f"({_span(b, align)}): try --align {other}, or the same `output.every`")  # fmt: skip
-    return FramePairs(align, mine, theirs, a.time[mine], a.n_frames - len(mine), b.n_frames - len(mine))
+    return FramePairs(align, mine, theirs, _rising(a, "time")[mine], a.n_frames - len(mine), b.n_frames - len(mine))
+
+
+def _rising(run: "Trajectory", name: str) -> np.ndarray:
+    """Times or steps of all frames. Not kept by the run: of a million frames they are large.
+
+    Raises:
+        FileError: they do not rise.
+    """
+    values = run.read(f"frames/{name}")
+    if not (np.diff(values) > 0).all():
+        raise FileError(f"{run.path}: is damaged: /frames/{name} does not rise; `simcli check` lists the damage")
+    return values
+
+
+def _of_one_step(a: "Trajectory", b: "Trajectory") -> tuple[np.ndarray, np.ndarray]:
+    return np.intersect1d(_rising(a, "step"), _rising(b, "step"), assume_unique=True, return_indices=True)[1:]
 
 
 def _of_one_time(a: "Trajectory", b: "Trajectory") -> tuple[np.ndarray, np.ndarray]:
-    allowed = TIME_TOLERANCE * min(_step_length(a), _step_length(b))
-    place = np.searchsorted(b.time, a.time)
-    below, above = np.maximum(place - 1, 0), np.minimum(place, b.n_frames - 1)
-    nearest = np.where(np.abs(b.time[below] - a.time) <= np.abs(b.time[above] - a.time), below, above)
-    mine = np.flatnonzero(np.abs(b.time[nearest] - a.time) <= allowed)
-    return mine, nearest[mine]
+    step = min(_step_length(a), _step_length(b))
+    allowed = TIME_TOLERANCE * step if np.isfinite(step) else 0.0
+    mine, theirs = _rising(a, "time"), _rising(b, "time")
+    nearest = np.searchsorted(theirs, mine)
+    np.minimum(nearest, len(theirs) - 1, out=nearest)
+    before = np.maximum(nearest - 1, 0)
+    nearest = np.where(np.abs(theirs[before] - mine) <= np.abs(theirs[nearest] - mine), before, nearest)
+    paired = np.flatnonzero(np.abs(theirs[nearest] - mine) <= allowed)
+    return paired, nearest[paired]
 
 
 def _step_length(run: "Trajectory") -> float:
     """[s], the step of a run on average; infinite if it has one frame only."""
-    steps = int(run.step[-1] - run.step[0])
-    return float(run.time[-1] - run.time[0]) / steps if steps else np.inf
+    (first, begun), (last, ended) = ((run.column("frames/step")[k], run.column("frames/time")[k]) for k in (0, -1))
+    return float(ended - begun) / int(last - first) if last > first else np.inf
 
 
 def _span(run: "Trajectory", align: Align) -> str:
-    if align == Align.TIME:
-        return f"{run.n_frames} from {run.time[0]:g} to {run.time[-1]:g} s"
-    return f"{run.n_frames} from step {run.step[0]} to {run.step[-1]}"
+    first, last = (run.column(f"frames/{align}")[k] for k in (0, -1))
+    words = f"{first:g} to {last:g} s" if align == Align.TIME else f"{first} to {last}"
+    return f"{run.n_frames} from {words}"
