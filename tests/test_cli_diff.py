@@ -39,8 +39,8 @@ def folder(tmp_path_factory):
 
 def test_equal_files_are_exit_0(folder, capsys):
     code, out, err = simcli(capsys, "diff", folder / "a.h5", folder / "a.h5")
-    assert (code, err) == (Exit.OK, "no difference: 73 channels, all equal\n")
-    assert "compared: 12 frames by time, 3 worlds, 73 channels" in out
+    assert (code, err) == (Exit.OK, "no difference: 59 channels, all equal\n")
+    assert "compared: 12 frames by time, 3 worlds, 59 channels" in out
     code, out, err = simcli(capsys, "diff", folder / "a.h5", folder / "a.h5", "--exact")
     assert (code, err) == (Exit.OK, "no difference: all bits are equal\n")
     assert len(out.splitlines()) == 2
@@ -55,7 +55,7 @@ def test_a_table_says_where_and_by_how_much(folder, capsys):
     assert first.split()[:3] == ["energy.total", "1", "J"]
     assert second.split()[:3] == ["joint.hinge0.q", "1e-08", "rad"]
     assert second.split()[4:7] == ["6", "0.06", "2"]
-    assert err == ("different: 1 of 73 channels above rtol 1e-06, atol 1e-09; the first at frame 4, t = 0.04 s, world 1\n")
+    assert err == ("different: 1 of 59 channels above rtol 1e-06, atol 1e-09; the first at frame 4, t = 0.04 s, world 1\n")
 
 
 def test_tolerances_channels_and_worlds_decide_the_exit_code(folder, capsys):
@@ -83,7 +83,7 @@ def test_json_has_every_channel_with_its_places(folder, capsys):
     assert found["scene"] == [{"key": "solver.dt", "a": 0.001, "b": 0.002}]
     assert found["frames"] == {"compared": 12, "only_a": 0, "only_b": 0}
     assert found["worlds"] == {"compared": [0, 1, 2], "same_number": True}
-    assert len(found["channels"]) == 73
+    assert len(found["channels"]) == 59
     worst = found["channels"][0]
     assert (worst["name"], worst["above"], worst["judged"], worst["unit"]) == ("energy.total", True, True, "J")
     assert (worst["values"], worst["values_differing"], worst["values_above"]) == (36, 8, 8)
@@ -147,11 +147,11 @@ def test_what_only_one_file_has_is_told(folder, tmp_path, capsys):
     ("words", "said"),
     [
         (["a.h5"], "Missing argument 'B'"),
-        (["a.h5", "c.h5"], "c.h5: no such file; did you mean `a.h5`?"),
+        (["a.h5", "bb.h5"], "bb.h5: no such file; did you mean `b.h5`?"),
         (["a.h5", "b.h5", "--world", "3"], "no world 3 in a.h5: it holds 0 to 2"),
         (["a.h5", "b.h5", "--world", "x"], "`x` is not a world"),
         (["a.h5", "b.h5", "-c", "energy.totl"], "did you mean `energy.total`?"),
-        (["a.h5", "b.h5", "--rtol", "nan"], "--rtol and --atol are finite numbers"),
+        (["a.h5", "b.h5", "--rtol", "inf"], "--rtol and --atol are finite numbers"),
         (["a.h5", "b.h5", "--rtol", "-1"], "--rtol"),
         (["a.h5", "b.h5", "--align", "frame"], "'frame' is not one of 'time', 'step'"),
         (["a.h5", "b.h5", "--exact", "--atol", "1"], "--exact compares all bits"),
@@ -175,7 +175,8 @@ def test_foreign_damaged_and_cut_files_are_exit_7(folder, tmp_path, capsys):
     flipped[place + 100] ^= 1  # in the bytes of the disk, so that the checksum of the chunk is wrong
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = 1
-    for name, content in {"text.h5": b"hello", "empty.h5": b"", "cut.h5": raw[: len(raw) // 2], "flipped.h5": flipped}.items():
+    contents = {"text.h5": b"hello", "empty.h5": b"", "cut.h5": raw[: len(raw) // 2], "flipped.h5": flipped}
+    for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     for name in ("text.h5", "empty.h5", "cut.h5", "other.h5", "flipped.h5"):
         for options in ((), ("--exact",)):
