@@ -17,8 +17,8 @@ from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "plot", "export", "repair", "fk", "ik",
-            "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "precompile", "doctor"]  # fmt: skip
+COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "plot", "export", "diff", "repair", "fk",
+            "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "precompile", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 
@@ -193,7 +193,8 @@ def test_vary_without_key_or_values_is_wrong_usage(text):
         vary_override(text)
 
 
-NOT_THERE = [["run"], ["show"], ["check"], ["info"], ["plot"], ["export", "-c", "time"], ["bench"]]
+NOT_THERE = [["run"], ["show"], ["check"], ["info"], ["plot"], ["export", "-c", "time"],
+             ["diff", "pendulum.yaml"], ["bench"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", NOT_THERE, ids=lambda words: words[0])

@@ -111,7 +111,7 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
                          "it; diag.contacts and diag.penetration are channels")  # fmt: skip
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
-    found = [known for known in available(trajectory) if _fits(known, wanted)]
+    found = [known for known in available(trajectory) if matches_channel(known, wanted)]
     if not found:
         near = get_close_matches(wanted, available(trajectory), n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
@@ -119,7 +119,7 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
     return [_source(trajectory, known) for known in found]
 
 
-def _fits(channel: str, pattern: str) -> bool:
+def matches_channel(channel: str, pattern: str) -> bool:
     """True if a pattern means a channel: as a whole, or by group, subject and quantity."""
     from simcli.spec.patterns import fits
 

@@ -45,6 +45,7 @@ COMMANDS = (
     Command("table", RESULTS),
     Command("plot", RESULTS),
     Command("export", RESULTS),
+    Command("diff", RESULTS),
     Command("repair", RESULTS),
     Command("fk", MECHANICS),
     Command("ik", MECHANICS),

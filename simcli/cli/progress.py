@@ -1,4 +1,4 @@
-"""What a run says while it runs: one live line on a terminal, a plain line every ten seconds elsewhere."""
+"""What is said while something goes on: one live line on a terminal, a plain line every ten seconds elsewhere."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from simcli.cli import console
 
 PLAIN_PERIOD = 10.0  # [s] between plain lines
+PATIENCE = 1.0  # [s] before a bar of `fraction_shown` appears: what is over by then needs none
 
 
 def line_of(tick) -> str:
@@ -36,6 +37,34 @@ def shown(quiet: bool) -> Iterator[Callable]:
         yield _plain()
 
 
+@contextlib.contextmanager
+def fraction_shown(what: str) -> Iterator[Callable[[float], None]]:
+    """Give a function that takes the fraction that is done of something, and shows it if it takes long.
+
+    Args:
+        what: is done, as "comparing".
+    """
+    begun = last = time.monotonic()
+    is_live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    with contextlib.ExitStack() as screen:
+        bar = None
+
+        def show(fraction: float) -> None:
+            nonlocal bar, last
+            now = time.monotonic()
+            left = (now - begun) * (1.0 - fraction) / max(fraction, 1e-9)
+            talk = f"{100 * fraction:5.1f} %  eta {console.duration_text(left)}"
+            if is_live and now - begun >= PATIENCE:
+                bar = bar or screen.enter_context(_bar())
+                task = bar.task_ids[0] if bar.task_ids else bar.add_task(what, total=1.0, talk="")
+                bar.update(task, completed=fraction, talk=talk)
+            elif not is_live and now - last >= PLAIN_PERIOD:
+                last = now
+                console.say(f"{what}: {talk}")
+
+        yield show
+
+
 def _plain() -> Callable:
     last = time.monotonic()
 
@@ -49,16 +78,19 @@ def _plain() -> Callable:
     return show
 
 
-def _live() -> Iterator[Callable]:
+def _bar():
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     screen = Console(stderr=True, no_color=not console.colour_wanted())
-    bar = Progress(
+    return Progress(
         TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[talk]}"),
         console=screen, transient=True,
     )  # fmt: skip
-    with bar:
+
+
+def _live() -> Iterator[Callable]:
+    with _bar() as bar:
         task = bar.add_task("preparing", total=1.0, talk="")
 
         def show(tick) -> None:

@@ -23,12 +23,14 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     lock        one writer per file
     guard       the door for files that are not ours
     series      lazily sliced columns
+    tiles       parts of two columns, in whole chunks
     named       joints, bodies, points and quantities of a trajectory by name
     reader      Trajectory
     results     the files of fk, ik, id, mass-matrix and jacobian, and their writer
     result_reader  Results, and `open_any` for either kind of file
     stored_model  the model of a run, out of its file
     integrity   verify and info
+    bits        what differs between two runs bit by bit
     superblock  the mark that a killed writer leaves
     repair      a file whose writer was killed
 """

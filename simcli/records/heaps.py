@@ -14,6 +14,7 @@ HEAD_BYTES, ENTRY_BYTES, ALIGNMENT = 16, 16, 8
 ENTRY = struct.Struct("<HHIQ")  # index, references, reserved, size; the content follows, padded
 FREE = 0  # index of the free space, whose size counts its own entry
 SEARCHED = 256 * 1024 * 1024  # [B] from the start of the file; what is written at the creation is rarely a hundredth of it
+WINDOW = 16 * 1024 * 1024  # [B] searched at once; pages that were looked at count as memory of the process until they go
 
 
 def damaged_heap(path: Path) -> int | None:
@@ -26,10 +27,13 @@ def damaged_heap(path: Path) -> int | None:
 
 
 def _heaps(data: mmap.mmap) -> Iterator[int]:
-    start = data.find(HEAD, 0, SEARCHED)
-    while start >= 0:
-        yield start
-        start = data.find(HEAD, start + ALIGNMENT, SEARCHED)
+    for first in range(0, min(len(data), SEARCHED), WINDOW):
+        end = first + WINDOW + len(HEAD) - 1  # one that begins in this window
+        start = data.find(HEAD, first, end)
+        while start >= 0:
+            yield start
+            start = data.find(HEAD, start + ALIGNMENT, end)
+        data.madvise(mmap.MADV_DONTNEED, first, min(WINDOW, len(data) - first))
 
 
 def _adds_up(data: mmap.mmap, start: int) -> bool:

@@ -84,11 +84,11 @@ def committed_length(row: Dataset, n_frames: int, n_worlds: int, counters: dict)
     return counters["events" if row.axes[0] == "E" else "contacts"]
 
 
-def portions(dataset: h5py.Dataset, n: int) -> Iterator[tuple[int, int]]:
-    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about 32 MiB at a time."""
+def portions(dataset: h5py.Dataset, n: int, n_bytes: int = READ_BYTES) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of the rows 0 to n - 1, in whole chunks, about so many bytes at a time."""
     row = max(int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize, 1)
     chunk = dataset.chunks[0] if dataset.chunks else 1
-    length = max(READ_BYTES // (row * chunk), 1) * chunk
+    length = max(n_bytes // (row * chunk), 1) * chunk
     return ((first, min(first + length, n)) for first in range(0, n, length))
 
 

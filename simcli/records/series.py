@@ -38,6 +38,11 @@ class Column(NDArrayOperatorsMixin):
         return len(self.shape)
 
     @property
+    def chunks(self) -> tuple[int, ...]:
+        """Entries along each axis of the dataset that are stored, and read, at once."""
+        return self._dataset.chunks or self._dataset.shape
+
+    @property
     def size(self) -> int:
         """Number of values."""
         return int(np.prod(self.shape))

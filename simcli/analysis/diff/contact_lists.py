@@ -1,0 +1,118 @@
+"""Contacts of two runs, matched by frame, world and names of the shapes; several of a pair by their order in the file."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.analysis.channels import XYZ
+from simcli.analysis.diff.extremes import Extremes, Tolerance
+from simcli.analysis.diff.frame_pairs import FramePairs
+from simcli.analysis.diff.labelled import Component
+
+if TYPE_CHECKING:
+    from simcli.records.reader import Trajectory
+
+CONTACTS_AT_ONCE = 20_000  # of one file, unless a single frame has more
+LISTS_AT_ONCE = 100_000  # frames of worlds
+UNMATCHED = Component("contacts.unmatched", "contacts.unmatched", "1")
+MATCHED = (*(Component(f"contacts.{name}.{part}", f"contacts.{name}", unit)
+             for name, unit in (("point", "m"), ("normal", "1"), ("force", "N")) for part in XYZ),
+           Component("contacts.gap", "contacts.gap", "m"))  # fmt: skip
+
+Table = dict[str, np.ndarray]
+
+
+class ContactDifferences:
+    """What differs between the contacts of two runs.
+
+    Attributes:
+        unmatched: number of contacts of a frame and world that only one file has, against 0.
+        matched: points, normals, forces and gaps of the others.
+    """
+
+    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: np.ndarray, tolerance: Tolerance):
+        self.unmatched, self.matched = Extremes(1, Tolerance(0.0, 0.0)), Extremes(len(MATCHED), tolerance)
+        self._runs, self._pairs, self._worlds = (a, b), pairs, worlds
+        names = {name: k for k, name in enumerate(dict.fromkeys([*a.model["shape_name"], *b.model["shape_name"]]))}
+        self._shapes = [np.array([names[name] for name in run.model["shape_name"]], np.int64) for run in (a, b)]
+        self._n_shapes = len(names)
+        self._kept = [_kept_shapes(run, names) for run in (a, b)] if set(a.bodies) != set(b.bodies) else []
+
+    def compare(self) -> Iterator[int]:
+        """Compare portion by portion; gives the number of pairs of frames of each."""
+        first, n = 0, len(self._pairs.a)
+        while first < n:
+            last = self._end(first)
+            self._add(*(self._rows(k, first, last) for k in (0, 1)), first, last)
+            yield last - first
+            first = last
+
+    def _end(self, first: int) -> int:
+        """End of the pairs of frames that begin with one and have few enough contacts."""
+        last = min(len(self._pairs.a), first + max(LISTS_AT_ONCE // self._runs[0].n_worlds, 1))
+        while last > first + 1 and max(self._count(k, first, last) for k in (0, 1)) > CONTACTS_AT_ONCE:
+            last = first + (last - first) // 2
+        return last
+
+    def _count(self, k: int, first: int, last: int) -> int:
+        frames = (self._pairs.a, self._pairs.b)[k]
+        run = self._runs[k]
+        return run.contacts_until(int(frames[last - 1]) + 1) - run.contacts_until(int(frames[first]))
+
+    def _rows(self, k: int, first: int, last: int) -> Table:
+        """Contacts of some pairs of frames, of the worlds that are compared.
+
+        `owner` has frame and world in one number, `shapes` both shapes; the values are in the order of MATCHED.
+        """
+        frames = (self._pairs.a, self._pairs.b)[k][first:last]
+        table = self._runs[k].contact_table(int(frames[0]), int(frames[-1]) + 1)
+        wanted = np.isin(table["frame"], frames) & np.isin(table["world"], self._worlds)
+        shape_a, shape_b = (self._shapes[k][table[name]] for name in ("shape_a", "shape_b"))
+        for kept in self._kept:
+            wanted &= kept[shape_a] | kept[shape_b]
+        rows = {name: values[wanted] for name, values in table.items()}
+        owner = np.searchsorted(frames, rows["frame"]) * self._runs[0].n_worlds + rows["world"]
+        shapes = (shape_a * self._n_shapes + shape_b)[wanted]
+        values = np.concatenate([rows["point"], rows["normal"], rows["force"], rows["gap"][:, None]], axis=1)
+        return {"owner": owner, "shapes": shapes, "values": values}
+
+    def _add(self, a: Table, b: Table, first: int, last: int) -> None:
+        n_worlds, frames = self._runs[0].n_worlds, self._pairs.a[first:last]
+        mine, theirs = _identities(a, b)
+        lost = np.zeros((last - first) * n_worlds)
+        np.add.at(lost, a["owner"][~np.isin(mine, theirs)], 1)
+        np.add.at(lost, b["owner"][~np.isin(theirs, mine)], 1)
+        lost = lost.reshape(-1, n_worlds)[:, self._worlds]
+        frame, world = (grid.reshape(-1) for grid in np.meshgrid(frames, self._worlds, indexing="ij"))
+        self.unmatched.add(np.zeros((lost.size, 1)), lost.reshape(-1, 1), frame, world)
+        _, in_a, in_b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+        owner = a["owner"][in_a]
+        self.matched.add(a["values"][in_a], b["values"][in_b], frames[owner // n_worlds], owner % n_worlds)
+
+
+def _kept_shapes(run: "Trajectory", names: dict[str, int]) -> np.ndarray:
+    """Shapes of the bodies that a file keeps, by their numbers in `names`; it keeps the contacts that have one of them."""
+    kept = np.zeros(len(names), bool)
+    kept[[names[name] for name in run.model["shape_name"][run.model["shape_body"] >= 0]]] = True
+    return kept
+
+
+def _identities(a: Table, b: Table) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each contact of both tables: equal for those of one owner, pair of shapes, and place among these."""
+    n = len(a["owner"])
+    owner, shapes = (np.unique(np.concatenate([a[name], b[name]]), return_inverse=True)[1] for name in ("owner", "shapes"))
+    key = owner * (shapes.max(initial=0) + 1) + shapes
+    place = np.concatenate([_place(part) for part in (key[:n], key[n:])])
+    identity = key * (place.max(initial=0) + 1) + place
+    return identity[:n], identity[n:]
+
+
+def _place(key: np.ndarray) -> np.ndarray:
+    """How many equal keys stand before each."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    start = np.flatnonzero(np.diff(ordered, prepend=-1))
+    place = np.empty(len(key), np.int64)
+    place[order] = np.arange(len(key)) - np.repeat(start, np.diff(np.append(start, len(key))))
+    return place
