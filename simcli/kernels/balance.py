@@ -20,13 +20,14 @@ from simcli.kernels.forces import Forces, efforts, load_links
 from simcli.kernels.laws import law_terms
 from simcli.kernels.memory import Arena
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
+from simcli.kernels.retraction import retract
 from simcli.kernels.rows import measure
 from simcli.kernels.runtime import Device
 from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
 from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables, tree_dofs
-from simcli.kernels.tree import TreeState, place_all, retract
+from simcli.kernels.tree import TreeState, place_all
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of

@@ -8,7 +8,7 @@ import taichi as ti
 from simcli.kernels.elementary import select
 from simcli.kernels.laws import FREE
 from simcli.kernels.memory import local
-from simcli.kernels.tree import retract
+from simcli.kernels.retraction import retract
 
 EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
 
