@@ -25,7 +25,6 @@ from simcli.solvers.impulse_rows import (
     MOTION,
     UNBOUNDED,
     UPPER,
-    bound_spins,
     restate,
     state_problem,
     state_rest,
@@ -35,6 +34,7 @@ from simcli.solvers.impulse_rows import (
 from simcli.solvers.impulses import FAST, FINER, KAPPA
 from simcli.solvers.integrators import H
 from simcli.solvers.natural_contacts import note_touching
+from simcli.solvers.spins import bound_spins
 
 
 def problem_of(c):

@@ -191,7 +191,7 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def soften_coordinates(c: ti.template(), w: ti.i32, h: ti.template(), b: ti.template()):
-    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `choices.py`.
+    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `equations.py`.
 
     Reads:  c.steps.rows.{residual, rate, v}
     Writes: c.steps.{load, rows.soft, rows.lent}

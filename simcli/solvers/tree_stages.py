@@ -20,13 +20,14 @@ from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
 from simcli.kernels.tree import place_all
-from simcli.solvers.choices import choose_pieces, state_equations
+from simcli.solvers.choices import choose_pieces
 from simcli.solvers.clock import follow_signals, time_of
 from simcli.solvers.constrained import settle_speeds, use_constrained
 from simcli.solvers.constrained_phase import account_laws, finish_try, turn_ahead
 from simcli.solvers.constrained_report import report_constrained_reactions, report_reactions
 from simcli.solvers.contact_report import report_contacts
 from simcli.solvers.corrections import CORRECT, EVALUATE, PLACE, PROJECT, demand_correction, harden, use_correction
+from simcli.solvers.equations import state_equations
 from simcli.solvers.impulses import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.integrators import H, copy, correct_efforts, use_semi_implicit
 from simcli.solvers.motions import follow_motions, lead_rows
