@@ -164,7 +164,7 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
     y = c.bound.system
     m = c.bound.impulses
     zero = c.tables.arena.zero()
-    on = zero == 0.0  # a mask, of which `act_of_law` gives whole numbers
+    on = zero == 0.0  # a variable for masks, which what `act_of_law` gives would not make
     on = act_of_law(c, w, k)
     soft = zero
     lower = zero - UNBOUNDED
