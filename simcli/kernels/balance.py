@@ -15,8 +15,10 @@ import taichi as ti
 from simcli.kernels.algorithms import flat, give, take, turns
 from simcli.kernels.cables import report_cables
 from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.efforts import efforts
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import Forces, efforts, load_links
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.forces import Forces
 from simcli.kernels.laws import law_terms
 from simcli.kernels.memory import Arena
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches

@@ -5,8 +5,8 @@ Called by stages of trees and phases of natural coordinates; constrained.py says
 
 import taichi as ti
 
+from simcli.kernels.efforts import turn_to_target
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import turn_to_target
 from simcli.kernels.laws import choose, find_reach, split_power, state_law
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning

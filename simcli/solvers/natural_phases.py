@@ -3,7 +3,8 @@
 import taichi as ti
 
 from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.forces import efforts, load_links
+from simcli.kernels.efforts import efforts
+from simcli.kernels.external_forces import load_links
 from simcli.kernels.memory import any_lane
 from simcli.kernels.programs import NO_BOUND, begin, run
 from simcli.kernels.rows import measure

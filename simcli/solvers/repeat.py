@@ -11,9 +11,9 @@ stages found.
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import effort_power
 from simcli.kernels.laws import FREE, STUCK
 from simcli.kernels.retraction import retract
+from simcli.kernels.work import effort_power
 from simcli.solvers.integrators import copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth

@@ -14,12 +14,14 @@ The lists are in tree_programs.py.
 import taichi as ti
 
 from simcli.kernels.dynamics import accelerate, collect, demand, eliminate
-from simcli.kernels.forces import accumulate_work, effort_power, efforts, load_links
+from simcli.kernels.efforts import efforts
+from simcli.kernels.external_forces import load_links
 from simcli.kernels.loops import follow_turns
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
 from simcli.kernels.tree import place_all
+from simcli.kernels.work import accumulate_work, effort_power
 from simcli.solvers.choices import choose_pieces
 from simcli.solvers.clock import follow_signals, time_of
 from simcli.solvers.constrained import settle_speeds, use_constrained
