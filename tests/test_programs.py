@@ -6,7 +6,18 @@ import taichi as ti
 from support.device import live_device
 
 from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND, Program, Registers, again, begin, only, put, repeat, run, within
+from simcli.kernels.programs import (
+    NO_BOUND,
+    Program,
+    Registers,
+    begin,
+    only,
+    repeat,
+    repeat_blocks,
+    run,
+    set_registers,
+    within,
+)
 from simcli.kernels.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
@@ -222,8 +233,9 @@ def test_lists_nest_and_each_has_its_mask():
     arena = Arena(live_device(), 5)
     c = Counter(arena)
     inner = repeat(increase_inner, at_most=3)
-    body = (*put(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
-    program = Program(arena, (again(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps),), c.now)
+    body = (set_registers(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
+    steps = repeat_blocks(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps)
+    program = Program(arena, (steps,), c.now)
     arena.build()
     bounds = np.array([0.0, 1.0, 2.0, 7.0, 4.0])
     for slot in (c.count, c.ends, c.inner):

@@ -92,7 +92,7 @@ def begin_dofs(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def restate(c: ti.template(), w: ti.i32):
+def restore_momentum(c: ti.template(), w: ti.i32):
     """Begin again with the momentum of the start of the step.
 
     Writes: p.{free, push}
@@ -104,8 +104,8 @@ def restate(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt: ti.i32):
-    """Row n of the problem, in the second attempt with the bounds that the first one has passed.
+def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statement: ti.i32):
+    """Row n of the problem, in the second statement with the bounds that the first one has passed.
 
     Args:
         h: [s], over which forces act on the velocity that moves the coordinates.
@@ -140,19 +140,19 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
             unknown = y.laws.unknown.at(item)
             if unknown >= y.n_dofs:
                 row = unknown - y.n_dofs
-            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, attempt)
+            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, statement)
     # What is off is zero, for a row that is on in another world of the block may be looked at.
     on_or_zero = select(on, zero + 1.0, zero)
     if row >= 0:
         fill_row(c, w, n, row, on_or_zero * sign)
     else:
         fill_single(c, w, n, unknown, on_or_zero * sign)
-    store_row(c, w, n, on, on_or_zero, bias, soft, lower, upper, attempt)
+    store_row(c, w, n, on, on_or_zero, bias, soft, lower, upper, statement)
 
 
 @ti.func
 def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
-               attempt: ti.i32):
+               statement: ti.i32):
     """Row n of the problem, of law k: whether it is on, bias, compliance and bounds.
 
     Args:
@@ -183,7 +183,7 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
         on = on & (upper > 0.0)
         lower = -upper
     else:
-        bound, far = bound_of_law(c, w, n, kind, k, sign, attempt)
+        bound, far = bound_of_law(c, w, n, kind, k, sign, statement)
         on = on & ~far
         bias = (bias - bound) * sign
         lower = zero
@@ -204,7 +204,7 @@ def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: 
 
 
 @ti.func
-def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), attempt: ti.i32):
+def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), statement: ti.i32):
     """Bound of the velocity of law k, and in which worlds it is too far to be watched.
 
     Reads: c.bound
@@ -214,15 +214,15 @@ def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32
     if kind == UPPER:
         bound = laws.high.load(w, k)
     far = -sign * bound > ti.abs(laws.rate.load(w, k)) * WATCHED + FAR
-    if attempt > 0:
+    if statement > 0:
         far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
     return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far
 
 
 @ti.func
 def store_row(c: ti.template(), w: ti.i32, n: ti.i32, on: ti.template(), on_or_zero: ti.template(), bias: ti.template(),
-              soft: ti.template(), lower: ti.template(), upper: ti.template(), attempt: ti.i32):
-    """Write row n of the problem but for its Jacobian; the first attempt begins with the impulses of the last step.
+              soft: ti.template(), lower: ti.template(), upper: ti.template(), statement: ti.i32):
+    """Write row n of the problem but for its Jacobian; the first statement begins with the impulses of the last step.
 
     Reads:  c.bound.impulses.kept
     Writes: p.rows.{on, metric, bias, compliance, impulse}, p.{lower, upper}
@@ -234,7 +234,7 @@ def store_row(c: ti.template(), w: ti.i32, n: ti.i32, on: ti.template(), on_or_z
     p.rows.metric.store(w, n, select(on, p.rows.metric.load(w, n), zero + 1.0))
     p.rows.bias.store(w, n, select(on, bias, zero))
     p.rows.compliance.store(w, n, select(on, soft, zero))
-    if attempt == 0:
+    if statement == 0:
         p.rows.impulse.store(w, n, select(on, m.kept.load(w, n), zero))
     p.lower.store(w, n, select(on, lower, zero))
     p.upper.store(w, n, select(on, upper, zero))

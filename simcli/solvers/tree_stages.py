@@ -5,8 +5,10 @@ What differs between integrators is another stage (integrators.py, repeat.py, im
     node        evaluation of the step, from 0; as many as a step has for one that is taken again
     instant     1 for an evaluation that a frame shows, which ends no step
     b, g        [s], times over which efforts are implicit, and over which accelerations act on the velocity that moves
-    choice      number of the choice of pieces;   solution: of a try;   turn: of a correction
+    choice      number of the choice of pieces;   solution: of a try;   correction: of a step
     rates       1 for corrections of velocities
+    search      number of the search of impulses;   searches: at most
+    statement   of the rows of impulses: 0 for the first one of an evaluation, which far bounds are not in
 
 The lists are in tree_programs.py.
 """
@@ -33,7 +35,7 @@ from simcli.solvers.equations import state_equations
 from simcli.solvers.impulses import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
 from simcli.solvers.integrators import H, copy, correct_efforts, use_semi_implicit
 from simcli.solvers.motions import follow_motions, lead_rows
-from simcli.solvers.repeat import go_back, keep_work, use_again
+from simcli.solvers.repeat import keep_work, use_again
 from simcli.solvers.watch import watch
 
 
@@ -262,12 +264,6 @@ def jumps(c, w):
 
 
 @ti.func
-def go_to_start(c: ti.template(), w: ti.i32):
-    """Worlds whose step is taken again are where it began."""
-    go_back(c, w)
-
-
-@ti.func
 def advance_again(c: ti.template(), w: ti.i32):
     """The step that is taken again, of first order."""
     use_again(c, w, c.constants.load(w, H))
@@ -281,24 +277,24 @@ def kind_of_correction(c) -> int:
 @ti.func
 def ask_for_correction(c: ti.template(), w: ti.i32):
     """Right-hand side of a correction: of positions, or with `rates` set, of velocities."""
-    demand_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "turn"), c.constants.load(w, H),
-                      c.g.load(w, 0))  # fmt: skip
+    demand_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"),
+                      c.constants.load(w, H), c.g.load(w, 0))  # fmt: skip
 
 
 @ti.func
 def correct(c: ti.template(), w: ti.i32):
     """Move along the correction that was found."""
-    use_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "turn"), c.constants.load(w, H),
+    use_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"), c.constants.load(w, H),
                    c.g.load(w, 0))  # fmt: skip
 
 
 @ti.func
-def end_turn(c: ti.template(), w: ti.i32):
+def count_correction(c: ti.template(), w: ti.i32):
     """One correction more was made in this step.
 
     Writes: c.now
     """
-    c.now.store(w, "turn", c.now.load(w, "turn") + 1)
+    c.now.store(w, "correction", c.now.load(w, "correction") + 1)
 
 
 def lacks(c, w):

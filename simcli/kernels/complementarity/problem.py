@@ -173,7 +173,7 @@ class Progress:
         idle: iterations without progress.  sigma: [m/s], smoothing.  merit: [m^2/s^2].
         rho: weight of the sweeps.  changed: 1 if rho has.
         kappa: of the round.  thorough: 1 for all stages, 0 for the first alone.  proximal, residual: of the best iterate.
-        open: 1 until the world is through.  turn: rounds that are over.  rows: how many are on, three for a contact.
+        open: 1 until the world is through.  rounds_over: how many.  rows: how many are on, three for a contact.
         stale: 1 if the next Newton step wants a new matrix.
     """
 
@@ -181,7 +181,7 @@ class Progress:
 
     def __init__(self, arena: Arena):
         (self.busy, self.idle, self.sigma, self.merit, self.rho, self.changed, self.kappa, self.thorough, self.proximal,
-         self.residual, self.open, self.turn, self.rows, self.stale, self.trying, self.length, self.least,
+         self.residual, self.open, self.rounds_over, self.rows, self.stale, self.trying, self.length, self.least,
          self.part) = ones(arena, 18)
 
 
