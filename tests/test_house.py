@@ -1,10 +1,13 @@
 """The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
 
 import ast
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.process import python
+from support.process import TIMEOUT, environment, python
 
 import simcli
 
@@ -153,3 +156,19 @@ def test_every_package_has_a_sign_on_its_door():
 def test_every_module_says_what_it_is():
     for path in FILES:
         assert ast.get_docstring(tree_of(path)), path
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
+    """Neither the name of a folder nor that of a test makes one of them; workers hand their reports on."""
+    folder = tmp_path / "gpu"
+    folder.mkdir()
+    shutil.copy(Path(__file__).with_name("conftest.py"), folder)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = gpu: needs one\n")
+    (folder / "test_them.py").write_text("import pytest\n\n\n@pytest.mark.gpu\n@pytest.mark.parametrize('k', range(3))\n"
+                                         "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
+                                         "def test_gpu():\n    pass\n")  # fmt: skip
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(), timeout=TIMEOUT)
+    assert "tests on a GPU: 2\n" in done.stdout, done.stdout
+    assert "1 failed, 2 passed, 1 skipped" in done.stdout
