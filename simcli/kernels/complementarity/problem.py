@@ -120,7 +120,7 @@ class Problem:
 
     Attributes, on the way:
         live: how many rows, and contacts, to look at.  known: 1 where `trial` is the velocity of the present impulses.
-        swept: 1 if the factors of a block are of sweeps.
+        swept: 1 if the factors of a block are of sweeps: `renew` alone knows, which makes those of all its worlds.
         now: number of the attempt, of the stage, its kind; iterations that it has left; rounds that a search may have.
     """
 
@@ -197,10 +197,9 @@ def prepare(p: ti.template(), w: ti.i32):
     Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
 
     Reads:  p.{mass, push}
-    Writes: p.{root, begin, free, push, live, known, swept}, p.progress.stale, rows and contacts
+    Writes: p.{root, begin, free, push, live, known}, p.progress.stale, rows and contacts
     """
     p.known.store(w, 0, p.arena.zero())
-    p.swept.store(w, 0, p.arena.zero())
     p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
     p.progress.rows.store(w, 0, p.arena.zero())
     if ti.static(p.is_large):
