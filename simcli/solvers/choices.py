@@ -7,7 +7,8 @@ import taichi as ti
 
 from simcli.kernels.efforts import turn_to_target
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import choose, find_reach, split_power, state_law
+from simcli.kernels.law_pieces import choose, find_reach
+from simcli.kernels.laws import split_power, state_law
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
 from simcli.solvers.motions import motion_power

@@ -7,7 +7,8 @@ import taichi as ti
 
 from simcli.kernels.coordinate_laws import foresee, foresee_again
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import FREE, draw_line
+from simcli.kernels.law_pieces import draw_line
+from simcli.kernels.laws import FREE
 from simcli.solvers.choices import add_first_node
 from simcli.solvers.motions import lock_motions
 from simcli.solvers.repeat import foreseen

@@ -141,13 +141,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statemen
             if unknown >= y.n_dofs:
                 row = unknown - y.n_dofs
             on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, statement)
-    # What is off is zero, for a row that is on in another world of the block may be looked at.
-    on_or_zero = select(on, zero + 1.0, zero)
-    if row >= 0:
-        fill_row(c, w, n, row, on_or_zero * sign)
-    else:
-        fill_single(c, w, n, unknown, on_or_zero * sign)
-    store_row(c, w, n, on, on_or_zero, bias, soft, lower, upper, statement)
+    store_row(c, w, n, row, unknown, sign, on, bias, soft, lower, upper, statement)
 
 
 @ti.func
@@ -220,16 +214,26 @@ def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32
 
 
 @ti.func
-def store_row(c: ti.template(), w: ti.i32, n: ti.i32, on: ti.template(), on_or_zero: ti.template(), bias: ti.template(),
-              soft: ti.template(), lower: ti.template(), upper: ti.template(), statement: ti.i32):
-    """Write row n of the problem but for its Jacobian; the first statement begins with the impulses of the last step.
+def store_row(c: ti.template(), w: ti.i32, n: ti.i32, row: ti.i32, unknown: ti.i32, sign: ti.template(),
+              on: ti.template(), bias: ti.template(), soft: ti.template(), lower: ti.template(), upper: ti.template(),
+              statement: ti.i32):
+    """Write row n of the problem; the first statement begins with the impulses of the last step.
 
-    Reads:  c.bound.impulses.kept
-    Writes: p.rows.{on, metric, bias, compliance, impulse}, p.{lower, upper}
+    Args:
+        row: of the system, which it sees the velocities of, times the sign; if -1, it sees one unknown alone.
+
+    Reads:  c.bound.{system.entry, impulses.kept}
+    Writes: p.rows.{on, jacobian, metric, bias, compliance, impulse}, p.{lower, upper}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
+    # What is off is zero, for a row that is on in another world of the block may be looked at.
+    on_or_zero = select(on, zero + 1.0, zero)
+    if row >= 0:
+        fill_row(c, w, n, row, on_or_zero * sign)
+    else:
+        fill_single(c, w, n, unknown, on_or_zero * sign)
     p.rows.on.store(w, n, on_or_zero)
     p.rows.metric.store(w, n, select(on, p.rows.metric.load(w, n), zero + 1.0))
     p.rows.bias.store(w, n, select(on, bias, zero))

@@ -13,7 +13,8 @@ import taichi as ti
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import FREE, choose
+from simcli.kernels.law_pieces import choose
+from simcli.kernels.laws import FREE
 from simcli.kernels.programs import only, repeat, within
 from simcli.solvers.choices import acceleration_of_law, aim_laws
 from simcli.solvers.contacts import aim_contacts, rub

@@ -11,7 +11,8 @@ import taichi as ti
 
 from simcli.kernels.coordinate_laws import foresee
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import draw_line, law_terms, split_power, state_law
+from simcli.kernels.law_pieces import draw_line
+from simcli.kernels.laws import law_terms, split_power, state_law
 from simcli.kernels.memory import Arena
 from simcli.kernels.quadratic import IDLE, bend_bias, bias
 from simcli.kernels.tables import Tables

@@ -28,15 +28,8 @@ from simcli.kernels.complementarity.newton import (
     renew_large,
     try_length,
 )
-from simcli.kernels.complementarity.problem import (
-    ADMM,
-    BROKEN,
-    PROXIMAL,
-    SOLVED,
-    UNSOLVED,
-    prepare,
-    soften,
-)
+from simcli.kernels.complementarity.preparation import prepare, soften
+from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.elementary import select
 from simcli.kernels.programs import only, repeat
 from simcli.kernels.values import Vec3
