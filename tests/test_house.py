@@ -40,6 +40,13 @@ OWNERS = {  # library -> rooms that may import it
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/recorder_process.py"}
+MOST_OF_STAGE = 40  # lines of a device function
+# Rooms with longer ones: steps that are no lists of stages yet, collision, and the barrier.
+LONG_STAGES = {"kernels/barrier/contact.py", "kernels/barrier/pieces.py", "kernels/collision/boxes.py",
+               "kernels/collision/epa.py", "kernels/collision/features.py", "kernels/collision/gjk.py",
+               "kernels/collision/rounds.py", "kernels/collision/terrain.py", "solvers/affine_newton.py",
+               "solvers/affine_step.py", "solvers/alpha_forces.py", "solvers/generalized_alpha.py", "solvers/led.py",
+               "solvers/natural_phases.py", "solvers/natural_quadratic.py", "solvers/natural_steps.py"}  # fmt: skip
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 IDS = [str(path.relative_to(HOUSE)) for path in FILES]
@@ -87,6 +94,15 @@ def test_imports_go_down(path):
         target = parts[1]
         assert target in FLOORS, f"line {line}: {module} is no room"
         assert target == room or FLOORS[target] < FLOORS[room], f"line {line}: {room} must not import {target}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_stages_are_short(path):
+    """Functions of the device; a room that has mended its long ones leaves the list."""
+    functions = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef) and any(
+        ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)]  # fmt: skip
+    long = [node.name for node in functions if node.end_lineno - node.lineno >= MOST_OF_STAGE]
+    assert bool(long) == (path.relative_to(HOUSE).as_posix() in LONG_STAGES), long
 
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)
