@@ -147,38 +147,28 @@ def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
     """
     for k in range(r.n_couples):
-        measure_couple(t, s, r, w, k)
+        link_a = r.link_a.at(k)
+        link_b = r.link_b.at(k)
+        x_a, p_a, v_a, a_a = anchor(t, s, w, link_a, r.point_a.load(w, k))
+        x_b, p_b, v_b, a_b = anchor(t, s, w, link_b, r.point_b.load(w, k))
+        a = turning(t, s, w, link_a)
+        b = turning(t, s, w, link_b)
+        gap = (p_b - p_a, v_b - v_a, a_b - a_a)
+        arm = x_a + gap[0]  # the point B about the O of A
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            moved = measure_gap(r, w, n, gap, a)
+            turned = measure_turn(r, w, k, n, a, b, moved)
+            force = moved[3]
+            couple = turned[3]
+            r.residual.store(w, n, turned[0])
+            r.rate.store(w, n, turned[1])
+            r.bias.store(w, n, turned[2])
+            r.pull_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
+            r.pull_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
     for g in range(r.n_gears):
         measure_gear(s, r, w, g)
     for g in range(r.n_rigid):
         measure_rigidity(s, r, w, g)
-
-
-@ti.func
-def measure_couple(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32, k: ti.i32):
-    """The rows of couple k.
-
-    Reads:  r columns, s.{R, o, v, a, origin}
-    Writes: r.{residual, rate, bias, pull_a, pull_b, angle} of its rows
-    """
-    link_a = r.link_a.at(k)
-    link_b = r.link_b.at(k)
-    x_a, p_a, v_a, a_a = anchor(t, s, w, link_a, r.point_a.load(w, k))
-    x_b, p_b, v_b, a_b = anchor(t, s, w, link_b, r.point_b.load(w, k))
-    a = turning(t, s, w, link_a)
-    b = turning(t, s, w, link_b)
-    gap = (p_b - p_a, v_b - v_a, a_b - a_a)
-    arm = x_a + gap[0]  # the point B about the O of A
-    for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-        moved = measure_gap(r, w, n, gap, a)
-        turned = measure_turn(r, w, k, n, a, b, moved)
-        force = moved[3]
-        couple = turned[3]
-        r.residual.store(w, n, turned[0])
-        r.rate.store(w, n, turned[1])
-        r.bias.store(w, n, turned[2])
-        r.pull_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
-        r.pull_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
 
 
 @ti.func
