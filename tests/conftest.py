@@ -18,6 +18,7 @@ LONGEST = ("test_solvers_agree", "test_run_determinism", "test_contact_closed_fo
            "test_natural_led", "test_affine_steps", "test_affine_agrees", "test_cases_closed_loops", "test_contact_grain",
            "test_modes", "test_cli_run", "test_natural_forces", "test_kernels_oracles", "test_kernels_lanes", "test_cables",
            "test_run_resume", "test_natural_quadratic", "test_events", "test_gpu_code", "test_complementarity")  # fmt: skip
+FOR_GPU = ("for", "gpu")  # property of a test
 
 
 def pytest_collection_modifyitems(items):
@@ -25,10 +26,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
+def pytest_runtest_setup(item):
+    """Tell the report which tests are for a GPU: its keywords hold the names of folders and functions, too."""
+    if item.get_closest_marker("gpu"):
+        item.user_properties.append(FOR_GPU)
+
+
 def pytest_terminal_summary(terminalreporter):
     """How many tests ran on a GPU: .ci/run says it loudly if none did."""
     ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
-    ran = sum("gpu" in report.keywords and report.when == "call" for report in ended)
+    ran = sum(FOR_GPU in map(tuple, report.user_properties) and report.when == "call" for report in ended)
     terminalreporter.write_line(f"tests on a GPU: {ran}")
 
 

@@ -1,10 +1,13 @@
 """The floors of the house: imports only go down, and heavy libraries stay in the rooms that own them."""
 
 import ast
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.process import python
+from support.process import TIMEOUT, environment, python
 
 import simcli
 
@@ -38,6 +41,13 @@ OWNERS = {  # library -> rooms that may import it
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/recorder_process.py"}
+MOST_OF_STAGE = 40  # lines of a device function
+# Rooms with longer ones: steps that are no lists of stages yet, collision, and the barrier.
+LONG_STAGES = {"kernels/barrier/contact.py", "kernels/barrier/pieces.py", "kernels/collision/boxes.py",
+               "kernels/collision/epa.py", "kernels/collision/features.py", "kernels/collision/gjk.py",
+               "kernels/collision/rounds.py", "kernels/collision/terrain.py", "solvers/affine_newton.py",
+               "solvers/affine_step.py", "solvers/alpha_forces.py", "solvers/generalized_alpha.py", "solvers/led.py",
+               "solvers/natural_phases.py", "solvers/natural_quadratic.py", "solvers/natural_steps.py"}  # fmt: skip
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 IDS = [str(path.relative_to(HOUSE)) for path in FILES]
@@ -85,6 +95,15 @@ def test_imports_go_down(path):
         target = parts[1]
         assert target in FLOORS, f"line {line}: {module} is no room"
         assert target == room or FLOORS[target] < FLOORS[room], f"line {line}: {room} must not import {target}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_stages_are_short(path):
+    """Functions of the device; a room that has mended its long ones leaves the list."""
+    functions = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef) and any(
+        ast.unparse(one) in ("ti.func", "procedure") for one in node.decorator_list)]  # fmt: skip
+    long = [node.name for node in functions if node.end_lineno - node.lineno >= MOST_OF_STAGE]
+    assert bool(long) == (path.relative_to(HOUSE).as_posix() in LONG_STAGES), long
 
 
 @pytest.mark.parametrize("path", FILES, ids=IDS)
@@ -154,3 +173,19 @@ def test_every_package_has_a_sign_on_its_door():
 def test_every_module_says_what_it_is():
     for path in FILES:
         assert ast.get_docstring(tree_of(path)), path
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_tests_on_a_gpu_are_counted_by_their_mark(workers, tmp_path):
+    """Neither the name of a folder nor that of a test makes one of them; workers hand their reports on."""
+    folder = tmp_path / "gpu"
+    folder.mkdir()
+    shutil.copy(Path(__file__).with_name("conftest.py"), folder)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = gpu: needs one\n")
+    (folder / "test_them.py").write_text("import pytest\n\n\n@pytest.mark.gpu\n@pytest.mark.parametrize('k', range(3))\n"
+                                         "def test_one(k):\n    assert k != 1\n    if k == 2:\n        pytest.skip()\n\n\n"
+                                         "def test_gpu():\n    pass\n")  # fmt: skip
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(), timeout=TIMEOUT)
+    assert "tests on a GPU: 2\n" in done.stdout, done.stdout
+    assert "1 failed, 2 passed, 1 skipped" in done.stdout

@@ -10,7 +10,8 @@ from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
 from simcli.kernels.complementarity.large_problem import factorize_large, multiply
 from simcli.kernels.complementarity.measure import contact_speed, respond, row_speed
-from simcli.kernels.complementarity.problem import Problem, prepare
+from simcli.kernels.complementarity.preparation import prepare
+from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.memory import Arena
 
 N_BODIES, N_ROWS, N_CONTACTS = 12, 6, 16

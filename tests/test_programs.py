@@ -5,8 +5,21 @@ import pytest
 import taichi as ti
 from support.device import live_device
 
+from simcli.kernels.complementarity.problem import Problem
+from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND, Program, Registers, again, begin, only, put, repeat, run, within
+from simcli.kernels.programs import (
+    NO_BOUND,
+    Program,
+    Registers,
+    begin,
+    only,
+    repeat,
+    repeat_blocks,
+    run,
+    set_registers,
+    within,
+)
 from simcli.kernels.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
@@ -222,8 +235,9 @@ def test_lists_nest_and_each_has_its_mask():
     arena = Arena(live_device(), 5)
     c = Counter(arena)
     inner = repeat(increase_inner, at_most=3)
-    body = (*put(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
-    program = Program(arena, (again(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps),), c.now)
+    body = (set_registers(share=2), repeat(increase, inner, where=wants_more, wanted=wants_more), only(is_even, end))
+    steps = repeat_blocks(within(lambda owner: owner, *body), end, where=has_steps, wanted=has_steps)
+    program = Program(arena, (steps,), c.now)
     arena.build()
     bounds = np.array([0.0, 1.0, 2.0, 7.0, 4.0])
     for slot in (c.count, c.ends, c.inner):
@@ -235,3 +249,32 @@ def test_lists_nest_and_each_has_its_mask():
     assert c.inner.read()[:, 0, 0].tolist() == (3.0 * turns).tolist()
     assert c.ends.read()[:, 0, 0].tolist() == np.where(bounds % 2 == 0, 2.0, 1.0).tolist()
     assert len(program.stages) == 7  # `end` has two owners
+
+
+def is_first(p, w):
+    return p.chosen.load(w, 0) != 0.0
+
+
+@ti.kernel
+def ready(p: ti.template(), program: ti.template()):
+    for w in range(p.arena.n_blocks):
+        p.arena.enter(w)
+        begin(program, w)
+        run(program, p, w, NO_BOUND)
+
+
+def test_a_problem_that_is_prepared_in_one_world_leaves_the_factors_of_the_others():
+    """Factors of sweeps are what a whole block has: worlds that go on with Newton's method must still be told."""
+    arena = Arena(live_device(), 5)
+    p = Problem(arena, 3, 1, 0)
+    p.chosen = arena.single.slot()
+    program = Program(arena, (only(is_first, *READY),))
+    arena.build()
+    arena.write(np.zeros((arena.n_blocks * arena.device.lanes, arena.n_rows)))
+    p.mass.write(np.array([[1.0, 0.0, 1.0, 0.0, 0.0, 1.0]])[..., None])
+    for slot in (p.swept, p.known):
+        slot.write(np.ones((1, 1, 1)))
+    p.chosen.write(np.array([1.0, 0.0, 0.0, 0.0, 0.0])[:, None, None])
+    arena.launch(ready, p, program)
+    assert p.known.read()[:, 0, 0].tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
+    assert p.swept.read()[:, 0, 0].tolist() == [1.0] * 5

@@ -15,7 +15,8 @@ from simcli.kernels.dynamics import (
     own_inertia,
     place_and_demand,
 )
-from simcli.kernels.forces import Forces, load_links
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena, put_lane
 from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, emit, put, report_bodies

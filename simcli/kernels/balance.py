@@ -10,27 +10,15 @@ the loose one, the natural one. What one state needs is what a step of the solve
 from dataclasses import dataclass
 
 import numpy as np
-import taichi as ti
 
-from simcli.kernels.algorithms import flat, give, take, turns
-from simcli.kernels.cables import report_cables
-from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.elementary import select
-from simcli.kernels.forces import Forces, efforts, load_links
-from simcli.kernels.laws import law_terms
+from simcli.kernels.algorithms import flat
+from simcli.kernels.balance_core import Core, balance_states
 from simcli.kernels.memory import Arena
-from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
-from simcli.kernels.rows import measure
 from simcli.kernels.runtime import Device
-from simcli.kernels.signals import Motions, Signals, drive
-from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
 from simcli.kernels.system_entries import mass_entries, row_entries
-from simcli.kernels.tables import Tables, tree_dofs
-from simcli.kernels.tree import TreeState, place_all, retract
-from simcli.model.actuation import MotionKind
+from simcli.kernels.tables import tree_dofs
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of
-from simcli.model.lawful import drives_by_law
 from simcli.model.tables import Model
 
 SLOTS = 256  # states that scratch memory is for; more of them take turns
@@ -111,7 +99,7 @@ class Balance:
         widths = (self.model.n_q, n, rows, core.system.n_entries, 7 * bodies, 6 * bodies, 6 * joints, rows)
         out = [self.device.buffer((max(self.device.blocks(N) * self.device.lanes * width, 1),)) for width in widths]
         states = (self.flat(a) for a in (start, moves, rates, pushes, near))
-        self.arena.launch(_balance, core, N, time, *states, *out)
+        self.arena.launch(balance_states, core, N, time, *states, *out)
         arrays = [self.device.fetch(a)[: N * width].reshape(N, width).copy() for a, width in zip(out, widths, strict=True)]
         for k, width in ((4, 7), (5, 6), (6, 6)):
             arrays[k] = arrays[k].reshape(N, -1, width)
@@ -152,215 +140,3 @@ class Balance:
     def close(self) -> None:
         """Free the device memory."""
         self.arena.destroy()
-
-
-class Core:
-    """Tables, state and results of a balance."""
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, arena: Arena, constraints):
-        self.arena, self.n_slots = arena, arena.n_blocks
-        self.lanes, self.block_dim = arena.device.lanes, arena.device.block_dim
-        self.tables = Tables(model, arena)
-        self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws))
-        self.motions = Motions(model, self.tables)
-        self.signals = Signals(model, self.tables, arena, (self.forces, self.motions))
-        self.state = TreeState(self.tables, arena, self.forces.has_external)
-        self.rows = FrameRows(self.tables, arena, 0)
-        self.system = System(constraints, model, self.tables, arena, False)
-        self.is_compliant = bool((constraints.rows.compliance > 0).any())
-        self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
-        kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
-        self.leads_by_position = arena.ints(kinds == MotionKind.POSITION)
-        self.n_rows = constraints.rows.n
-        self.start, self.move = self.tables.coordinates.slot(), self.tables.dofs.slot()
-        self.balance = self.tables.tree_dofs.slot()
-
-    def clear(self):
-        """Start with tables on the device and everything else at zero."""
-        self.tables.arena.upload()
-        self.system.clear()
-        for slot in (self.state.q, self.state.qd, self.state.qdd, self.move):
-            slot.write(np.zeros((1, slot.n_items, slot.width)))
-
-
-@ti.kernel
-def _balance(c: ti.template(), n_states: ti.i32, time: ti.f64, q: ti.types.ndarray(), move: ti.types.ndarray(),
-             qd: ti.types.ndarray(), push: ti.types.ndarray(), near: ti.types.ndarray(), out_q: ti.types.ndarray(),
-             out_effort: ti.types.ndarray(), out_residual: ti.types.ndarray(), out_entry: ti.types.ndarray(),
-             out_pose: ti.types.ndarray(), out_twist: ti.types.ndarray(), out_wrench: ti.types.ndarray(),
-             out_angle: ti.types.ndarray()):
-    ti.loop_config(block_dim=c.block_dim)
-    for w in range(c.arena.n_blocks):
-        c.arena.enter(w)
-        for k in range(turns(c, w, n_states)):
-            block = w + k * c.n_slots
-            t = c.tables
-            s = c.state
-            y = c.system
-            take(c, w, block, c.start, t.n_q, q)
-            take(c, w, block, s.q, t.n_q, q)
-            take(c, w, block, c.move, t.n_qd, move)
-            take(c, w, block, s.qd, t.n_qd, qd)
-            take(c, w, block, y.force, c.n_rows, push)
-            take(c, w, block, y.rows.angle, c.n_rows, near)
-            balance_of(c, w, time)
-            give(c, w, block, s.q, t.n_q, out_q)
-            give(c, w, block, c.balance, t.n_tree_dofs, out_effort)
-            give(c, w, block, y.rows.residual, c.n_rows, out_residual)
-            give(c, w, block, y.entry, y.n_entries, out_entry)
-            give(c, w, block, c.rows.body_q, 7 * t.n_bodies, out_pose)
-            give(c, w, block, c.rows.body_qd, 6 * t.n_bodies, out_twist)
-            give(c, w, block, c.rows.joint_wrench, 6 * t.n_joints, out_wrench)
-            give(c, w, block, y.rows.angle, c.n_rows, out_angle)
-
-
-@ti.func
-def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
-    """The balance of a block of states.
-
-    Reads:  c.{start, move}, c.state.qd, c.system.{force, rows.angle}
-    Writes: c.state, c.balance, c.rows, c.system
-    """
-    t = c.tables
-    s = c.state
-    y = c.system
-    retract(t, c.start, s.q, c.move, w, t.arena.zero() + 1.0)
-    place_all(t, s, w)
-    if ti.static(c.signals.n_routes > 0):
-        drive(c.signals, w, time, 0.0)
-    if ti.static(c.forces.has_external):
-        load_links(t, c.forces, s, w)
-    efforts(t, c.forces, s, w, 0.0)
-    for n in range(t.n_tree_dofs):
-        s.qdd.store(w, t.tree_dof.at(n), t.arena.zero())
-    demand(t, s, w)
-    measure(t, s, y.rows, w)
-    for m in range(y.n_leads):  # a velocity at rest holds what it finds
-        r = y.lead_row.at(m)
-        lacks = y.rows.residual.load(w, r) - c.motions.motion_q.load(w, y.lead_dof.at(m))
-        y.rows.residual.store(w, r, lacks * ti.cast(c.leads_by_position.at(m), t.arena.device.real))
-    fill(y, t, s, w)
-    push_rows(c, w)
-    push_laws(c, w)
-    pull_links(c, w)
-    collect(t, s, s.u, w)
-    report_wrenches(t, s, c.rows, w)
-    report_loops(c, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
-    sum_efforts(c, w)
-    report_bodies(t, s, c.rows, w)
-
-
-@ti.func
-def push_rows(c: ti.template(), w: ti.i32):
-    """Forces of compliant and idle rows: lambda = -phi / compliance, or none.
-
-    Reads:  c.system.rows.residual
-    Writes: c.system.force
-    """
-    y = c.system
-    zero = c.tables.arena.zero()
-    for r in range(c.n_rows):
-        force = y.force.load(w, r)
-        if ti.static(c.is_compliant):
-            compliance = zero + y.compliance.load(w, r)
-            yields = compliance > 0.0
-            force = select(yields, -y.rows.residual.load(w, r) / select(yields, compliance, zero + 1.0), force)
-        acts = zero + y.enabled.load(w, r) != 0.0
-        y.force.store(w, r, select(acts, force, zero))
-
-
-@ti.func
-def push_laws(c: ti.template(), w: ti.i32):
-    """Efforts of laws off their bounds and without friction: clamp(drive, E) + the rest, to tau or to the force of a row.
-
-    Reads:  c.system, c.state.{q, qd}
-    Writes: c.system.force, c.state.tau
-    """
-    y = c.system
-    s = c.state
-    zero = c.tables.arena.zero()
-    if ti.static(y.laws.n > 0):
-        for k in range(y.laws.n):
-            r = y.laws.row.at(k)
-            d = ti.max(y.laws.dof.at(k), 0)
-            x = s.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
-            v = s.qd.load(w, d)
-            if r >= 0:
-                x = y.rows.residual.load(w, r)
-                v = y.rows.rate.load(w, r)
-            given, _k1, _c1, rest, _k2, _c2, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
-            limit = zero + y.laws.effort_limit.load(w, k)
-            effort = ti.max(ti.min(given, limit), -limit) + rest
-            if r >= 0:
-                acts = zero + y.enabled.load(w, r) != 0.0
-                y.force.store(w, r, select(acts, effort, zero))
-            else:
-                s.tau.store(w, d, s.tau.load(w, d) + effort)
-
-
-@ti.func
-def pull_links(c: ti.template(), w: ti.i32):
-    """Take what rows give from what the links need.
-
-    Reads:  c.system.{force, rows}
-    Writes: c.state.f
-    """
-    r = c.system.rows
-    s = c.state
-    for k in range(r.n_couples):
-        a = r.link_a.at(k)
-        b = r.link_b.at(k)
-        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            force = c.system.force.load(w, n)
-            if a >= 0:
-                s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
-            if b >= 0:
-                s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
-
-
-@ti.func
-def report_loops(c: ti.template(), w: ti.i32):
-    """Wrenches of joints that are rows: on the child at the child anchor, world.
-
-    Reads:  c.system.{force, rows}, c.state.{R, o}
-    Writes: adds to c.rows.joint_wrench
-    """
-    t = c.tables
-    s = c.state
-    r = c.system.rows
-    if ti.static(r.has_shared):
-        share_gears(c.system, w)
-    for j in range(t.n_joints):
-        if t.joint_link.at(j) < 0:
-            for m in ti.static(range(6)):
-                c.rows.joint_wrench.store(w, 6 * j + m, t.arena.zero())
-    for k in range(r.n_couples):
-        first = 6 * r.joint.at(k)
-        if first >= 0:
-            at_anchor = wrench_of_couple(c.system, s, w, k)
-            for m in ti.static(range(6)):
-                before = c.rows.joint_wrench.load(w, first + m)
-                put(c.rows.joint_wrench, w, first + m, before + at_anchor.parts[m])
-
-
-@ti.func
-def sum_efforts(c: ti.template(), w: ti.i32):
-    """R by unknown: tau - u, and what gears and rigidity give.
-
-    Reads:  c.state.{tau, u}, c.system.{entry, force}
-    Writes: c.balance
-    """
-    y = c.system
-    t = c.tables
-    for n in range(t.n_tree_dofs):
-        d = t.tree_dof.at(n)
-        c.balance.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
-    for r in range(c.first_free, c.n_rows):
-        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-            n = t.unknown.at(y.j_dof.at(e))
-            given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
-            c.balance.store(w, n, c.balance.load(w, n) + given)

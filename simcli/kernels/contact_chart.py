@@ -40,7 +40,19 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
     Reads:  k, s.{S, R, o, origin}
     Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins, or p.large; k.contacts.{along, across}
     """
-    zero = t.arena.zero()
+    clear_contacts(k, p, first_spin, w)
+    for lane in range(k.lanes):
+        for c in range(contacts_of(k, w, lane)):
+            state_contact(k, t, s, p, first_spin, w, lane, c)
+
+
+@ti.func
+def clear_contacts(k: ti.template(), p: ti.template(), first_spin: ti.template(), w: ti.i32):
+    """Contacts are off, and those that some world has see nothing.
+
+    Writes: p.contacts.{on, jacobian}, p.rows.jacobian of spins
+    """
+    zero = p.arena.zero()
     most = 0
     for lane in range(k.lanes):
         most = ti.max(most, contacts_of(k, w, lane))
@@ -53,25 +65,33 @@ def state_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.t
                 if ti.static(first_spin >= 0):
                     for m in ti.static(range(3)):
                         p.rows.jacobian.store(w, (first_spin + 3 * c + m) * p.n + a, zero)
-    for lane in range(k.lanes):
-        for c in range(contacts_of(k, w, lane)):
-            put(p.contacts.on, w, lane, c, 1.0)
-            combination = whole_of(k.contacts.combination, w, lane, c)
-            n = one(k.contacts.normal, w, lane, c)
-            along = tangent_of(k, s, w, lane, combination, n)
-            frame = (n, along, n.cross(along))
-            axes = cone_axes(k, frame, w, lane, combination)
-            put(k.contacts.along, w, lane, c, axes[1])
-            put(k.contacts.across, w, lane, c, axes[2])
-            point_a, point_b = pushed_points(k, t, s, w, lane, c)
-            a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
-            b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
-            if ti.static(p.is_large):
-                see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
-                see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
-            else:
-                pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
-                pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
+
+
+@ti.func
+def state_contact(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                  w: ti.i32, lane: ti.i32, c: ti.i32):
+    """Turn on contact c of one world: its tangents, and what it sees.
+
+    Reads:  k, s.{S, R, o, origin}
+    Writes: as `state_contacts`
+    """
+    put(p.contacts.on, w, lane, c, 1.0)
+    combination = whole_of(k.contacts.combination, w, lane, c)
+    n = one(k.contacts.normal, w, lane, c)
+    along = tangent_of(k, s, w, lane, combination, n)
+    frame = (n, along, n.cross(along))
+    axes = cone_axes(k, frame, w, lane, combination)
+    put(k.contacts.along, w, lane, c, axes[1])
+    put(k.contacts.across, w, lane, c, axes[2])
+    point_a, point_b = pushed_points(k, t, s, w, lane, c)
+    a = k.link.at(whole_of(k.contacts.shape_a, w, lane, c))
+    b = k.link.at(whole_of(k.contacts.shape_b, w, lane, c))
+    if ti.static(p.is_large):
+        see_link(t, s, p, first_spin, w, c, 0, a, point_a, axes, frame, -1.0)
+        see_link(t, s, p, first_spin, w, c, 1, b, point_b, axes, frame, 1.0)
+    else:
+        pull_link(t, s, p, first_spin, w, lane, c, a, point_a, axes, frame, -1.0)
+        pull_link(t, s, p, first_spin, w, lane, c, b, point_b, axes, frame, 1.0)
 
 
 def cone_axes(k, frame, w, lane, combination):

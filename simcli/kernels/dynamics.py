@@ -80,26 +80,49 @@ def eliminate(t: ti.template(), s: ti.template(), w: ti.i32):
         first = t.link_qd.at(i)
         n = t.link_n_qd.at(i)
         for m in range(n):
-            d = first + n - 1 - m
-            S = s.S.load(w, d)
-            U = inertia.times(S)
-            inv_d = 1.0 / (S.dot(U) + s.diagonal.load(w, d))
-            u = s.tau.load(w, d) - S.dot(force)
-            s.U.store(w, d, U)
-            s.u.store(w, d, u)
-            s.inv_d.store(w, d, inv_d)
+            U, inv_d, u = eliminate_dof(s, w, first + n - 1 - m, inertia, force)
             if p >= 0 or m < n - 1:
                 inertia = inertia.minus_dyad(U, inv_d)
                 force = force + U * (u * inv_d)
         if p >= 0:
             force = force + inertia.times(s.c.load(w, i))
             if ti.static(t.branches):
-                if t.route.at(i) == ADD:
-                    s.I.store(w, p, s.I.load(w, p) + inertia)
-                    s.f.store(w, p, s.f.load(w, p) + force)
-                elif t.route.at(i) == START:
-                    s.I.store(w, p, inertia)
-                    s.f.store(w, p, force)
+                hand_to_parent(t, s, w, i, p, inertia, force)
+
+
+@ti.func
+def eliminate_dof(s: ti.template(), w: ti.i32, d: ti.i32, inertia: ti.template(), force: ti.template()):
+    """U, 1/D and u of dof d, see `eliminate`.
+
+    Args:
+        inertia, force: articulated ones of its link, before it.
+
+    Reads:  s.{S, tau, diagonal}
+    Writes: s.{U, u, inv_d} of the dof
+    """
+    S = s.S.load(w, d)
+    U = inertia.times(S)
+    inv_d = 1.0 / (S.dot(U) + s.diagonal.load(w, d))
+    u = s.tau.load(w, d) - S.dot(force)
+    s.U.store(w, d, U)
+    s.u.store(w, d, u)
+    s.inv_d.store(w, d, inv_d)
+    return U, inv_d, u
+
+
+@ti.func
+def hand_to_parent(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, p: ti.i32, inertia: ti.template(),
+                   force: ti.template()):
+    """Add the articulated inertia and force of link i to those of its parent p, where the tree branches.
+
+    Writes: s.{I, f} of link p
+    """
+    if t.route.at(i) == ADD:
+        s.I.store(w, p, s.I.load(w, p) + inertia)
+        s.f.store(w, p, s.f.load(w, p) + force)
+    elif t.route.at(i) == START:
+        s.I.store(w, p, inertia)
+        s.f.store(w, p, force)
 
 
 @ti.func

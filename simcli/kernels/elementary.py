@@ -8,6 +8,7 @@ from simcli.kernels.memory import get_lane, is_pack, local, put_lane
 from simcli.kernels.runtime import keeps_order
 from simcli.kernels.values import Quat, Vec3
 
+FULL_TURN = 2.0 * pi
 # pi/2 in three pieces of decreasing size; n * PIECE[0] is exact for |n| < 2^20 (33 bits + 20 bits in float64).
 QUARTER = {"float64": (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21),
            "float32": (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8)}
@@ -104,6 +105,11 @@ def atan2(y, x):
     for lane in range(angle.get_shape()[0]):
         put_lane(angle, lane, ti.atan2(get_lane(y, lane), get_lane(x, lane)))
     return angle
+
+
+def nearest_turn(x, near):
+    """[rad], the angle x plus full turns, nearest to another one."""
+    return local(x + FULL_TURN * ti.round((near - x) * (1.0 / FULL_TURN)))
 
 
 def arc(y, x):

@@ -1,10 +1,9 @@
 """Coordinates of joints that close loops: projected from the bodies, with full turns counted from step to step."""
 
-import math
-
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.elementary import nearest_turn
 from simcli.kernels.memory import Arena
 from simcli.kernels.projection import Anchors, anchor_motion
 from simcli.kernels.report import put
@@ -15,8 +14,6 @@ from simcli.model import rotations as rot
 from simcli.model.joints import ORBITS
 from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import JointKind, Model
-
-FULL_TURN = 2.0 * math.pi
 
 
 class Loops:
@@ -120,7 +117,6 @@ def unwrap_turns(a: ti.template(), q: ti.template(), w: ti.i32):
     """
     for k in range(a.n_turns):
         i = a.q.at(k)
-        x = q.load(w, i)
-        x = x + FULL_TURN * ti.round((a.angle.load(w, k) - x) * (1.0 / FULL_TURN))
+        x = nearest_turn(q.load(w, i), a.angle.load(w, k))
         q.store(w, i, x)
         a.angle.store(w, k, x)

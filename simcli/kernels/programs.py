@@ -7,8 +7,8 @@ code once, however often lists mention it, so that a list costs nothing to compi
 
 `repeat` nests, and each has a mask of its own: of the worlds of a block that began it, those that still want it. Stages
 inside write through that mask (`Arena.writing`), so that a world that is done keeps its bytes whatever its neighbours do.
-`again` is about whole blocks, and has no mask. Where a list has come to lies in memory: a call may end after any stage, and
-the next one goes on.
+`repeat_blocks` and `only_blocks` are about whole blocks, and have no mask. Where a list has come to lies in memory: a call
+may end after any stage, and the next one goes on.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ from simcli.kernels.memory import Arena, any_lane, local
 from simcli.kernels.notes import Notes
 from simcli.kernels.procedures import procedure
 
-TAKE, SET, ENTER, AGAIN = range(4)  # kinds of lines
+TAKE, SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none
 GROUP, MOST_GROUPS = 12, 8  # stages of a function
 NO_BOUND = 2**31 - 1  # turns, or stages of a call
@@ -109,9 +109,14 @@ def only(where: Callable, *body) -> Repeat:
     return Repeat(body, 1, where, None)
 
 
-def again(*body, at_most: int = NO_BOUND, where: Callable | None = None, wanted: Callable | None = None) -> Repeat:
+def repeat_blocks(*body, at_most: int = NO_BOUND, where: Callable | None = None, wanted: Callable | None = None) -> Repeat:
     """Stages that whole blocks take again."""
     return Repeat(body, at_most, where, wanted, by_world=False)
+
+
+def only_blocks(where: Callable, *body) -> Repeat:
+    """Stages that some blocks take, once."""
+    return repeat_blocks(*body, at_most=1, where=where)
 
 
 def within(of: Callable, *body) -> Within:
@@ -119,7 +124,7 @@ def within(of: Callable, *body) -> Within:
     return Within(of, body)
 
 
-def put(**values: int) -> tuple[Set, ...]:
+def set_registers(**values: int) -> tuple[Set, ...]:
     """Numbers of the registers, from here on."""
     return tuple(Set(name, value) for name, value in values.items())
 
@@ -195,7 +200,7 @@ class Program:
         where, wanted = self.number(item.where, of), self.number(item.wanted, of)
         (self.of_worlds if item.by_world else self.of_blocks).update({where, wanted})
         if item.at_most > 1:
-            lines.append((AGAIN, wanted, level, at + 1, item.at_most))
+            lines.append((LEAVE, wanted, level, at + 1, item.at_most))
         lines[at] = (ENTER, where, level, len(lines), 0)
 
     def number(self, function: Callable | None, of: tuple) -> int:
@@ -304,7 +309,7 @@ def next_line(program: ti.template(), w: ti.i32, line: ti.i32, kind: ti.i32, lev
     elif kind == SET:
         if ti.static(program.sets):
             program.registers.notes.store(w, program.target.at(line), program.most.at(line))
-    elif kind == AGAIN:
+    elif kind == LEAVE:
         turn = program.counters.load(w, program.turn + level) + 1
         program.counters.store(w, program.turn + level, turn)
         if turn < program.most.at(line) and any_lane(program.masks.load(w, level) != 0.0):

@@ -80,16 +80,31 @@ def project_accelerations(a: ti.template(), rows: ti.template(), q: ti.template(
                 if a.is_carried.at(j) != 0:
                     slides = rate - spin.cross(gap)
                     pull = (R_p.T * R_c).T * (pull - twist.cross(gap) - spin.cross(rate) - spin.cross(slides))
-            for k in range(a.n_linear.at(j)):
-                put(qdd, w, d + k, pull.dot(a.dual.load(w, d + k)))
-            if ti.static(a.has_orbits):
-                if a.n_orbit.at(j) > 0:
-                    accelerate_orbit(a, w, j, gap, rate, pull, qdd)
-            if ti.static(a.has_balls):
-                if a.is_ball.at(j) != 0:
-                    put(qdd, w, d + a.n_linear.at(j) + a.n_orbit.at(j), twist)
-            if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
-                accelerate_angles(a, w, j, twist, q, qd, qdd)
+            accelerate_scalars(a, w, j, gap, rate, pull, twist, q, qd, qdd)
+
+
+@ti.func
+def accelerate_scalars(a: ti.template(), w: ti.i32, j: ti.i32, gap: ti.template(), rate: ti.template(),
+                       pull: ti.template(), twist: ti.template(), q: ti.template(), qd: ti.template(), qdd: ti.template()):
+    """Accelerations of a joint whose coordinates are displacements, angles, and at the end perhaps a quaternion.
+
+    Args:
+        gap, rate, pull: the displacement and its derivatives.  twist: [rad/s^2], w'; all in the parent anchor frame.
+
+    Reads:  a, q, qd
+    Writes: qdd
+    """
+    d = a.qd_start.at(j)
+    for k in range(a.n_linear.at(j)):
+        put(qdd, w, d + k, pull.dot(a.dual.load(w, d + k)))
+    if ti.static(a.has_orbits):
+        if a.n_orbit.at(j) > 0:
+            accelerate_orbit(a, w, j, gap, rate, pull, qdd)
+    if ti.static(a.has_balls):
+        if a.is_ball.at(j) != 0:
+            put(qdd, w, d + a.n_linear.at(j) + a.n_orbit.at(j), twist)
+    if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
+        accelerate_angles(a, w, j, twist, q, qd, qdd)
 
 
 @ti.func

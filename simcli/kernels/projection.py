@@ -4,12 +4,10 @@ Notation: X_p, X_c anchor frames of parent and child in the world; R = R_p^T R_c
 anchor frame; e_k the angular axes as the angles before them carry them.
 """
 
-import math
-
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.elementary import atan2, sincos
+from simcli.kernels.elementary import atan2, nearest_turn, sincos
 from simcli.kernels.memory import any_lane
 from simcli.kernels.report import put, quaternion_of
 from simcli.kernels.tables import Tables
@@ -22,7 +20,6 @@ from simcli.model.tables import JointKind, Model
 POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion
 QUATERNIONS = (JointKind.BALL, JointKind.PRISMATIC_BALL, JointKind.PLANAR_BALL, JointKind.ORBITAL_BALL)  # q ends with one
 ON_AXIS = 1e-24  # [1] of the square of a displacement: so near to its pole a longitude has no rate
-FULL_TURN = 2 * math.pi
 
 
 class Anchors:
@@ -121,9 +118,6 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
                    q: ti.template(), qd: ti.template()):
     """Angles and rates of the scalar angular dofs of joint j.
 
-        one axis: the twist of R about it; two: a1 is carried by the first angle alone, a0 seen from the child by the
-        second; three, at right angles: Euler angles. Rates by the dual basis of e_k.
-
     Args:
         ahead: [m], displacement along the axis of a one-axis joint: a screw's tells its full turns.
 
@@ -141,32 +135,47 @@ def project_angles(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), spi
         angle = 2.0 * atan2(a0.dot(Vec3(*turn.parts[:3])), turn.parts[3])
         pitch = a.pitch.load(w, j)
         if pitch_is_set(pitch):
-            angle = angle + FULL_TURN * ti.round((ahead / pitch - angle) * (1 / FULL_TURN))
+            angle = nearest_turn(angle, ahead / pitch)
         put(q, w, at, angle)
         put(qd, w, d, a0.dot(spin))
     if ti.static(a.has_many):
         if n > 1:
-            a1 = zero + a.axis.load(w, d + 1)
-            third = a0.cross(a1)
-            first = angle_about(a0, a1, R * a1)
-            second = angle_about(a1, R.T * a0, a0)
-            if n == 3:
-                x, z = R.T * a0, R * third
-                first = atan2(-a1.dot(z), third.dot(z))
-                second = atan2(a0.dot(z), ti.sqrt(a0.dot(x) * a0.dot(x) + a1.dot(x) * a1.dot(x)))
-            e1 = turned(a1, a0, first)
-            e2 = a0.cross(e1)
-            if n == 3:
-                hand = third.dot(a.axis.load(w, d + 2))
-                x = R.T * a0
-                last = atan2(-a1.dot(x), a0.dot(x)) * hand
-                e2 = turned(turned(zero + a.axis.load(w, d + 2), a1, second), a0, first)
-                put(q, w, at + 2, last)
-                volume = 1.0 / a0.dot(e1.cross(e2))
-                put(qd, w, d + 2, spin.dot(a0.cross(e1)) * volume)
-            volume = 1.0 / a0.dot(e1.cross(e2))
-            put(q, w, at, first, second)
-            put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
+            project_successive(a, w, at, d, n, a0, R, spin, q, qd)
+
+
+@ti.func
+def project_successive(a: ti.template(), w: ti.i32, at: ti.i32, d: ti.i32, n: ti.i32, a0: ti.template(), R: ti.template(),
+                       spin: ti.template(), q: ti.template(), qd: ti.template()):
+    """Two or three successive angles and their rates, from coordinate `at` and dof d on.
+
+        two axes: a1 is carried by the first angle alone, a0 seen from the child by the second;
+        three, at right angles: Euler angles. Rates by the dual basis of e_k.
+
+    Reads:  a
+    Writes: q, qd
+    """
+    zero = Vec3(R.parts[0] * 0.0, R.parts[0] * 0.0, R.parts[0] * 0.0)
+    a1 = zero + a.axis.load(w, d + 1)
+    third = a0.cross(a1)
+    first = angle_about(a0, a1, R * a1)
+    second = angle_about(a1, R.T * a0, a0)
+    if n == 3:
+        x, z = R.T * a0, R * third
+        first = atan2(-a1.dot(z), third.dot(z))
+        second = atan2(a0.dot(z), ti.sqrt(a0.dot(x) * a0.dot(x) + a1.dot(x) * a1.dot(x)))
+    e1 = turned(a1, a0, first)
+    e2 = a0.cross(e1)
+    if n == 3:
+        hand = third.dot(a.axis.load(w, d + 2))
+        x = R.T * a0
+        last = atan2(-a1.dot(x), a0.dot(x)) * hand
+        e2 = turned(turned(zero + a.axis.load(w, d + 2), a1, second), a0, first)
+        put(q, w, at + 2, last)
+        volume = 1.0 / a0.dot(e1.cross(e2))
+        put(qd, w, d + 2, spin.dot(a0.cross(e1)) * volume)
+    volume = 1.0 / a0.dot(e1.cross(e2))
+    put(q, w, at, first, second)
+    put(qd, w, d, spin.dot(e1.cross(e2)) * volume, spin.dot(e2.cross(a0)) * volume)
 
 
 @ti.func
@@ -227,18 +236,34 @@ def project_joints(a: ti.template(), rows: ti.template(), q: ti.template(), qd: 
                 if a.is_carried.at(j) != 0:
                     rate = R.T * (rate - spin.cross(gap))
                     gap = R.T * gap
-            for k in range(a.n_linear.at(j)):
-                dual = a.dual.load(w, d + k)
-                put(q, w, at + k, gap.dot(dual))
-                put(qd, w, d + k, rate.dot(dual))
-            if ti.static(a.has_orbits):
-                if a.n_orbit.at(j) > 0:
-                    project_orbit(a, w, j, gap, rate, q, qd)
-            if ti.static(a.has_balls):
-                if a.is_ball.at(j) != 0:
-                    before = a.n_linear.at(j) + a.n_orbit.at(j)
-                    put(q, w, at + before, quaternion_of(R))
-                    put(qd, w, d + before, spin)
-            if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
-                ahead = gap.dot(a.axis.load(w, d))
-                project_angles(a, w, j, R, spin, ahead, q, qd)
+            project_scalars(a, w, j, R, gap, rate, spin, q, qd)
+
+
+@ti.func
+def project_scalars(a: ti.template(), w: ti.i32, j: ti.i32, R: ti.template(), gap: ti.template(), rate: ti.template(),
+                    spin: ti.template(), q: ti.template(), qd: ti.template()):
+    """Coordinates and rates of a joint whose coordinates are displacements, angles, and at the end perhaps a quaternion.
+
+    Args:
+        gap: [m], displacement of the child's anchor; rate: [m/s], its rate; both in the frame that carries the slides.
+
+    Reads:  a
+    Writes: q, qd
+    """
+    at = a.q_start.at(j)
+    d = a.qd_start.at(j)
+    for k in range(a.n_linear.at(j)):
+        dual = a.dual.load(w, d + k)
+        put(q, w, at + k, gap.dot(dual))
+        put(qd, w, d + k, rate.dot(dual))
+    if ti.static(a.has_orbits):
+        if a.n_orbit.at(j) > 0:
+            project_orbit(a, w, j, gap, rate, q, qd)
+    if ti.static(a.has_balls):
+        if a.is_ball.at(j) != 0:
+            before = a.n_linear.at(j) + a.n_orbit.at(j)
+            put(q, w, at + before, quaternion_of(R))
+            put(qd, w, d + before, spin)
+    if a.n_angular.at(j) > 0 and a.is_ball.at(j) == 0:
+        ahead = gap.dot(a.axis.load(w, d))
+        project_angles(a, w, j, R, spin, ahead, q, qd)

@@ -7,12 +7,11 @@ There is no pose, no twist and no branch here: flat lists of terms that all worl
 Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural_forces.py).
 """
 
-import math
 
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.elementary import atan2
+from simcli.kernels.elementary import atan2, nearest_turn
 from simcli.kernels.memory import Arena, Slot
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
@@ -20,7 +19,6 @@ from simcli.model.actuation import MotionKind
 from simcli.model.elimination import eliminate
 from simcli.model.quadratic import Quadratic, Shape
 
-FULL_TURN = 2.0 * math.pi
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision
 
@@ -191,8 +189,7 @@ def find_coordinates(f: ti.template(), w: ti.i32):
         if partner >= 0:
             cosine = f.residual.load(w, partner)
             square = phi * phi + cosine * cosine
-            angle = atan2(phi, cosine)
-            angle = angle + FULL_TURN * ti.round((f.angle.load(w, r) - angle) * (1.0 / FULL_TURN))
+            angle = nearest_turn(atan2(phi, cosine), f.angle.load(w, r))
             f.angle.store(w, r, angle)
             f.residual.store(w, r, angle)
             f.own.store(w, k, cosine / square)

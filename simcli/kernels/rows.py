@@ -7,15 +7,21 @@ Every row but a gear acts between two links by a force F through a point of both
 reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides of parent and child.
 """
 
-import math
-
 import numpy as np
 import taichi as ti
 
 from simcli.kernels.dynamics import gravity_motion
-from simcli.kernels.elementary import atan2
 from simcli.kernels.memory import Arena
-from simcli.kernels.rotation_log import change_of_pull, pulled_back, rotation_log
+from simcli.kernels.row_forms import (
+    angle_near,
+    component_along,
+    component_of_log,
+    length_of,
+    meet,
+    product_of_directions,
+    stay_apart,
+    turn_about,
+)
 from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
@@ -25,8 +31,6 @@ from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
 from simcli.model.tables import LinkKind
 
 MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)
-FULL_TURN = 2.0 * math.pi
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 
 
 class Rows:
@@ -139,136 +143,181 @@ def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
 def measure(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32):
     """Residuals, rates, biases and pulls of all rows at the present poses.
 
-        ALONG  d.g      (d.g)' = d.g' + d'.g      (d.g)'' = d.g'' + 2 d'.g' + d''.g       g = x_B - x_A
-        DOT    d_A.d_B  likewise; its couple is d_B x d_A
-        APART  (g.g - c^2) / 2c;  LENGTH |g|;  TURN: angle, couple d;  PITCH: ALONG - p TURN
-        SPIN   component of log(R_A^T R_B);  ROLL: rate d.w alone;  CARDAN, EULER: successive.py
-
-    Reads:  r columns, s.{R, o, v, a, origin}; s.a of `demand` at qdd = 0
+    Reads:  r columns, s.{R, o, v, a, origin, q, qd}; s.a of `demand` at qdd = 0
     Writes: r.{residual, rate, bias, pull_a, pull_b, angle}
     """
-    zero = t.arena.zero()
-    none = Vec3(zero, zero, zero)
     for k in range(r.n_couples):
         link_a = r.link_a.at(k)
         link_b = r.link_b.at(k)
         x_a, p_a, v_a, a_a = anchor(t, s, w, link_a, r.point_a.load(w, k))
         x_b, p_b, v_b, a_b = anchor(t, s, w, link_b, r.point_b.load(w, k))
-        R_a, spin_a, alpha_a = turning(t, s, w, link_a)
-        R_b, spin_b, alpha_b = turning(t, s, w, link_b)
-        gap = p_b - p_a
-        gap_v = v_b - v_a
-        gap_a = a_b - a_a
-        arm = x_a + gap  # the point B about the O of A
+        a = turning(t, s, w, link_a)
+        b = turning(t, s, w, link_b)
+        gap = (p_b - p_a, v_b - v_a, a_b - a_a)
+        arm = x_a + gap[0]  # the point B about the O of A
         for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
-            form = r.form.at(n)
-            constant = zero + r.constant.load(w, n)
-            residual = zero
-            rate = zero
-            bias = zero
-            force = Vec3(zero, zero, zero)
-            couple = Vec3(zero, zero, zero)
-            if ti.static(r.has_meet):
-                if form == MEET:
-                    force = none + r.on_a.load(w, n)
-                    residual = force.dot(gap) - constant
-                    rate = force.dot(gap_v)
-                    bias = force.dot(gap_a)
-            if ti.static(r.has_apart):
-                if form == APART:
-                    force = gap * (1.0 / constant)
-                    residual = (gap.dot(gap) / constant - constant) * 0.5
-                    rate = force.dot(gap_v)
-                    bias = gap_v.dot(gap_v) / constant + force.dot(gap_a)
-            if ti.static(r.has_length):
-                if form == LENGTH:
-                    residual = ti.sqrt(gap.dot(gap))
-                    force = gap * (1.0 / ti.max(residual, TINY_LENGTH))
-                    rate = force.dot(gap_v)
-                    bias = (gap_v.dot(gap_v) - rate * rate) / ti.max(residual, TINY_LENGTH) + force.dot(gap_a)
-            if ti.static(r.has_along):
-                if form == ALONG or form == PITCH:
-                    force = R_a * r.on_a.load(w, n)
-                    turned = spin_a.cross(force)
-                    residual = force.dot(gap) - constant
-                    rate = force.dot(gap_v) + turned.dot(gap)
-                    bias = force.dot(gap_a) + turned.dot(gap_v) * 2.0
-                    bias = bias + (alpha_a.cross(force) + spin_a.cross(turned)).dot(gap)
-            if ti.static(r.has_dot):
-                if form == DOT:
-                    d_a = R_a * r.on_a.load(w, n)
-                    d_b = R_b * r.on_b.load(w, n)
-                    t_a = spin_a.cross(d_a)
-                    t_b = spin_b.cross(d_b)
-                    residual = d_a.dot(d_b) - constant
-                    rate = t_a.dot(d_b) + d_a.dot(t_b)
-                    bias = (alpha_a.cross(d_a) + spin_a.cross(t_a)).dot(d_b) + t_a.dot(t_b) * 2.0
-                    bias = bias + (alpha_b.cross(d_b) + spin_b.cross(t_b)).dot(d_a)
-                    couple = d_b.cross(d_a)
-            if ti.static(r.has_turn):
-                if form == TURN or form == PITCH:
-                    d = R_a * r.on_a.load(w, n)
-                    angle = angle_near(d, R_a * r.across_a.load(w, n), R_b * r.on_b.load(w, n), r.angle.load(w, n))
-                    r.angle.store(w, n, angle)
-                    relative = spin_b - spin_a
-                    turn_rate = d.dot(relative)
-                    turn_bias = d.dot(alpha_b - alpha_a) + relative.dot(spin_a.cross(d))
-                    weight = zero + 1.0
-                    if form == PITCH:
-                        weight = -constant
-                        residual = residual + constant  # which ALONG took away
-                    residual = residual + angle * weight
-                    rate = rate + turn_rate * weight
-                    bias = bias + turn_bias * weight
-                    couple = d * weight
-            if ti.static(r.has_spin):
-                if form == SPIN:
-                    F_a = R_a * r.frame_a.load(w, k)
-                    component = none + r.on_a.load(w, n)
-                    log, factor = rotation_log(F_a.T * (R_b * r.frame_b.load(w, k)))
-                    relative = spin_b - spin_a
-                    residual = log.dot(component)
-                    couple = F_a * pulled_back(log, factor, component)
-                    rate = couple.dot(relative)
-                    seen = F_a.T * relative
-                    bias = couple.dot(alpha_b - alpha_a - spin_a.cross(relative))
-                    bias = bias + change_of_pull(log, factor, component, seen).dot(seen)
-            if ti.static(r.has_roll):
-                if form == ROLL:
-                    couple = R_a * (r.frame_a.load(w, k) * r.on_a.load(w, n))
-                    relative = spin_b - spin_a
-                    rate = couple.dot(relative)
-                    bias = couple.dot(alpha_b - alpha_a) + relative.dot(spin_a.cross(couple))
-            for count in ti.static((2, 3)):
-                if ti.static(r.has_cardan if count == 2 else r.has_euler):
-                    if form == CARDAN + count - 2:
-                        axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
-                        frames = (R_a * r.frame_a.load(w, k), R_b * r.frame_b.load(w, k))
-                        residual, rate, bias, couple = successive_turn(
-                            count, constant, r.angle.load(w, n), frames, axes, (spin_a, spin_b), (alpha_a, alpha_b))
-                        r.angle.store(w, n, residual)
-            r.residual.store(w, n, residual)
-            r.rate.store(w, n, rate)
-            r.bias.store(w, n, bias)
+            moved = measure_gap(r, w, n, gap, a)
+            turned = measure_turn(r, w, k, n, a, b, moved)
+            force = moved[3]
+            couple = turned[3]
+            r.residual.store(w, n, turned[0])
+            r.rate.store(w, n, turned[1])
+            r.bias.store(w, n, turned[2])
             r.pull_b.store(w, n, Force.of(force, x_b.cross(force) + couple))
             r.pull_a.store(w, n, -Force.of(force, arm.cross(force) + couple))
     for g in range(r.n_gears):
-        n = r.first_gear + g
-        ratio = r.ratio.load(w, n)
-        x_f, v_f, b_f = coordinate(s, r, w, r.follower_row.at(g), r.follower_q.at(g), r.follower.at(g))
-        x_l, v_l, b_l = coordinate(s, r, w, r.leader_row.at(g), r.leader_q.at(g), r.leader.at(g))
-        r.residual.store(w, n, x_f - x_l * ratio - r.constant.load(w, n))
-        r.rate.store(w, n, v_f - v_l * ratio)
-        r.bias.store(w, n, b_f - b_l * ratio)
+        measure_gear(s, r, w, g)
     for g in range(r.n_rigid):
-        n = r.first_rigid + g
-        a = vector_at(s.q, w, r.vector_q.at(2 * g))
-        b = vector_at(s.q, w, r.vector_q.at(2 * g + 1))
-        a_rate = vector_at(s.qd, w, r.vector_d.at(2 * g))
-        b_rate = vector_at(s.qd, w, r.vector_d.at(2 * g + 1))
-        r.residual.store(w, n, a.dot(b) - r.constant.load(w, n))
-        r.rate.store(w, n, a_rate.dot(b) + a.dot(b_rate))
-        r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
+        measure_rigidity(s, r, w, g)
+
+
+@ti.func
+def measure_gap(r: ti.template(), w: ti.i32, n: ti.i32, gap: ti.template(), a: ti.template()):
+    """Residual, rate, bias and force of a row that sees the gap between the two points; zeros of others.
+
+    Args:
+        gap: from A to B, with its first and second derivative at qdd = 0.
+        a: as `turning` gives it.
+
+    Reads: r columns
+    """
+    zero = r.items.arena.zero()
+    none = Vec3(zero, zero, zero)
+    residual = zero
+    rate = zero
+    bias = zero
+    force = Vec3(zero, zero, zero)
+    form = r.form.at(n)
+    constant = zero + r.constant.load(w, n)
+    if ti.static(r.has_meet):
+        if form == MEET:
+            residual, rate, bias, force = meet(none + r.on_a.load(w, n), gap, constant)
+    if ti.static(r.has_apart):
+        if form == APART:
+            residual, rate, bias, force = stay_apart(gap, constant)
+    if ti.static(r.has_length):
+        if form == LENGTH:
+            residual, rate, bias, force = length_of(gap)
+    if ti.static(r.has_along):
+        if form == ALONG or form == PITCH:
+            residual, rate, bias, force = component_along(a[0] * r.on_a.load(w, n), a, gap, constant)
+    return residual, rate, bias, force
+
+
+@ti.func
+def measure_turn(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
+                 moved: ti.template()):
+    """Residual, rate, bias and couple of a row that sees how B is turned from A; else those of the gap, and none.
+
+    Args:
+        a, b: as `turning` gives them.
+        moved: as `measure_gap` gives it.
+
+    Reads:  r columns
+    Writes: r.angle of row n
+    """
+    zero = r.items.arena.zero()
+    none = Vec3(zero, zero, zero)
+    residual = moved[0]
+    rate = moved[1]
+    bias = moved[2]
+    couple = Vec3(zero, zero, zero)
+    form = r.form.at(n)
+    constant = zero + r.constant.load(w, n)
+    if ti.static(r.has_dot):
+        if form == DOT:
+            residual, rate, bias, couple = product_of_directions(a[0] * r.on_a.load(w, n), a, b[0] * r.on_b.load(w, n), b,
+                                                                 constant)
+    if ti.static(r.has_turn):
+        if form == TURN or form == PITCH:
+            residual, rate, bias, couple = add_angle(r, w, n, a, b, residual, rate, bias)
+    if ti.static(r.has_spin):
+        if form == SPIN:
+            residual, rate, bias, couple = component_of_log(a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k), a, b,
+                                                            none + r.on_a.load(w, n))
+    if ti.static(r.has_roll):
+        if form == ROLL:
+            couple = a[0] * (r.frame_a.load(w, k) * r.on_a.load(w, n))
+            rate, bias = turn_about(couple, a, b)
+    for count in ti.static((2, 3)):
+        if ti.static(r.has_cardan if count == 2 else r.has_euler):
+            if form == CARDAN + count - 2:
+                residual, rate, bias, couple = successive_angle(r, w, k, n, a, b, count)
+    return residual, rate, bias, couple
+
+
+@ti.func
+def add_angle(r: ti.template(), w: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(), residual: ti.template(),
+              rate: ti.template(), bias: ti.template()):
+    """A row with the angle from A to B about a direction of A: weight 1, or of a screw -p.
+
+    Returns:
+        Residual, rate and bias with it, and the couple.
+
+    Reads:  r columns
+    Writes: r.angle of row n
+    """
+    d = a[0] * r.on_a.load(w, n)
+    angle = angle_near(d, a[0] * r.across_a.load(w, n), b[0] * r.on_b.load(w, n), r.angle.load(w, n))
+    r.angle.store(w, n, angle)
+    turn_rate, turn_bias = turn_about(d, a, b)
+    weight = r.items.arena.zero() + 1.0
+    before = residual
+    if r.form.at(n) == PITCH:
+        weight = -r.constant.load(w, n)
+        before = residual + r.constant.load(w, n)  # which the gap took away
+    return before + angle * weight, rate + turn_rate * weight, bias + turn_bias * weight, d * weight
+
+
+@ti.func
+def successive_angle(r: ti.template(), w: ti.i32, k: ti.i32, n: ti.i32, a: ti.template(), b: ti.template(),
+                     count: ti.template()):
+    """Row n of couple k, one of `count` successive turns (successive.py).
+
+    Reads:  r columns
+    Writes: r.angle of row n
+    """
+    zero = r.items.arena.zero()
+    none = Vec3(zero, zero, zero)
+    axes = (none + r.on_a.load(w, n), none + r.across_a.load(w, n), none + r.on_b.load(w, n))
+    frames = (a[0] * r.frame_a.load(w, k), b[0] * r.frame_b.load(w, k))
+    angle, rate, bias, couple = successive_turn(count, zero + r.constant.load(w, n), r.angle.load(w, n), frames, axes,
+                                                (a[1], b[1]), (a[2], b[2]))
+    r.angle.store(w, n, angle)
+    return angle, rate, bias, couple
+
+
+@ti.func
+def measure_gear(s: ti.template(), r: ti.template(), w: ti.i32, g: ti.i32):
+    """The row of gear g: x_follower = ratio x_leader + constant.
+
+    Reads:  r columns, r.{residual, rate, bias} of coordinates, s.{q, qd}
+    Writes: r.{residual, rate, bias} of the gear
+    """
+    n = r.first_gear + g
+    ratio = r.ratio.load(w, n)
+    x_f, v_f, b_f = coordinate(s, r, w, r.follower_row.at(g), r.follower_q.at(g), r.follower.at(g))
+    x_l, v_l, b_l = coordinate(s, r, w, r.leader_row.at(g), r.leader_q.at(g), r.leader.at(g))
+    r.residual.store(w, n, x_f - x_l * ratio - r.constant.load(w, n))
+    r.rate.store(w, n, v_f - v_l * ratio)
+    r.bias.store(w, n, b_f - b_l * ratio)
+
+
+@ti.func
+def measure_rigidity(s: ti.template(), r: ti.template(), w: ti.i32, g: ti.i32):
+    """The g-th row of rigidity: two vectors of a natural body keep their scalar product.
+
+    Reads:  r columns, s.{q, qd}
+    Writes: r.{residual, rate, bias} of the row
+    """
+    n = r.first_rigid + g
+    a = vector_at(s.q, w, r.vector_q.at(2 * g))
+    b = vector_at(s.q, w, r.vector_q.at(2 * g + 1))
+    a_rate = vector_at(s.qd, w, r.vector_d.at(2 * g))
+    b_rate = vector_at(s.qd, w, r.vector_d.at(2 * g + 1))
+    r.residual.store(w, n, a.dot(b) - r.constant.load(w, n))
+    r.rate.store(w, n, a_rate.dot(b) + a.dot(b_rate))
+    r.bias.store(w, n, a_rate.dot(b_rate) * 2.0)
 
 
 @ti.func
@@ -288,9 +337,3 @@ def coordinate(s: ti.template(), r: ti.template(), w: ti.i32, row: ti.i32, q: ti
         x = s.q.load(w, q)
         v = s.qd.load(w, d)
     return x, v, a
-
-
-def angle_near(d: Vec3, across_a: Vec3, across_b: Vec3, near):
-    """[rad], the turn about d that brings across_a over across_b, on the branch nearest to a known angle."""
-    angle = atan2(d.cross(across_a).dot(across_b), across_a.dot(across_b))
-    return angle + FULL_TURN * ti.round((near - angle) * (1.0 / FULL_TURN))

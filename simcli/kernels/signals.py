@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select, sincos
-from simcli.kernels.memory import Arena, get_lane, is_pack, put_lane
+from simcli.kernels.memory import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
 from simcli.model.drives import reads
@@ -216,10 +216,7 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
                 value = value + p3
         if ti.static(CHIRP in s.kinds):
             if kind == CHIRP:
-                sweep = (p2 - p1) / p3 * TURN
-                before = ti.min(now, p3)
-                phase = (p1 * before + p2 * (now - before)) * TURN + sweep * before * before * 0.5
-                value, rate, second = wave(p0, phase, p1 * TURN + sweep * before, select(side < p3, sweep, zero))
+                value, rate, second = chirp(p0, p1, p2, p3, now, side, zero)
         if ti.static(STEP in s.kinds):
             if kind == STEP:
                 value = select(side < p2, p0, p1)
@@ -231,10 +228,7 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
         if ti.static(TABLE in s.kinds):
             if kind == TABLE:
                 start, c0, c1, c2, c3 = piece_of(s, w, k, t + lean)
-                x = now - start
-                value = x * (x * (x * c3 + c2) + c1) + c0
-                rate = x * (x * (c3 * 3.0) + c2 * 2.0) + c1
-                second = x * (c3 * 6.0) + c2 * 2.0
+                value, rate, second = cubic(now - start, c0, c1, c2, c3)
         s.values.store(w, ORDERS * k, value)
         s.values.store(w, ORDERS * k + 1, rate)
         s.values.store(w, ORDERS * k + 2, second)
@@ -244,6 +238,24 @@ def wave(amplitude, phase, rate, acceleration):
     """A sine of a phase and its two derivatives, from those of the phase."""
     sine, cosine = sincos(phase)
     return amplitude * sine, amplitude * rate * cosine, amplitude * (acceleration * cosine - rate * rate * sine)
+
+
+def chirp(amplitude, first, last, duration, now, side, zero):
+    """A sine whose frequency goes from the first to the last one, and its two derivatives.
+
+    Args:
+        now, side: [s], the time, and one that is past a jump or before it.
+        zero: what the frequency changes by when it has come to the last one.
+    """
+    sweep, before = local((last - first) / duration * TURN), local(ti.min(now, duration))
+    phase = local((first * before + last * (now - before)) * TURN + sweep * before * before * 0.5)
+    return wave(amplitude, phase, local(first * TURN + sweep * before), select(side < duration, sweep, zero))
+
+
+def cubic(x, c0, c1, c2, c3):
+    """A polynomial and its two derivatives."""
+    x = local(x)
+    return x * (x * (x * c3 + c2) + c1) + c0, x * (x * (c3 * 3.0) + c2 * 2.0) + c1, x * (c3 * 6.0) + c2 * 2.0
 
 
 @ti.func

@@ -11,16 +11,12 @@ parent and child; u the first axis as the child carries it.
 Source: kernels.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and with rates.
 """
 
-import math
-
 import taichi as ti
 
-from simcli.kernels.elementary import atan2, select
+from simcli.kernels.elementary import atan2, nearest_turn, select
 from simcli.kernels.memory import local
 from simcli.kernels.projection import angle_about
 from simcli.kernels.values import Mat3, Vec3
-
-FULL_TURN = 2.0 * math.pi
 
 
 def successive_turn(n: int, k, near, frames: tuple[Mat3, Mat3], axes: tuple[Vec3, Vec3, Vec3],
@@ -49,8 +45,7 @@ def successive_turn(n: int, k, near, frames: tuple[Mat3, Mat3], axes: tuple[Vec3
         here = local(k == float(i))
         angle, rate = select(here, angles[i], angle), select(here, rates[i], rate)
         couple = Vec3(*(select(here, x, y) for x, y in zip(dual[i].parts, couple.parts, strict=True)))
-    angle = local(angle + FULL_TURN * ti.round((near - angle) * (1.0 / FULL_TURN)))
-    return angle, rate, couple.dot(change), couple
+    return nearest_turn(angle, near), rate, couple.dot(change), couple
 
 
 def _two_turns(F_a: Mat3, F_b: Mat3, axes: tuple[Vec3, Vec3, Vec3]):

@@ -10,7 +10,7 @@ Notation: R rotation of the link frame; o its origin relative to O; S motion col
 
 import taichi as ti
 
-from simcli.kernels.elementary import exp_rotation, normalized, sincos
+from simcli.kernels.elementary import normalized, sincos
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Quat, Vec3
@@ -102,10 +102,46 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     Reads:  t.links, s.{q, qd}, the parent's s.{R, o, v}
     Writes: s.{R, o, v, origin} of link i, s.S of its dofs
     """
-    p = t.parent.at(i)
     start = t.link_q.at(i)
     d = t.link_qd.at(i)
     kind = t.kind.at(i)
+    zero = t.arena.zero()
+    R, o, v = begin_at_parent(t, s, w, i, kind, start)
+    v_j = still(zero)
+    extra = Vec3(zero, zero, zero)
+    if ti.static(t.has_helix):
+        if kind == HELIX:
+            R, v_j = move_helix(t, s, w, i, start, d, R, o)
+    if ti.static(t.has_ball):
+        if kind == BALL:
+            R, v_j = move_ball(t, s, w, start, d, R, o)
+    if ti.static(t.has_free):
+        if kind == FREE:
+            R, v_j, extra = move_free(t, s, w, i, start, d, R, o)
+    if ti.static(t.has_affine):
+        if kind == AFFINE:
+            v_j = column_motions(t, s, w, i, start, d)
+            extra = v_j.linear.cross(v_j.angular)  # the columns of p pass through the centre of mass, which moves
+    c = v.cross(v_j)
+    if ti.static(t.has_free or t.has_affine):
+        c = Motion.of(c.linear + extra, c.angular)
+    v = v + v_j
+    s.v.store(w, i, v)
+    s.R.store(w, i, R)
+    s.o.store(w, i, o)
+    return R, o, v, c
+
+
+@ti.func
+def begin_at_parent(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, kind: ti.i32, start: ti.i32):
+    """Rotation of the joint's anchor in the parent, origin of link i about O, and the parent's twist.
+
+    The columns of an AFFINE link are its rotation already.
+
+    Reads:  t.links, s.q, the parent's s.{R, o, v}
+    Writes: s.origin of the first link of a tree
+    """
+    p = t.parent.at(i)
     zero = t.arena.zero()
     R = s.R.load(w, ti.max(p, 0))
     o = s.o.load(w, ti.max(p, 0))
@@ -129,52 +165,63 @@ def place(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32):
     if p < 0:  # the tree's reference point is here
         s.origin.store(w, i, o)
         o = Vec3(zero, zero, zero)
-    v_j = still(zero)
-    extra = Vec3(zero, zero, zero)
-    if ti.static(t.has_helix):
-        if kind == HELIX:
-            q = s.q.load(w, start)
-            axis = R.column(2)
-            column = Motion.of(o.cross(axis), axis)
-            if ti.static(t.slides):
-                turn = t.turn.load(w, i)
-                column = Motion.of(o.cross(axis) * turn + axis * t.advance.load(w, i), axis * turn)
-                q = q * turn
-            s.S.store(w, d, column)
-            v_j = column * s.qd.load(w, d)
-            sine, cosine = sincos(q)
-            R = turned_about_z(R, cosine, sine)
-    if ti.static(t.has_ball):
-        if kind == BALL:
-            for k in ti.static(range(3)):
-                column = Motion.of(o.cross(R.column(k)), R.column(k))
-                s.S.store(w, d + k, column)
-                v_j = v_j + column * s.qd.load(w, d + k)
-            R = R * quaternion_at(s.q, w, start).matrix()
-    if ti.static(t.has_free):
-        if kind == FREE:
-            R_c = R * quaternion_at(s.q, w, start + 3).matrix()
-            com = o + R_c * t.com.load(w, i)
-            rate = R * vector_at(s.qd, w, d)
-            spin = R * vector_at(s.qd, w, d + 3)
-            for k in ti.static(range(3)):
-                s.S.store(w, d + k, Motion.of(R.column(k), Vec3(zero, zero, zero)))
-                s.S.store(w, d + 3 + k, Motion.of(com.cross(R.column(k)), R.column(k)))
-            v_j = Motion.of(rate + com.cross(spin), spin)
-            extra = rate.cross(spin)
-            R = R_c
-    if ti.static(t.has_affine):
-        if kind == AFFINE:
-            v_j = column_motions(t, s, w, i, start, d)
-            extra = v_j.linear.cross(v_j.angular)  # the columns of p pass through the centre of mass, which moves
-    c = v.cross(v_j)
-    if ti.static(t.has_free or t.has_affine):
-        c = Motion.of(c.linear + extra, c.angular)
-    v = v + v_j
-    s.v.store(w, i, v)
-    s.R.store(w, i, R)
-    s.o.store(w, i, o)
-    return R, o, v, c
+    return R, o, v
+
+
+@ti.func
+def move_helix(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(),
+               o: ti.template()):
+    """Rotation of a link that turns about the anchor's z axis, slides along it, or both, and its twist against its parent.
+
+    Reads:  t.links, s.{q, qd}
+    Writes: s.S of dof d
+    """
+    q = s.q.load(w, start)
+    axis = R.column(2)
+    column = Motion.of(o.cross(axis), axis)
+    if ti.static(t.slides):
+        turn = t.turn.load(w, i)
+        column = Motion.of(o.cross(axis) * turn + axis * t.advance.load(w, i), axis * turn)
+        q = q * turn
+    s.S.store(w, d, column)
+    sine, cosine = sincos(q)
+    return turned_about_z(R, cosine, sine), column * s.qd.load(w, d)
+
+
+@ti.func
+def move_ball(t: ti.template(), s: ti.template(), w: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(), o: ti.template()):
+    """Rotation of a link that turns about a point, and its twist against its parent; its columns are the anchor's axes.
+
+    Reads:  s.{q, qd}
+    Writes: s.S of dofs d to d + 2
+    """
+    v_j = still(t.arena.zero())
+    for k in ti.static(range(3)):
+        column = Motion.of(o.cross(R.column(k)), R.column(k))
+        s.S.store(w, d + k, column)
+        v_j = v_j + column * s.qd.load(w, d + k)
+    return R * quaternion_at(s.q, w, start).matrix(), v_j
+
+
+@ti.func
+def move_free(t: ti.template(), s: ti.template(), w: ti.i32, i: ti.i32, start: ti.i32, d: ti.i32, R: ti.template(),
+              o: ti.template()):
+    """Rotation of a link that is free, its twist against its parent, and what of its acceleration c its moving columns are.
+
+    Its dofs are the velocity of its centre of mass and its angular velocity, in the anchor's axes.
+
+    Reads:  t.links, s.{q, qd}
+    Writes: s.S of dofs d to d + 5
+    """
+    zero = t.arena.zero()
+    R_c = R * quaternion_at(s.q, w, start + 3).matrix()
+    com = o + R_c * t.com.load(w, i)
+    rate = R * vector_at(s.qd, w, d)
+    spin = R * vector_at(s.qd, w, d + 3)
+    for k in ti.static(range(3)):
+        s.S.store(w, d + k, Motion.of(R.column(k), Vec3(zero, zero, zero)))
+        s.S.store(w, d + 3 + k, Motion.of(com.cross(R.column(k)), R.column(k)))
+    return R_c, Motion.of(rate + com.cross(spin), spin), rate.cross(spin)
 
 
 @ti.func
@@ -301,45 +348,3 @@ def store_vector(slot, w, start, v: Vec3):
     """Store three consecutive scalars."""
     for k in range(3):
         slot.store(w, start + k, v.parts[k])
-
-
-def store_quaternion(slot, w, start, q: Quat):
-    """Store four consecutive scalars."""
-    for k in range(4):
-        slot.store(w, start + k, q.parts[k])
-
-
-@ti.func
-def retract(t: ti.template(), q_from: ti.template(), q_to: ti.template(), rate: ti.template(), w: ti.i32,
-            h: ti.template()):
-    """Move joint coordinates along rates for a time h: q_to = q_from (+) h rate.
-
-    Scalars add; rotations take the exponential of h w (w in the parent anchor frame, so it multiplies from the left); a
-    free body's centre of mass moves by h v, and its anchor follows. Natural coordinates add.
-
-    Reads:  t links, q_from (NQ), rate (NV)
-    Writes: q_to (NQ) of tree joints
-    """
-    for i in range(t.n_links):
-        kind = t.kind.at(i)
-        start = t.link_q.at(i)
-        d = t.link_qd.at(i)
-        if ti.static(t.has_helix):
-            if kind == HELIX:
-                q_to.store(w, start, q_from.load(w, start) + rate.load(w, d) * h)
-        if ti.static(t.has_ball):
-            if kind == BALL:
-                q = raw_quaternion(q_from, w, start)
-                store_quaternion(q_to, w, start, normalized(exp_rotation(vector_at(rate, w, d) * h).times(q)))
-        if ti.static(t.has_free):
-            if kind == FREE:
-                q = quaternion_at(q_from, w, start + 3)
-                turned = normalized(exp_rotation(vector_at(rate, w, d + 3) * h).times(q))
-                com = t.com.load(w, i)
-                shift = q.matrix() * com - turned.matrix() * com
-                store_vector(q_to, w, start, vector_at(q_from, w, start) + vector_at(rate, w, d) * h + shift)
-                store_quaternion(q_to, w, start + 3, turned)
-        if ti.static(t.has_affine):
-            if kind == AFFINE:
-                for k in range(t.link_n_qd.at(i)):
-                    q_to.store(w, start + k, q_from.load(w, start + k) + rate.load(w, d + k) * h)

@@ -17,7 +17,7 @@ import taichi as ti
 from simcli.kernels.barrier.friction import keep_anchors
 from simcli.kernels.blocks import SIZE
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import load_links
+from simcli.kernels.external_forces import load_links
 from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
 from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
 from simcli.kernels.potentials.shares import mean_force

@@ -17,13 +17,13 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import accumulate_work, effort_power
 from simcli.kernels.laws import FREE
 from simcli.kernels.memory import Arena
+from simcli.kernels.retraction import retract
 from simcli.kernels.rows import first_numbers
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import retract
+from simcli.kernels.work import accumulate_work, effort_power
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.massless import lacking

@@ -5,10 +5,10 @@ import taichi as ti
 from simcli.kernels.cables import report_cables
 from simcli.kernels.contact_chart import push_links
 from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.elementary import select
+from simcli.kernels.elementary import nearest_turn, select
 from simcli.kernels.laws import FREE, elastic_terms
 from simcli.kernels.report import report_wrenches
-from simcli.kernels.rows import FULL_TURN, turning
+from simcli.kernels.rows import turning
 from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
 from simcli.solvers.choices import acceleration_of_law
 from simcli.solvers.integrators import H
@@ -229,5 +229,4 @@ def unwrap_rows(c: ti.template(), w: ti.i32):
     y = c.bound.system
     for m in range(y.n_turns):
         x = c.state.q.load(w, y.turn_q.at(m))
-        gap = y.rows.angle.load(w, y.turn_row.at(m)) - x
-        c.state.q.store(w, y.turn_q.at(m), x + FULL_TURN * ti.round(gap * (1.0 / FULL_TURN)))
+        c.state.q.store(w, y.turn_q.at(m), nearest_turn(x, y.rows.angle.load(w, y.turn_row.at(m))))

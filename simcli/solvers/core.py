@@ -37,8 +37,8 @@ from simcli.solvers.tree_programs import frame_of_tree
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 # Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
 # parts; its steps, and those that are over; then see tree_stages.py and impulse_stages.py.
-NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "turn", "rates",
-       "search", "searches", "restated")  # fmt: skip
+NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+       "search", "searches", "statement")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
 

@@ -18,24 +18,16 @@ bodies apart, into rows.
 Source: reference/contact-solver.md, section 1. Deviation: bounds that are far are rows only once they have been passed.
 """
 
-
 import taichi as ti
 
-from simcli.kernels.collision.lanes import one, put, whole_of
-from simcli.kernels.contact_chart import contacts_of, find_gaps
+from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
-from simcli.solvers.choices import (
-    push_rows,
-    set_hard_row,
-    set_spring,
-    state_laws,
-)
-from simcli.solvers.contacts import (
-    aim_again,
-    find_contacts,
-)
+from simcli.solvers.choices import state_laws
+from simcli.solvers.contacts import aim_again, find_contacts
 from simcli.solvers.direction import find_stiffness
+from simcli.solvers.equations import push_rows, set_hard_row, set_springs
 from simcli.solvers.impulse_mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass
+from simcli.solvers.spins import state_spins
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
 FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
@@ -50,34 +42,20 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
     Writes: c.bound.{system, impulses}
     """
     y = c.bound.system
-    t = c.tables
     m = c.bound.impulses
     p = m.problem
-    zero = t.arena.zero()
     if ti.static(c.turns):
         find_stiffness(c, w, h)
     if ti.static(y.laws.n > 0):
         state_laws(c, w, 0, b, h, g, instant)
-    for n in range(y.n_dofs):
-        y.free.store(w, n, zero + 1.0)
-        y.load.store(w, n, c.bound.base.load(w, n))
-        y.effort.store(w, n, zero)
-        v = c.state.qd.load(w, t.tree_dof.at(n))
-        m.start.store(w, mirrored(y, n), v)
-        p.free.store(w, mirrored(y, n), v)
-    if ti.static(c.is_natural):  # whose corrections lock these
-        for k in range(c.bound.n_motions):
-            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
+    begin_dofs(c, w)
     for r in range(y.n_rows):
         set_hard_row(c, w, r, b, h, g, instant)
-    if ti.static(y.n_springs > 0):
-        for r in range(y.n_rows):
-            if y.spring.at(r) >= 0:
-                set_spring(c, w, r, 0, b)
+    set_springs(c, w, 0, b)
     if ti.static(y.laws.n > 0):
         for n in range(y.laws.n):
             if y.laws.row.at(n) >= 0:  # laws have rows of their own
-                y.goal.store(w, y.n_dofs + y.laws.row.at(n), zero)
+                y.goal.store(w, y.n_dofs + y.laws.row.at(n), c.tables.arena.zero())
     push_rows(y, w)
     state_mass(c, w, g)
     for n in range(y.n_dofs):
@@ -85,13 +63,36 @@ def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(
         if ti.static(c.turns):
             m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
     if ti.static(c.touches and not c.is_natural):  # which has to know before whether there are some
-        find_contacts(m.contacts, t, c.state, p, m.first_spin, w, h)
+        find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
     if ti.static(m.first_spin >= 0):
         state_spins(c, w)
 
 
 @ti.func
-def restate(c: ti.template(), w: ti.i32):
+def begin_dofs(c: ti.template(), w: ti.i32):
+    """Velocities at the start of the step, and the forces on dofs without those of rows.
+
+    Reads:  c.state.qd, c.bound.base
+    Writes: c.bound.system.{free, load, effort}, c.bound.impulses.start, p.free
+    """
+    y = c.bound.system
+    t = c.tables
+    m = c.bound.impulses
+    zero = t.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.load.store(w, n, c.bound.base.load(w, n))
+        y.effort.store(w, n, zero)
+        v = c.state.qd.load(w, t.tree_dof.at(n))
+        m.start.store(w, mirrored(y, n), v)
+        m.problem.free.store(w, mirrored(y, n), v)
+    if ti.static(c.is_natural):  # whose corrections lock these
+        for k in range(c.bound.n_motions):
+            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
+
+
+@ti.func
+def restore_momentum(c: ti.template(), w: ti.i32):
     """Begin again with the momentum of the start of the step.
 
     Writes: p.{free, push}
@@ -103,8 +104,8 @@ def restate(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt: ti.i32):
-    """Row n of the problem, in the second attempt with the bounds that the first one has passed.
+def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statement: ti.i32):
+    """Row n of the problem, in the second statement with the bounds that the first one has passed.
 
     Args:
         h: [s], over which forces act on the velocity that moves the coordinates.
@@ -114,7 +115,6 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
     """
     y = c.bound.system
     m = c.bound.impulses
-    p = m.problem
     zero = c.tables.arena.zero()
     kind = m.kind.at(n)
     item = m.item.at(n)
@@ -138,41 +138,96 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
         if ti.static(y.laws.n > 0):
             sign = ti.select(kind == UPPER, -sign, sign)
             unknown = y.laws.unknown.at(item)
-            shift = zero
-            on = act_of_law(c, w, item)
             if unknown >= y.n_dofs:
                 row = unknown - y.n_dofs
-                shift = y.laws.shift.load(w, item) * h
-            gain = y.laws.drive_gain.load(w, item)
-            if kind == LINEAR:
-                gain = m.gain.load(w, item)
-                on = on & (gain > 0.0)
-                safe = select(gain > 0.0, gain, zero + 1.0)
-                bias = shift - m.push.load(w, item) / safe
-                soft = 1.0 / (safe * h)
-            elif kind == DRIVE:
-                on = on & (gain > 0.0)
-                safe = select(gain > 0.0, gain, zero + 1.0)
-                bias = shift - y.laws.drive.load(w, item) / safe
-                soft = 1.0 / (safe * h)
-                upper = ti.min(y.laws.effort_limit.load(w, item) * h, upper)
-                lower = -upper
-            elif kind == FRICTION:
-                bias = shift
-                upper = y.laws.friction.load(w, item) * h
-                on = on & (upper > 0.0)
-                lower = -upper
-            else:
-                bound = y.laws.low.load(w, item)
-                if kind == UPPER:
-                    bound = y.laws.high.load(w, item)
-                far = -sign * bound > ti.abs(y.laws.rate.load(w, item)) * WATCHED + FAR
-                bound = select(ti.abs(bound) < UNBOUNDED, bound, zero)
-                if attempt > 0:
-                    far = far & (m.awake.load(w, n) == 0.0)
-                on = on & ~far
-                bias = (shift - bound) * sign
-                lower = zero
+            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, statement)
+    store_row(c, w, n, row, unknown, sign, on, bias, soft, lower, upper, statement)
+
+
+@ti.func
+def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
+               statement: ti.i32):
+    """Row n of the problem, of law k: whether it is on, bias, compliance and bounds.
+
+    Args:
+        kind: DRIVE, FRICTION, LOWER, UPPER or LINEAR.
+        sign: -1 for UPPER, else 1.
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    on = zero == 0.0  # a variable for masks, which what `act_of_law` gives would not make
+    on = act_of_law(c, w, k)
+    soft = zero
+    lower = zero - UNBOUNDED
+    upper = zero + UNBOUNDED
+    bias = zero
+    if y.laws.unknown.at(k) >= y.n_dofs:
+        bias = y.laws.shift.load(w, k) * h
+    if kind == LINEAR:
+        on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
+    elif kind == DRIVE:
+        on, bias, soft = row_of_line(c, on, y.laws.drive.load(w, k), y.laws.drive_gain.load(w, k), bias, h)
+        upper = ti.min(y.laws.effort_limit.load(w, k) * h, upper)
+        lower = -upper
+    elif kind == FRICTION:
+        upper = y.laws.friction.load(w, k) * h
+        on = on & (upper > 0.0)
+        lower = -upper
+    else:
+        bound, far = bound_of_law(c, w, n, kind, k, sign, statement)
+        on = on & ~far
+        bias = (bias - bound) * sign
+        lower = zero
+    return on, bias, soft, lower, upper
+
+
+@ti.func
+def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(),
+                h: ti.template()):
+    """Whether the row of lambda = push - gain v is on, its bias and its compliance.
+
+    Args:
+        shift: of v, besides J v.
+    """
+    acts = on & (gain > 0.0)
+    safe = select(gain > 0.0, gain, c.tables.arena.zero() + 1.0)
+    return acts, shift - push / safe, 1.0 / (safe * h)
+
+
+@ti.func
+def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), statement: ti.i32):
+    """Bound of the velocity of law k, and in which worlds it is too far to be watched.
+
+    Reads: c.bound
+    """
+    laws = c.bound.system.laws
+    bound = laws.low.load(w, k)
+    if kind == UPPER:
+        bound = laws.high.load(w, k)
+    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * WATCHED + FAR
+    if statement > 0:
+        far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
+    return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far
+
+
+@ti.func
+def store_row(c: ti.template(), w: ti.i32, n: ti.i32, row: ti.i32, unknown: ti.i32, sign: ti.template(),
+              on: ti.template(), bias: ti.template(), soft: ti.template(), lower: ti.template(), upper: ti.template(),
+              statement: ti.i32):
+    """Write row n of the problem; the first statement begins with the impulses of the last step.
+
+    Args:
+        row: of the system, which it sees the velocities of, times the sign; if -1, it sees one unknown alone.
+
+    Reads:  c.bound.{system.entry, impulses.kept}
+    Writes: p.rows.{on, jacobian, metric, bias, compliance, impulse}, p.{lower, upper}
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
     # What is off is zero, for a row that is on in another world of the block may be looked at.
     on_or_zero = select(on, zero + 1.0, zero)
     if row >= 0:
@@ -183,7 +238,7 @@ def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), attempt:
     p.rows.metric.store(w, n, select(on, p.rows.metric.load(w, n), zero + 1.0))
     p.rows.bias.store(w, n, select(on, bias, zero))
     p.rows.compliance.store(w, n, select(on, soft, zero))
-    if attempt == 0:
+    if statement == 0:
         p.rows.impulse.store(w, n, select(on, m.kept.load(w, n), zero))
     p.lower.store(w, n, select(on, lower, zero))
     p.upper.store(w, n, select(on, upper, zero))
@@ -267,57 +322,6 @@ def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
         if y.spring.at(r) >= 0:
             yields = soft == soft
     return select(yields, soft, soft * 0.0)
-
-
-def spin_friction(k, w, lane, combination, a):
-    """[m], torsional friction (a = 0) of a combination in one world, else its rolling friction."""
-    return one(k.rolling_friction if a else k.torsional_friction, w, lane, combination)
-
-
-@ti.func
-def state_spins(c: ti.template(), w: ti.i32):
-    """Rows of rolling and torsional friction, on where contacts have it.
-
-    Writes: p.rows.{on, bias, compliance, impulse} of spins, c.bound.impulses.spins
-    """
-    m = c.bound.impulses
-    p = m.problem
-    k = m.contacts.collider
-    zero = c.tables.arena.zero()
-    for n in range(m.first_spin, m.first_spin + 3 * m.contacts.capacity):
-        p.rows.on.store(w, n, zero)
-        p.rows.bias.store(w, n, zero)
-        p.rows.compliance.store(w, n, zero)
-        p.rows.impulse.store(w, n, zero)
-    m.spins.store(w, 0, zero)
-    for lane in range(k.lanes):
-        for n in range(contacts_of(k, w, lane)):
-            combination = whole_of(k.contacts.combination, w, lane, n)
-            for a in ti.static(range(3)):
-                on = ti.select(spin_friction(k, w, lane, combination, a) > 0.0, 1.0, 0.0)
-                put(p.rows.on, w, lane, m.first_spin + 3 * n + a, on)
-                if on > 0.0:
-                    put(m.spins, w, lane, 0, on)
-
-
-@ti.func
-def bound_spins(c: ti.template(), w: ti.i32):
-    """Bounds of the spins by the normal impulses of the solution before.
-
-    Reads:  p.contacts.impulse
-    Writes: p.{lower, upper} of spins
-    """
-    m = c.bound.impulses
-    p = m.problem
-    k = m.contacts.collider
-    for lane in range(k.lanes):
-        for n in range(contacts_of(k, w, lane)):
-            combination = whole_of(k.contacts.combination, w, lane, n)
-            normal = one(p.contacts.impulse, w, lane, n).parts[0]
-            for a in ti.static(range(3)):
-                most = spin_friction(k, w, lane, combination, a) * normal
-                put(p.upper, w, lane, m.first_spin + 3 * n + a, most)
-                put(p.lower, w, lane, m.first_spin + 3 * n + a, -most)
 
 
 @ti.func

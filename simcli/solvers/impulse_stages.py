@@ -13,7 +13,8 @@ import taichi as ti
 
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import FREE, choose
+from simcli.kernels.law_pieces import choose
+from simcli.kernels.laws import FREE
 from simcli.kernels.programs import only, repeat, within
 from simcli.solvers.choices import acceleration_of_law, aim_laws
 from simcli.solvers.contacts import aim_contacts, rub
@@ -25,8 +26,7 @@ from simcli.solvers.impulse_rows import (
     MOTION,
     UNBOUNDED,
     UPPER,
-    bound_spins,
-    restate,
+    restore_momentum,
     state_problem,
     state_rest,
     state_row,
@@ -35,6 +35,7 @@ from simcli.solvers.impulse_rows import (
 from simcli.solvers.impulses import FAST, FINER, KAPPA
 from simcli.solvers.integrators import H
 from simcli.solvers.natural_contacts import note_touching
+from simcli.solvers.spins import bound_spins
 
 
 def problem_of(c):
@@ -104,7 +105,7 @@ def begin_solving(c: ti.template(), w: ti.i32):
     m.iterations.store(w, 0, zero)
     m.awakened.store(w, 0, zero + 1.0)
     c.now.store(w, "search", 0)
-    c.now.store(w, "restated", 0)
+    c.now.store(w, "statement", 0)
     c.now.store(w, "searches", m.searches)
     p.now.store(w, "rounds", m.rounds)
     if c.now.load(w, "instant") != 0:
@@ -134,7 +135,7 @@ def begin_correcting(c: ti.template(), w: ti.i32):
     if ti.static(c.turns):
         m.awakened.store(w, 0, zero + 1.0)
     c.now.store(w, "search", 0)
-    c.now.store(w, "restated", 1)
+    c.now.store(w, "statement", 1)
     c.now.store(w, "searches", m.searches)
     p.now.store(w, "rounds", m.rounds)
 
@@ -154,7 +155,7 @@ def turn_first(c: ti.template(), w: ti.i32):
 @ti.func
 def begin_again(c: ti.template(), w: ti.i32):
     """Begin with the momentum of the start of the step."""
-    restate(c, w)
+    restore_momentum(c, w)
 
 
 @ti.func
@@ -183,7 +184,7 @@ def is_first_search(c, w):
 def state_rows(c: ti.template(), w: ti.i32):
     """Rows of joints, laws and motions; from the second time on with the bounds that have been passed."""
     for n in range(c.bound.impulses.n_plain):
-        state_row(c, w, n, c.g.load(w, 0), c.now.load(w, "restated"))
+        state_row(c, w, n, c.g.load(w, 0), c.now.load(w, "statement"))
 
 
 @ti.func
@@ -223,9 +224,9 @@ def sleep(c: ti.template(), w: ti.i32):
 @ti.func
 def wake(c: ti.template(), w: ti.i32):
     """After the first search of an evaluation, wake the worlds in which a bound was passed that was thought to be far."""
-    if c.now.load(w, "search") == 1 and c.now.load(w, "restated") == 0:
+    if c.now.load(w, "search") == 1 and c.now.load(w, "statement") == 0:
         wake_bounds(c, w, c.g.load(w, 0))
-    c.now.store(w, "restated", 1)
+    c.now.store(w, "statement", 1)
 
 
 def searches_again(c, w):

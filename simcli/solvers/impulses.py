@@ -18,9 +18,9 @@ from simcli.kernels.complementarity.problem import LIMITS, Problem
 from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena
+from simcli.kernels.retraction import retract
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import retract
 from simcli.kernels.values import Mat3
 from simcli.model.constraint_tables import Constraints
 from simcli.model.lawful import is_smooth

@@ -12,8 +12,9 @@ import math
 import taichi as ti
 
 from simcli.kernels.coordinate_laws import foresee_again
-from simcli.kernels.forces import accumulate_work, effort_power
-from simcli.kernels.tree import FREE, retract, store_vector, vector_at
+from simcli.kernels.retraction import retract
+from simcli.kernels.tree import FREE, store_vector, vector_at
+from simcli.kernels.work import accumulate_work, effort_power
 
 STAGES = {"semi_implicit": 1, "rk4": 4, "implicit": 2}  # evaluations per step
 GAMMA = 1.0 - math.sqrt(0.5)  # makes the two-stage method below L-stable

@@ -7,8 +7,9 @@ where one follows the other. The fourth-order integrator sums its own stages and
 
 import taichi as ti
 
-from simcli.kernels.forces import effort_power, elastic_energy, load_links
+from simcli.kernels.external_forces import load_links
 from simcli.kernels.report import mechanical_energy
+from simcli.kernels.work import effort_power, elastic_energy
 from simcli.solvers.choices import law_power
 from simcli.solvers.constrained_report import law_energy, row_energy, spin_energy
 from simcli.solvers.integrators import H

@@ -11,7 +11,8 @@ import taichi as ti
 
 from simcli.kernels.coordinate_laws import foresee
 from simcli.kernels.elementary import select
-from simcli.kernels.laws import draw_line, law_terms, split_power, state_law
+from simcli.kernels.law_pieces import draw_line
+from simcli.kernels.laws import law_terms, split_power, state_law
 from simcli.kernels.memory import Arena
 from simcli.kernels.quadratic import IDLE, bend_bias, bias
 from simcli.kernels.tables import Tables
@@ -191,7 +192,7 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def soften_coordinates(c: ti.template(), w: ti.i32, h: ti.template(), b: ti.template()):
-    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `choices.py`.
+    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `equations.py`.
 
     Reads:  c.steps.rows.{residual, rate, v}
     Writes: c.steps.{load, rows.soft, rows.lent}

@@ -3,18 +3,20 @@
 import taichi as ti
 
 from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.forces import efforts, load_links
+from simcli.kernels.efforts import efforts
+from simcli.kernels.external_forces import load_links
 from simcli.kernels.memory import any_lane
 from simcli.kernels.programs import NO_BOUND, begin, run
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
 from simcli.kernels.tree import place_all
-from simcli.solvers.choices import choose_pieces, state_equations
+from simcli.solvers.choices import choose_pieces
 from simcli.solvers.clock import follow_leads, follow_signals
 from simcli.solvers.constrained_phase import account_laws, finish_try
 from simcli.solvers.constrained_report import report_constrained_reactions
 from simcli.solvers.corrections import CORRECT, EVALUATE, PLACE, START, demand_correction, harden, use_correction
+from simcli.solvers.equations import state_equations
 from simcli.solvers.impulses import keep_impulses, look_ahead, look_back
 from simcli.solvers.integrators import H
 from simcli.solvers.led import begin_led, lead_bodies

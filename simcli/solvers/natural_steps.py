@@ -22,9 +22,11 @@ import taichi as ti
 
 from simcli.kernels.dynamics import no_force
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import accumulate_work, effort_power, load_links
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.retraction import retract
 from simcli.kernels.system import force_of_row, share_gears
-from simcli.kernels.tree import AFFINE, place_all, retract
+from simcli.kernels.tree import AFFINE, place_all
+from simcli.kernels.work import accumulate_work, effort_power
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.solvers.corrections import is_rigid
 from simcli.solvers.integrators import STAGES, copy

@@ -11,9 +11,9 @@ stages found.
 import taichi as ti
 
 from simcli.kernels.elementary import select
-from simcli.kernels.forces import effort_power
 from simcli.kernels.laws import FREE, STUCK
-from simcli.kernels.tree import retract
+from simcli.kernels.retraction import retract
+from simcli.kernels.work import effort_power
 from simcli.solvers.integrators import copy
 
 JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
@@ -87,46 +87,38 @@ def foreseen(c, w):
 
 @ti.func
 def go_back(c: ti.template(), w: ti.i32):
-    """Put the worlds that jump to where the step began.
+    """Go to where the step began; the list takes this, and what follows, for the worlds that jump alone.
 
-    Reads:  c.{q_base, qd_base}, c.bound.jumps
+    Reads:  c.{q_base, qd_base}
     Writes: c.state.{q, qd}
     """
-    jumps = c.bound.jumps.load(w, 0) > 0.0
-    for i in range(c.tables.n_q):
-        c.state.q.store(w, i, select(jumps, c.q_base.load(w, i), c.state.q.load(w, i)))
-    for d in range(c.tables.n_qd):
-        c.state.qd.store(w, d, select(jumps, c.qd_base.load(w, d), c.state.qd.load(w, d)))
+    copy(c.state.q, c.q_base, c.tables.n_q, w)
+    copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
 
 
 @ti.func
 def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
-    """The first-order step of the worlds that jump; locked dofs are settled afterwards.
+    """A first-order step; locked dofs are at the speeds of their locks.
 
     Reads:  c.state, c.bound
     Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
     """
     s = c.state
-    jumps = c.bound.jumps.load(w, 0) > 0.0
     effort_power(c.tables, c.forces, s, w, h)
     for k in ti.static(range(2)):
-        done = c.bound.work_kept.load(w, k) + c.forces.power.load(w, k) * h
-        c.forces.work.store(w, k, select(jumps, done, c.forces.work.load(w, k)))
-    c.bound.opens.store(w, 0, c.bound.jumps.load(w, 0))
+        c.forces.work.store(w, k, c.bound.work_kept.load(w, k) + c.forces.power.load(w, k) * h)
+    c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
     y = c.bound.system
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
-        qd = s.qd.load(w, d)
-        s.qd.store(w, d, select(jumps, qd + s.qdd.load(w, d) * h, qd))
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
     for n in range(y.laws.n):
         if y.laws.unknown.at(n) < y.n_dofs:
             d = y.laws.dof.at(n)
-            settles = jumps & (y.laws.lock.load(w, n) != FREE)
-            s.qd.store(w, d, select(settles, y.laws.speed.load(w, n), s.qd.load(w, d)))
+            locked = y.laws.lock.load(w, n) != FREE
+            s.qd.store(w, d, select(locked, y.laws.speed.load(w, n), s.qd.load(w, d)))
     copy(c.bound.q_start, s.q, c.tables.n_q, w)
     retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
-    for i in range(c.tables.n_q):
-        s.q.store(w, i, select(jumps, s.q.load(w, i), c.bound.q_start.load(w, i)))
 
 
 @ti.func

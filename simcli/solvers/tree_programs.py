@@ -14,7 +14,33 @@ one of first order, where a law stops a coordinate in it (repeat.py).
 Sources and formulas: integrators.py, constrained.py, impulses.py, each with its deviations.
 """
 
-from simcli.kernels.programs import again, only, put, repeat
+from simcli.kernels.programs import only, only_blocks, repeat, repeat_blocks, set_registers
+from simcli.solvers.constrained_stages import (
+    account,
+    advance_again,
+    advance_constrained,
+    ask_for_correction,
+    assemble_system,
+    choose,
+    chooses,
+    correct,
+    count_correction,
+    fill_system,
+    find_bias,
+    finish_solutions,
+    follow_prescribed,
+    harden_rows,
+    jumps,
+    keep_account,
+    keep_solution,
+    lacks,
+    lead,
+    lead_end,
+    lead_frame,
+    measure_rows,
+    settle,
+    solve_system,
+)
 from simcli.solvers.impulse_stages import correcting, solving
 from simcli.solvers.impulses import move_by_impulses
 from simcli.solvers.integrators import (
@@ -26,51 +52,27 @@ from simcli.solvers.integrators import (
     move_with_both,
 )
 from simcli.solvers.measures import look_at_start
+from simcli.solvers.repeat import go_back
 from simcli.solvers.tree_stages import (
-    account,
-    advance_again,
     advance_by_impulses,
-    advance_constrained,
     advance_smooth,
-    ask_for_correction,
-    assemble_system,
     begin_evaluation,
-    choose,
-    chooses,
-    correct,
     end_impulses,
     end_step,
-    end_turn,
-    fill_system,
-    find_bias,
-    finish_solutions,
     follow,
     follow_loops,
-    follow_prescribed,
     go_back_for_a_look,
-    go_to_start,
-    harden_rows,
     has_end,
     has_steps,
     is_last_step,
     is_later,
     is_start,
-    jumps,
-    keep_account,
-    keep_solution,
-    lacks,
     lacks_impulses,
-    lead,
-    lead_end,
-    lead_frame,
     load_forces,
-    measure_rows,
     place,
     return_from_look,
-    settle,
     show_contacts,
     show_reactions,
-    solve_system,
     solve_tree,
 )
 
@@ -86,25 +88,25 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
-    start = (*put(node=0, instant=1), *evaluation(c), *shows, *contacts_of(c), *put(instant=0))
+    start = (set_registers(node=0, instant=1), *evaluation(c), *shows, *contacts_of(c), set_registers(instant=0))
     if c.stages > 1:
-        end = (*put(node=0, instant=1), *evaluation(c), *shows, *put(instant=0))
+        end = (set_registers(node=0, instant=1), *evaluation(c), *shows, set_registers(instant=0))
     elif c.looks_back:
-        again_there = measurement(c, lead_frame)
-        end = (go_back_for_a_look, *again_there, show_reactions, return_from_look, *again_there)
+        measured = measurement(c, lead_frame)
+        end = (go_back_for_a_look, *measured, show_reactions, return_from_look, *measured)
     else:
         end = measurement(c, lead_frame)
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
-    return again(*step(c), where=has_steps, wanted=has_steps), again(*start, at_most=1, where=is_start), again(
-        *end, at_most=1, where=is_later)  # fmt: skip
+    steps = repeat_blocks(*step(c), where=has_steps, wanted=has_steps)
+    return steps, only_blocks(is_start, *start), only_blocks(is_later, *end)
 
 
 def step(c) -> tuple:
     """The list of a step."""
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
     turns = (follow_loops,) if c.constrained and c.loops.n_turns else ()
-    last = (again(*contacts_of(c), at_most=1, where=is_last_step),) if c.touches else ()
+    last = (only_blocks(is_last_step, *contacts_of(c)),) if c.touches else ()
     return *kind(c), *turns, *last, end_step
 
 
@@ -116,25 +118,25 @@ def contacts_of(c) -> tuple:
 def at_last_step(c) -> tuple:
     """Reactions of the last step of a frame, where no later evaluation shows them."""
     shows = c.reports["wrenches"] and not c.looks_back
-    return (again(show_reactions, at_most=1, where=is_last_step),) if shows else ()
+    return (only_blocks(is_last_step, show_reactions),) if shows else ()
 
 
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return *put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
-    steps = (*put(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
+        return set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
+    steps = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
     correction = (*measurement(c, lead_end), ask_for_correction, solve_system, correct)
-    return *steps, *put(rates=0, turn=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
+    return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
 
 
 def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
     correction = (*measurement(c, lead_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
-    begin = (*put(node=0), *evaluation(c, starts=True), *at_last_step(c))
+    begin = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c))
     return *begin, advance_by_impulses, corrections, end_impulses, settle
 
 
@@ -144,15 +146,16 @@ def step_of_nodes(c) -> tuple:
     repeats = c.constrained and c.bound.repeats
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
-        nodes += [put(node=node), evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
+        nodes += [set_registers(node=node), evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
     if not c.constrained:
         return tuple(nodes)
-    taken_again = (go_to_start, *put(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
+    taken_again = (go_back, set_registers(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
     correction = (ask_for_correction, solve_system, correct)
-    both = (*measurement(c, lead_frame), *put(rates=0), *correction, *put(rates=1), *correction, end_turn)
+    positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
+    both = (*measurement(c, lead_frame), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     return (*nodes, settle, *((only(jumps, *taken_again),) if repeats else ()),
-            *((*put(turn=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
+            *((set_registers(correction=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
 
 
 def evaluation(c, first=None, starts: bool = False) -> tuple:
@@ -180,9 +183,10 @@ def choices(c) -> tuple:
     tries = [assemble_system, solve_system, keep_solution]
     for k in range(1, y.solutions):
         last = k == y.solutions - 1
-        tries += [put(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
+        tries += [set_registers(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
     most = c.bound.max_choices if y.laws.n else 1
-    return *put(choice=0, solution=0), repeat(choose, only(chooses, *put(solution=0), *tries), at_most=most, wanted=chooses)
+    tries = only(chooses, set_registers(solution=0), *tries)
+    return set_registers(choice=0), repeat(choose, tries, at_most=most, wanted=chooses)
 
 
 def measurement(c, leading) -> tuple:

@@ -17,10 +17,10 @@ the matrix is factorised as the others are, L U.
 import taichi as ti
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
-from simcli.kernels.complementarity.dense import substitute, whole
+from simcli.kernels.complementarity.dense import corner, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
+from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
-from simcli.kernels.complementarity.problem import multiply_mass
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
@@ -76,6 +76,22 @@ def begin_sweeps(p: ti.template(), w: ti.i32):
         p.contacts.step.store(w, c, p.contacts.impulse.load(w, c))
         speed = p.contacts.speed.load(w, c)
         p.contacts.rate.store(w, c, shifted(speed, speed, p.friction.load(w, c)))
+
+
+@ti.func
+def multiply_mass(p: ti.template(), w: ti.i32):
+    """The momentum M vf.
+
+    Writes: p.momentum
+    """
+    if ti.static(p.is_large):
+        multiply_blocks(p, w, p.free, p.momentum)
+    else:
+        for i in range(p.n):
+            total = p.arena.zero()
+            for j in range(p.n):
+                total = total + p.mass.load(w, corner(ti.max(i, j), ti.min(i, j))) * p.free.load(w, j)
+            p.momentum.store(w, i, total)
 
 
 def shifted(z: Vec3, of: Vec3, mu) -> Vec3:

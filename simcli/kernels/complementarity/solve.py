@@ -28,15 +28,8 @@ from simcli.kernels.complementarity.newton import (
     renew_large,
     try_length,
 )
-from simcli.kernels.complementarity.problem import (
-    ADMM,
-    BROKEN,
-    PROXIMAL,
-    SOLVED,
-    UNSOLVED,
-    prepare,
-    soften,
-)
+from simcli.kernels.complementarity.preparation import prepare, soften
+from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.elementary import select
 from simcli.kernels.programs import only, repeat
 from simcli.kernels.values import Vec3
@@ -65,7 +58,7 @@ def begin_search(p: ti.template(), w: ti.i32):
     g.kappa.store(w, 0, kappa)
     g.thorough.store(w, 0, select((kappa == 0.0) | (kappa > ALMOST * MOST_KAPPA), zero + 1.0, zero))
     g.open.store(w, 0, select(empty, zero, zero + 1.0))
-    g.turn.store(w, 0, zero)
+    g.rounds_over.store(w, 0, zero)
     start = select(empty, zero, zero + STARTING)
     p.residual.store(w, 0, start)
     p.proximal.store(w, 0, start)
@@ -264,10 +257,10 @@ def keep(p: ti.template(), w: ti.i32):
 
 
 @ti.func
-def turn(p: ti.template(), w: ti.i32):
+def end_attempt(p: ti.template(), w: ti.i32):
     """What each world does next: more compliance and all stages, the next round, or nothing.
 
-    Writes: p.progress.{kappa, stale, thorough, turn, open}, p.{centre, lack, status}
+    Writes: p.progress.{kappa, stale, thorough, rounds_over, open}, p.{centre, lack, status}
     """
     g = p.progress
     zero = p.arena.zero()
@@ -281,13 +274,13 @@ def turn(p: ti.template(), w: ti.i32):
         kappa = g.kappa.load(w, 0)
         firmer = (solved == 0) & (kappa > 0.0) & (kappa < ALMOST * MOST_KAPPA)
         over = firmer == 0
-        turns = select(over, g.turn.load(w, 0) + one, g.turn.load(w, 0))
+        turns = select(over, g.rounds_over.load(w, 0) + one, g.rounds_over.load(w, 0))
         firm = ti.min(ti.max(10.0 * kappa, RAISED_KAPPA), MOST_KAPPA)
         softer = select(kappa > 0.0, ti.max(0.1 * kappa, LEAST_KAPPA), kappa)
         g.stale.store(w, 0, select(firmer, one, g.stale.load(w, 0)))
         g.kappa.store(w, 0, select(firmer, firm, select(over & solved, softer, kappa)))
         g.thorough.store(w, 0, select(firmer | (kappa == 0.0), one, zero))
-        g.turn.store(w, 0, turns)
+        g.rounds_over.store(w, 0, turns)
         last = (kappa == 0.0) | (turns >= ti.cast(p.now.load(w, "rounds"), p.arena.device.real))
         ends = over & ((residual < p.limits.exact) | last)
         g.open.store(w, 0, select(ends, zero, one))
@@ -318,5 +311,5 @@ ITERATE = (only(by_newton, linearize), only(wants_factors, renew), only(by_newto
 WALK = (begin_kind, only(is_unmeasured, *MEASURE), begin_iterations, only(by_sweeps, begin_sweeps), tire,
         repeat(*ITERATE, where=goes_on, wanted=goes_on), restore)
 READY = (prepare,)
-ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), keep, turn)
+ATTEMPT = (begin_attempt, repeat(*WALK, where=wants_kind, wanted=wants_kind), keep, end_attempt)
 SEARCH = (begin_search, repeat(*ATTEMPT, where=is_open, wanted=is_open), finish)

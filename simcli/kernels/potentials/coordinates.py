@@ -2,11 +2,11 @@
 
 import taichi as ti
 
-from simcli.kernels.elementary import atan2
+from simcli.kernels.elementary import atan2, nearest_turn
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law
-from simcli.kernels.potentials.shares import Share, mean_force, nearest_turn
+from simcli.kernels.potentials.shares import Share, mean_force
 
 
 @ti.func

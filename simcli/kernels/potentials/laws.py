@@ -21,11 +21,11 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.barrier.law import smooth_step
-from simcli.kernels.elementary import select
+from simcli.kernels.elementary import FULL_TURN, select
 from simcli.kernels.forces import Forces
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.potentials.bounds import add_hard, add_motion
-from simcli.kernels.potentials.shares import FULL_TURN, Share, damper
+from simcli.kernels.potentials.shares import Share, damper
 from simcli.kernels.signals import Motions
 from simcli.kernels.tables import Tables
 from simcli.model.affine_rows import Energies, Kind

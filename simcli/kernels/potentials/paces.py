@@ -2,8 +2,7 @@
 
 import taichi as ti
 
-from simcli.kernels.elementary import select
-from simcli.kernels.potentials.shares import FULL_TURN
+from simcli.kernels.elementary import FULL_TURN, select
 from simcli.model.actuation import MotionKind
 
 

@@ -1,18 +1,8 @@
 """Energies of a coordinate with their derivatives, while a kernel is being compiled."""
 
-import math
-
-import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
-
-FULL_TURN = 2.0 * math.pi
-
-
-def nearest_turn(x, near):
-    """The angle x plus full turns, nearest to another one."""
-    return local(x + FULL_TURN * ti.round((near - x) * (1.0 / FULL_TURN)))
 
 
 def mean_force(now, before, w, row, weight):

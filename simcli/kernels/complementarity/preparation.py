@@ -1,0 +1,208 @@
+"""The preparation of a problem: what its rounds share, and what each of them begins with."""
+
+import taichi as ti
+
+from simcli.kernels.complementarity.cones import UNBOUNDED
+from simcli.kernels.complementarity.dense import corner, factorize_mass, solve_mass, whole
+from simcli.kernels.complementarity.large_problem import prepare_large
+from simcli.kernels.elementary import select
+from simcli.kernels.memory import any_lane, local
+from simcli.kernels.values import Vec3
+
+
+@ti.func
+def prepare(p: ti.template(), w: ti.i32):
+    """What the rounds share: the rows that are on, where they act, the factor of M, and the metric.
+
+    Rows that are off in some lane and not beyond the last one that is on in any are cleared, so that nobody asks again.
+
+    Reads:  p.{mass, push}
+    Writes: p.{root, begin, free, push, live, known}, p.progress.stale, rows and contacts
+    """
+    p.known.store(w, 0, p.arena.zero())
+    p.progress.stale.store(w, 0, p.arena.zero() + 1.0)
+    p.progress.rows.store(w, 0, p.arena.zero())
+    if ti.static(p.is_large):
+        count(p, w, p.rows, 0)
+        count(p, w, p.contacts, 1)
+        prepare_large(p, w)
+        for c in range(whole(p.live, w, 1)):
+            p.contacts.metric.store(w, c, metric_of(p.contacts.metric.load(w, c)))
+    else:
+        prepare_dense(p, w)
+
+
+@ti.func
+def prepare_dense(p: ti.template(), w: ti.i32):
+    """`prepare` where all is dense."""
+    pad(p, w)
+    factorize_mass(p, w)
+    solve_mass(p, w, p.push)
+    for a in range(p.n):
+        p.free.store(w, a, p.free.load(w, a) + p.push.load(w, a))
+    gather(p, w, p.rows, 0)
+    gather(p, w, p.contacts, 1)
+    if whole(p.live, w, 0) + whole(p.live, w, 1) > 0:
+        for s in range(whole(p.live, w, 0)):
+            load_row(p, w, s)
+        for c in range(whole(p.live, w, 1)):
+            load_contact(p, w, c)
+
+
+@ti.func
+def pad(p: ti.template(), w: ti.i32):
+    """Velocities that nobody has given stand still, with a mass of 1.
+
+    Writes: p.{mass, free, push}
+    """
+    zero = p.arena.zero()
+    for i in range(p.n_given, p.n):
+        for j in range(i):
+            p.mass.store(w, corner(i, j), zero)
+        p.mass.store(w, corner(i, i), zero + 1.0)
+        p.free.store(w, i, zero)
+        p.push.store(w, i, zero)
+
+
+@ti.func
+def count(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows of a large world to look at; those that are off are cleared.
+
+    Writes: p.live, p.progress.rows, side.given
+    """
+    zero = p.arena.zero()
+    last = 0
+    for r in range(side.count):
+        on = side.on.load(w, r) != 0.0
+        if on:
+            last = r + 1
+            p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + side.bias.width)
+    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    for r in range(last):
+        silence(w, side.given, r, side.on.load(w, r) != 0.0)
+        unless_finite(w, side.impulse, r)
+
+
+@ti.func
+def gather(p: ti.template(), w: ti.i32, side: ti.template(), which: ti.template()):
+    """Number of rows to look at, and the columns of each.
+
+    Writes: p.live, p.progress.rows, side.{columns, length, jacobian, given}
+    """
+    zero = p.arena.zero()
+    last = 0
+    for r in range(side.count):
+        on = side.on.load(w, r)
+        if any_lane(on != 0.0):
+            last = r + 1
+            p.progress.rows.store(w, 0, p.progress.rows.load(w, 0) + on * side.jacobian.width)
+    p.live.store(w, which, zero + ti.cast(last, p.arena.device.real))
+    for r in range(last):
+        on = side.on.load(w, r) != 0.0
+        if any_lane(on == 0):
+            silence(w, side.given, r, on)
+        length = 0
+        if any_lane(on):
+            if any_lane(on == 0):
+                for a in range(p.n):
+                    silence(w, [side.jacobian], r * p.n + a, on)
+            for a in range(p.n // side.jacobian.width):
+                if any_part(side.jacobian, w, r * p.n + a * side.jacobian.width, side.jacobian.width):
+                    side.columns.store(w, r * p.n + length, zero + ti.cast(a, p.arena.device.real))
+                    length = length + 1
+        side.length.store(w, r, zero + ti.cast(length, p.arena.device.real))
+        unless_finite(w, side.impulse, r)
+
+
+def parts_of(slot, w, item) -> list:
+    """The packs of an item, assignable."""
+    return [slot.part(w, item, k) for k in range(slot.width)]
+
+
+def silence(w, slots, item, on):
+    """Zero where a row is off, whatever stands there."""
+    for slot in slots:
+        for k, part in enumerate(parts_of(slot, w, item)):
+            slot.replace(w, item, k, select(on, part, slot.arena.zero()))
+
+
+def unless_finite(w, slot, item):
+    """Zero where a part of an item is no number, or beyond all bounds."""
+    for k, part in enumerate(parts_of(slot, w, item)):
+        slot.replace(w, item, k, select(ti.abs(part) < UNBOUNDED, part, slot.arena.zero()))
+
+
+def any_part(slot, w, item, count):
+    """True if any lane of any part of `count` items is not zero."""
+    first, *rest = (part != 0.0 for k in range(count) for part in parts_of(slot, w, item + k))
+    for other in rest:
+        first = first | other
+    return any_lane(local(first))
+
+
+@ti.func
+def load_row(p: ti.template(), w: ti.i32, s: ti.i32):
+    """The metric d = |L^-1 J^T|^2 of a row; 1 where nothing moves.
+
+    Reads:  p.root, p.begin, p.rows
+    Writes: p.rows.metric
+    """
+    total = p.arena.zero()
+    if whole(p.rows.length, w, s) > 0:
+        first = whole(p.rows.columns, w, s * p.n)
+        for i in range(first, p.n):
+            y = p.rows.jacobian.load(w, s * p.n + i)
+            for k in range(ti.max(whole(p.begin, w, i), first), i):
+                y = y - p.root.load(w, corner(i, k)) * p.force.load(w, k)
+            y = y * p.root.load(w, corner(i, i))
+            p.force.store(w, i, y)
+            total = total + y * y
+    p.rows.metric.store(w, s, select(total > 0.0, total, total * 0.0 + 1.0))
+
+
+@ti.func
+def load_contact(p: ti.template(), w: ti.i32, c: ti.i32):
+    """The metric d_N, d_T, d of a contact; 1 where nothing moves.
+
+    Reads:  p.root, p.begin, p.contacts
+    Writes: p.contacts.metric
+    """
+    zero = p.arena.zero()
+    total = Vec3(zero, zero, zero)
+    if whole(p.contacts.length, w, c) > 0:
+        first = 3 * whole(p.contacts.columns, w, c * p.n)
+        for i in range(first, p.n):
+            y = p.contacts.jacobian.load(w, c * p.n + i)
+            for k in range(ti.max(whole(p.begin, w, i), first), i):
+                y = y - p.reach.load(w, k) * p.root.load(w, corner(i, k))
+            y = y * p.root.load(w, corner(i, i))
+            p.reach.store(w, i, y)
+            total = total + squares(y)
+    p.contacts.metric.store(w, c, metric_of(total))
+
+
+def squares(y: Vec3) -> Vec3:
+    """Squares of the parts."""
+    return Vec3(*(a * a for a in y.parts))
+
+
+def metric_of(diagonal: Vec3) -> Vec3:
+    """The metric d_N, d_T, d from the diagonal of J M^-1 J^T."""
+    n, a, b = diagonal.parts
+    return Vec3(*(select(x > 0.0, x, x * 0.0 + 1.0) for x in (n, (a + b) * 0.5, (n + a + b) * (1.0 / 3.0))))
+
+
+@ti.func
+def soften(p: ti.template(), w: ti.i32):
+    """C and b of a round: with the proximal compliance and what it pulls to.
+
+    Reads:  rows, contacts, p.progress.kappa
+    Writes: {soft, shift} of both
+    """
+    for s in range(whole(p.live, w, 0)):
+        p.rows.soft.store(w, s, p.rows.compliance.load(w, s))
+        p.rows.shift.store(w, s, p.rows.bias.load(w, s))
+    for c in range(whole(p.live, w, 1)):
+        more = p.progress.kappa.load(w, 0) * p.contacts.metric.load(w, c).parts[2]
+        p.contacts.soft.store(w, c, p.contacts.compliance.load(w, c) + Vec3(more, more, more))
+        p.contacts.shift.store(w, c, p.contacts.bias.load(w, c) - p.centre.load(w, c) * more)
