@@ -8,6 +8,7 @@ import pytest
 from support.device import live_device
 from support.gpu import GPUS, started
 from support.process import simcli
+from support.scenes import FALL
 
 from simcli.errors import DeviceError, Exit
 from simcli.kernels import elementary, runtime, self_test
@@ -163,6 +164,17 @@ def test_what_is_not_proved_is_refused_by_name(solver, arch, tmp_path):
     device = runtime.replace(live_device(), arch=arch)
     what = "contact" if solver == "generalized" else f"the solver `{solver}`"
     with pytest.raises(DeviceError, match=f"SC715: {what} is not proved on device `{arch}` .* use --device cpu"):
+        _solver_of(prepare(Request(path)), device)
+
+
+@pytest.mark.parametrize("arch", runtime.BY_SPIRV)
+def test_measures_are_refused_where_they_are_not_proved(arch, tmp_path):
+    from simcli.pipeline import Request, _solver_of, prepare
+
+    path = tmp_path / "scene.yaml"
+    path.write_text(FALL + "measure: {end: {final: body.ball.position}}")
+    device = runtime.replace(live_device(), arch=arch)
+    with pytest.raises(DeviceError, match=f"SC715: a number of `measure` is not proved on device `{arch}`"):
         _solver_of(prepare(Request(path)), device)
 
 

@@ -156,7 +156,7 @@ class Core:
             self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
         if self.integrator == "implicit":
             self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
-        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed and self.gauges.n > 0
+        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
         self.write_programs(arena)
 
     def write_programs(self, arena: Arena):

@@ -79,7 +79,7 @@ class GeneralizedSolver:
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
         self.models = (model, *standing)
-        refuse_unproved(device, getattr(options, "type", "generalized"), self.models)
+        refuse_unproved(device, getattr(options, "type", "generalized"), self.models, plan.measures.n > 0)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
         self.arena = Arena(self.device, model.n_worlds)
@@ -209,6 +209,8 @@ class GeneralizedSolver:
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of all rows of measures up to now, and the times of them [s], (W, N); NaN where there is nothing yet."""
         gauges, measures = self.core.gauges, self.plan.measures
+        if not measures.n:
+            return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
         value, time = (slot.read()[: self.model.n_worlds, :, 0] for slot in (gauges.value, gauges.time))
         blank = [bool(self.blank(source)[first + max(part, 0)]) for source, first, part in zip(
             measures.source, measures.first, measures.part, strict=True)]  # fmt: skip

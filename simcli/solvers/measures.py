@@ -51,7 +51,9 @@ class Gauges:
 
     def __init__(self, measures: Measures, arena: Arena):
         self.n, self.measures, self.arena = measures.n, measures, arena
-        self.within = False
+        self.within, self.are_placed = False, self.n > 0 and set(measures.source) <= PLACED
+        if not self.n:  # phases of a run are laid out by the thousand
+            return
         items = arena.records(self.n)
         self.where, self.stride = np.zeros((2, self.n), np.int32)  # that `find` fills
         is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
@@ -66,7 +68,6 @@ class Gauges:
         bodies, points = measures.seen()
         self.bodies, self.points = arena.ints(bodies), arena.ints(points)
         self.n_bodies, self.n_points = len(bodies), len(points)
-        self.are_placed = set(measures.source) <= PLACED
 
     def find(self, core) -> None:
         """Note where the quantities stand in the memory of a core, which is not built yet.
@@ -74,6 +75,8 @@ class Gauges:
         Args:
             core: whose they are.
         """
+        if not self.n:
+            return
         s, rows = core.state, core.rows
         of = {Source.Q: s.q, Source.QD: s.qd, Source.QDD: s.qdd, Source.EFFORT: rows.effort,
               Source.WRENCH: rows.joint_wrench, Source.POSE: rows.body_q, Source.TWIST: rows.body_qd,
@@ -87,13 +90,15 @@ class Gauges:
 
     def clear(self):
         """Nothing is seen yet, and all worlds are alive."""
+        if not self.n:
+            return
         for slot in (self.value, self.time, self.before, self.base, self.area):
             slot.write(np.full((1, slot.n_items, slot.width), np.nan))
         self.alive.write(np.ones((1, 1, 1)))
 
     def forget(self, worlds: list[int]):
         """Let worlds that could not begin have measured nothing."""
-        for slot in (self.value, self.time):
+        for slot in (self.value, self.time) if self.n else ():
             found = slot.read()
             found[worlds] = np.nan
             slot.write(found)

@@ -1,7 +1,7 @@
 """What is refused on devices that compile by way of SPIR-V, because no run has proved it there.
 
 Proved on a software driver (tests/test_gpu_devices.py): the generalized solver without contact. Contact gives the numbers of
-the CPU there, but takes minutes to compile; the other solvers have not been compared.
+the CPU there, but takes minutes to compile; measures and the other solvers have not been compared.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,21 @@ from simcli.model.tables import Model
 PROVED = "generalized"  # solver
 
 
-def refuse_unproved(device: Device, solver: str, models: Sequence[Model]) -> None:
+def refuse_unproved(device: Device, solver: str, models: Sequence[Model], has_measures: bool = False) -> None:
     """Refuse a run that its device has not been proved for.
 
     Args:
         device: of the run.
         solver: `solver.type` of the scene.
         models: of all phases.
+        has_measures: whether something is measured at every step.
 
     Raises:
         DeviceError: SC715.
     """
     has_contact = any(model.contacts is not None for model in models)
-    if not device.by_spirv or (solver == PROVED and not has_contact):
+    if not device.by_spirv or (solver == PROVED and not has_contact and not has_measures):
         return
-    what = f"the solver `{solver}`" if solver != PROVED else "contact"
+    what = f"the solver `{solver}`" if solver != PROVED else "contact" if has_contact else "a number of `measure`"
     raise DeviceError(f"SC715: {what} is not proved on device `{device.arch}` ({device.name}), whose kernels are compiled "
                       "by way of SPIR-V: use --device cpu or cuda")
