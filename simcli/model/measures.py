@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.spec.channel_names import SCALARS, split
 from simcli.spec.schema_measure import MeasureSpec
@@ -102,18 +101,15 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float) -> Me
         specs: `measure` of the scene, by name.
         model: of its first phase.
         dt: [s], step.
-
-    Raises:
-        UsageError: a quantity has no such component.
     """
     columns: dict[str, list] = {name: [] for name in (
         "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
     slices, channels = [], set()
-    for name, spec in specs.items():
+    for spec in specs.values():
         source, first, width, channel = place_of(spec.quantity, model)
         channels.add(channel)
         at = len(columns["kind"])
-        for part in parts_of(name, spec, width):
+        for part in parts_of(spec, width):
             row = {"source": source, "first": first, "width": width, "part": part, "turn": body_of(spec, model),
                    "kind": Reduction[spec.reduction.upper()], **bounds_of(spec), **steps_of(spec, dt)}  # fmt: skip
             for column, value in row.items():
@@ -146,21 +142,11 @@ def place_of(quantity: str, model: Model) -> tuple[Source, int, int, str]:
     return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "state"
 
 
-def parts_of(name: str, spec: MeasureSpec, width: int) -> tuple[int, ...]:
-    """Components that are rows of their own, or NORM.
-
-    Raises:
-        UsageError: there is no such component, or nothing to measure.
-    """
+def parts_of(spec: MeasureSpec, width: int) -> tuple[int, ...]:
+    """Components that are rows of their own, or NORM."""
     if spec.norm:
         return (NORM,)
-    if width == 0:
-        raise UsageError(f"measure `{name}`: `{spec.quantity}` has no component")
-    if spec.component is None:
-        return tuple(range(width))
-    if spec.component >= width:
-        raise UsageError(f"measure `{name}`: `{spec.quantity}` has {width} component(s), counted from 0")
-    return (spec.component,)
+    return tuple(range(width)) if spec.component is None else (spec.component,)
 
 
 def body_of(spec: MeasureSpec, model: Model) -> int:

@@ -44,6 +44,8 @@ THOROUGH_WORK = 1e7  # world-steps that make up for the compilation of a kernel 
 MANY_STEPS = 1 << 62  # more than any run has
 ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
+# Columns of frames in which a number may stand for nothing, by where a measure finds it.
+OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 TREE = Engine(Core, begin_frames, advance, report, judge, blame, close, open_new)
@@ -212,16 +214,10 @@ class GeneralizedSolver:
         if not measures.n:
             return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
         value, time = (slot.read()[: self.model.n_worlds, :, 0] for slot in (gauges.value, gauges.time))
-        blank = [bool(self.blank(source)[first + max(part, 0)]) for source, first, part in zip(
-            measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
+        blank = [source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
+                 for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
         value[:, blank] = time[:, blank] = np.nan
         return value, time
-
-    def blank(self, source: int) -> np.ndarray:
-        """Rows of a source that stand for nothing, as frames have them."""
-        names = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-        name = names.get(source)
-        return self.placeholders[name] if name else np.zeros(1 << 20, bool)
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         """All that the frames to come depend on, besides the model and the number of steps."""
