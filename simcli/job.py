@@ -96,11 +96,21 @@ class Job:
     phases: "tuple[Phase, ...]" = ()
 
     @cached_property
+    def recorded(self) -> tuple[str, ...]:
+        """Quantities that frames hold because the scene names them: to be written, or in what it expects."""
+        from simcli.spec.channel_names import canonical, is_on_demand
+
+        named = (*self.spec.output.quantities, *(one.channel for one in self.spec.expect))
+        return tuple(dict.fromkeys(canonical(name) for name in named if is_on_demand(name)))
+
+    @cached_property
     def measures(self) -> "Measures":
-        """Numbers per world that are found at every step."""
+        """Quantities that are looked at: to end a world, to measure, to record."""
         from simcli.model.measures import measures_of
 
-        return measures_of(self.spec.measure, self.model, self.schedule.dt)
+        stop = self.spec.run.stop_when
+        return measures_of(self.spec.measure, self.model, self.schedule.dt,
+                           None if stop is None or stop.is_of_coordinate else stop, self.recorded)  # fmt: skip
 
     @cached_property
     def resolved(self) -> str:
@@ -195,6 +205,7 @@ class Outcome:
         unsolved_fails: whether these make the run a failed one.
         drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
         kernels_compiled: names of the kernels that were compiled, in order.
+        has_frames: whether frames hold more than their times.
         kernels_from_cache: names of those that were read from the folder of compiled kernels.
     """
 
@@ -211,6 +222,7 @@ class Outcome:
     n_stopped: int = 0
     verdicts: "list[Verdict]" = field(default_factory=list)
     n_bytes: int = 0
+    has_frames: bool = True
     first_frame: int = 0
     first_step: int = 0
     n_events: int = 0

@@ -123,7 +123,7 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
-    from simcli.analysis.measure_layouts import layouts_of
+    from simcli.analysis.measure_layouts import layouts_of, recorded_columns
     from simcli.kernels.runtime import start_device
     from simcli.records import checkpoint, continuation
     from simcli.records.reader import open_trajectory
@@ -134,7 +134,8 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
     continues = continuation.find(job.output, facts) if goes_on else None
-    outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device))
+    outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
+                      has_frames=bool(job.channels or job.recorded))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = _solver_of(job, device)
     account = EnergyAccount(model)
@@ -144,7 +145,8 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
             account.see_run(run, continues.n_frames)
     recorder = Recorder(  # which makes the file meanwhile, under another name
         job.output, model, _provenance(job, device), job.channels, schedule.n_frames + 1,
-        dtype=spec.output.dtype, title=spec.name, axes=selection(model, spec.output.select, solver.row_label),
+        dtype=spec.output.dtype, title=spec.name,
+        axes=selection(model, spec.output.select, solver.row_label, recorded_columns(job.measures, job.recorded, model)),
         row_label=solver.row_label, continues=continues, process=process, waits=True,
         measures=layouts_of(spec.measure, job.measures, model),
     )  # fmt: skip
@@ -358,19 +360,19 @@ def schedule_of(spec: "SceneSpec") -> Schedule:
 
 
 def stop_when(spec: "SceneSpec", model: "Model"):
-    """The end condition of a world, by index; None if the scene has none."""
+    """The end condition of a world by a coordinate or rate; None if the scene has none, see `measures_of` for others."""
     from simcli.solvers.plan import StopWhen
 
     condition = spec.run.stop_when
-    if condition is None:
+    if condition is None or not condition.is_of_coordinate:
         return None
     _, joint, quantity = condition.channel
-    on_rate = quantity == "qd"
+    on_rate, number = quantity == "qd", model.joints.name.index(joint)
     start = model.joints.qd_start if on_rate else model.joints.q_start
-    index = int(start[model.joints.name.index(joint)]) + condition.component
+    index = int(start[number]) + (condition.component or 0)
     above = float("inf") if condition.above is None else condition.above
     below = float("-inf") if condition.below is None else condition.below
-    return StopWhen(on_rate, index, above, below)
+    return StopWhen(on_rate, index, above, below, number, str(condition.channel))
 
 
 def default_output(name: str, world: int | None) -> Path:

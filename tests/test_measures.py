@@ -215,7 +215,7 @@ def test_a_measure_of_the_command_line(tmp_path):
                    "late={first: joint.elbow.q, above: 1}", "-o", "o.h5", "-q", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     with simcli.open(tmp_path / "o.h5") as trajectory:
-        assert list(trajectory.measures) == ["late", "peak"]
+        assert list(trajectory.measures) == ["peak", "late"]
     wrongs = {"peak": "write NAME=REDUCTION:QUANTITY", "peak=max:joint.elbw.q": "did you mean `joint.elbow.q`"}
     for wrong, words in wrongs.items():
         done = command("run", "scene.yaml", "--measure", wrong, "-o", "o.h5", cwd=tmp_path)
@@ -225,12 +225,12 @@ def test_a_measure_of_the_command_line(tmp_path):
 
 @pytest.mark.parametrize(("line", "code", "words"), [
     ("{max: joint.elbw.q}", "SC305", "did you mean `joint.elbow.q`"),
-    ("{max: joint.elbow.jerk}", "SC315", "no recorded quantity"),
+    ("{max: joint.elbow.jerk}", "SC315", "is no quantity"),
     ("{max: joint.*.q}", "SC315", "is a pattern"),
-    ("{max: diag.gap}", "SC315", "cannot be measured"),
+    ("{max: diag.gap}", "SC315", "cannot be looked at"),
     ("{max: joint.elbow.q, component: 1}", "SC205", "1 component"),
     ("{max: joint.elbow.wrench, norm: true}", "SC207", "add forces to torques"),
-    ("{max: joint.elbow.q, frame: body}", "SC207", "no vector"),
+    ("{max: joint.elbow.q, frame: body}", "SC207", "no axes of a body"),
     ("{max: joint.elbow.q, above: 1}", "SC207", "does not go with"),
     ("{first: joint.elbow.q}", "SC202", "`above`, `below`"),
     ("{last_outside: joint.elbow.q, within: [1, -1]}", "SC232", "down to"),

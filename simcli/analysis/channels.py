@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.spec.channel_names import SCALARS, canonical, split
+from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, split
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
@@ -112,6 +112,8 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if matches_channel(known, wanted)]
+    if not found and is_on_demand(wanted):
+        raise UsageError(f"{trajectory.path} does not hold `{name}`: write output: {{quantities: [{wanted}]}} in the scene")
     if not found:
         near = get_close_matches(wanted, available(trajectory), n=1)
         guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
@@ -132,7 +134,8 @@ def matches_channel(channel: str, pattern: str) -> bool:
 def available(trajectory: "Trajectory") -> list[str]:
     """Names of all channels that a file holds."""
     subjects = {"joint": trajectory.joints, "body": trajectory.bodies, "point": trajectory.points}
-    names = [f"{group}.{quantity}" for group in SCALARS for quantity in dir(getattr(trajectory, group))]
+    names = list(dict.fromkeys(map(quantity_of, trajectory.quantities)))
+    names += [f"{group}.{quantity}" for group in SCALARS for quantity in dir(getattr(trajectory, group))]
     for group, quantities in QUANTITIES.items():
         names += [f"{group}.{subject}.{quantity}" for subject in subjects[group] for quantity in quantities]
     return [name for name in names if _column(trajectory, name) is not None]
@@ -180,9 +183,19 @@ def check_worlds(trajectory: "Trajectory", worlds: Sequence[int]) -> None:
             raise UsageError(f"no world {world} in {trajectory.path}: it holds 0 to {trajectory.n_worlds - 1}")
 
 
+def quantity_of(label: str) -> str:
+    """What a column of /frames/quantity is a component of: `contact.rod.force` of `contact.rod.force.x`."""
+    group, _, last = split(label)
+    is_part = group != "distance" and not is_on_demand(label)
+    return label.removesuffix(f".{last}") if is_part else label
+
+
 def _column(trajectory: "Trajectory", name: str):
     """The column of a channel, None if the file does not hold it."""
     group, subject, quantity = split(name)
+    if is_on_demand(name):
+        places = [k for k, label in enumerate(trajectory.quantities) if quantity_of(label) == name]
+        return trajectory.column("frames/quantity", slice(places[0], places[-1] + 1)) if places else None
     if group not in SCALARS and quantity not in QUANTITIES.get(group, ()):
         return None
     try:
@@ -197,6 +210,9 @@ def _source(trajectory: "Trajectory", name: str) -> Source:
     """A channel that is there."""
     group, subject, quantity = split(name)
     column = _column(trajectory, name)
+    if is_on_demand(name):
+        units = {label: unit for label, unit in trajectory.quantities.items() if quantity_of(label) == name}
+        return Source(name, column, tuple(units), tuple(units.values()))
     if group in SCALARS:
         return Source(name, column, (name,), (column.unit,))
     if quantity in COORDINATES and group == "joint":

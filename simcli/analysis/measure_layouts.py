@@ -1,6 +1,6 @@
 """What a file says of the measures of a scene: units, components, words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from simcli.model.measures import NORM, Measures, Source
 from simcli.model.tables import Model
@@ -10,7 +10,9 @@ from simcli.spec.channel_names import split
 from simcli.spec.schema_measure import MeasureSpec
 
 QUATERNION = ("x", "y", "z", "w")
-SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
+# Units of quantities, and of groups.
+SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
+      "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
 WORDS = {
     "max": "largest value of", "min": "smallest value of", "max_abs": "largest absolute value of",
@@ -59,16 +61,32 @@ def _bound(at: float | tuple[float, float]) -> str:
     return " to ".join(f"{x:g}" for x in (at if isinstance(at, tuple) else (at,)))
 
 
+def recorded_columns(measures: Measures, names: Sequence[str], model: Model) -> list[tuple[str, str]]:
+    """Label and unit of each column of /frames/quantity.
+
+    Args:
+        measures: of the run.
+        names: of the quantities that are recorded.
+        model: of the scene.
+    """
+    found, n = [], measures.n - measures.records
+    for name in names:
+        for part in range(measures.width[n]):
+            label = f"{name}.{_label(name, part)}" if measures.width[n] > 1 else name
+            found.append((label, _unit(name, measures.source[n], measures.first[n] + part, part, model)))
+        n += measures.width[n]
+    return found
+
+
 def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
-    word = split(quantity).quantity
-    if source == Source.ENERGY:
-        return "J"
+    group, _, word = split(quantity)
     if source == Source.WRENCH:
         return "N" if part < 3 else "N m"
-    if source in (Source.POSE, Source.TWIST, Source.POINT):
-        return SI[word]
+    if word in SI or group in SI:
+        return SI.get(word) or SI[group]
     units = coordinate_units(model)
-    return {"q": units["q_unit"], "effort": units["effort_unit"]}.get(word, units["qd_unit"])[row] + "^2" * (word == "qdd")
+    own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(word, "qd_unit")
+    return units[own][row] + "^2" * (word == "qdd")
 
 
 def _label(quantity: str, part: int) -> str:

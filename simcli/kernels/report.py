@@ -9,7 +9,7 @@ from taichi.lang import impl
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
+from simcli.kernels.tree import body_pose, body_position, com_about_origin, point_velocity
 from simcli.kernels.values import Mat3, Quat
 
 
@@ -113,6 +113,26 @@ def report_body(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i
     link = t.tip.at(b)
     x, R = body_pose(t, s, w, link)
     put(rows.body_q, w, 7 * b, x, quaternion_of(R))
+    report_velocity(t, s, rows, w, b)
+
+
+@ti.func
+def report_position(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
+    """The first part of `report_body`."""
+    put(rows.body_q, w, 7 * b, body_position(t, s, w, t.tip.at(b)))
+
+
+@ti.func
+def report_orientation(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
+    """The second part of `report_body`."""
+    _x, R = body_pose(t, s, w, t.tip.at(b))
+    put(rows.body_q, w, 7 * b + 3, quaternion_of(R))
+
+
+@ti.func
+def report_velocity(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
+    """The last part of `report_body`."""
+    link = t.tip.at(b)
     v = s.v.load(w, link)
     put(rows.body_qd, w, 6 * b, point_velocity(v, com_about_origin(t, s, w, link)), v.angular)
 

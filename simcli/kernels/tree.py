@@ -329,9 +329,12 @@ def body_pose(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
 
     Reads: s.{R, o, origin}, t.{body_offset, body_rotation}
     """
-    R = s.R.load(w, link)
-    x = s.origin.load(w, t.root.at(link)) + s.o.load(w, link) + R * t.body_offset.load(w, link)
-    return x, R * t.body_rotation.load(w, link)
+    return body_position(t, s, w, link), s.R.load(w, link) * t.body_rotation.load(w, link)
+
+
+def body_position(t: Tables, s: TreeState, w, link) -> Vec3:
+    """[m], world position of the body frame on a link."""
+    return s.origin.load(w, t.root.at(link)) + s.o.load(w, link) + s.R.load(w, link) * t.body_offset.load(w, link)
 
 
 def com_about_origin(t: Tables, s: TreeState, w, link) -> Vec3:

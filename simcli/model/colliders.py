@@ -62,17 +62,18 @@ class Colliders(Table):
         return len(self.kind)
 
 
-def colliders(model: Model) -> Colliders:
+def colliders(model: Model, wanted: Array | None = None) -> Colliders:
     """Tables of the shapes of a model.
 
     Args:
-        model: with contacts.
+        model: with contacts, unless shapes are named.
+        wanted: indices of the shapes whose hulls are needed; left out, those that can touch something.
 
     Raises:
-        HullError: a mesh that can touch something has no hull.
+        HullError: a mesh of these has no hull.
     """
     shapes = model.shapes
-    touching = model.contacts.touching
+    touching = model.contacts.touching if wanted is None else wanted
     hulls, middle, mesh_half = _hulls(model, touching)
     R = rot.quat_to_matrix(shapes.pose[..., 3:])
     at = shapes.pose[..., :3] + np.einsum("wsij,sj->wsi", R, middle)

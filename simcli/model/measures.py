@@ -1,21 +1,23 @@
-"""Measures: numbers per world that a run finds at every step, whether or not its frames are kept.
+"""Quantities that a run looks at: to end a world, to reduce them to a number per world, or to record them in its frames.
 
-A measure is rows of a table, one for each component: which number is looked at, how it is reduced, within which bounds and
+Each is rows of a table, one for each component: which number is looked at, what becomes of it, within which bounds and
 steps. No kernel knows a name, so that other measures compile nothing.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from simcli.model.tables import Model
+from simcli.model.tables import WORLD, Model
 from simcli.spec.channel_names import SCALARS, split
+from simcli.spec.schema_expect import StopSpec
 from simcli.spec.schema_measure import MeasureSpec
 
 LAST_STEP = 2**31 - 1  # where `until` is not written
 NO_BODY = -1  # of a row in world axes
 NORM = -1  # component of a row that is the norm
+ANYTHING = -2  # other side of contacts
 ORDER = {"position": (0, 3), "orientation": (3, 4), "velocity": (0, 3), "angular_velocity": (3, 3)}  # first, number of parts
 
 
@@ -31,10 +33,14 @@ class Source(IntEnum):
     TWIST = 6
     POINT = 7
     ENERGY = 8
+    DRIVE_EFFORT = 9
+    DRIVE_POWER = 10
+    DISTANCE = 11
+    CONTACT = 12
 
 
 class Reduction(IntEnum):
-    """How numbers over time become one; see `schema_measure`."""
+    """How numbers over time become one, see `schema_measure`; or what else is done with them."""
 
     MAX = 0
     MIN = 1
@@ -48,15 +54,19 @@ class Reduction(IntEnum):
     FIRST = 9
     LAST_OUTSIDE = 10
     COUNT = 11
+    STOP = 12  # ends a world
+    RECORD = 13  # a column of frames
 
 
 @dataclass(frozen=True)
 class Measures:
-    """All rows of all measures of a run.
+    """All rows of all quantities that a run looks at: first those that end worlds, then measures, then columns of frames.
 
     Attributes:
         names: of the measures.
         rows: of each measure, the slice of its rows.
+        stops: how many rows end a world.  stop: the quantity, in words.
+        records: how many rows are columns of frames.
         source: (N,) `Source`.
         first: (N,) row of the frame in which the quantity begins.  width: (N,) its rows, 6 at most.
         part: (N,) which of them, or NORM.
@@ -65,10 +75,14 @@ class Measures:
         above, below: (N,) bounds; infinite where there are none.
         begin, end: (N,) steps, both included.
         channels: groups of results that must be computed, as of `output.channels`.
+        pairs: of bodies, -1 for the world: those of the rows of DISTANCE; those of CONTACT, -2 for anything.
     """
 
     names: tuple[str, ...] = ()
     rows: tuple[slice, ...] = ()
+    stops: int = 0
+    stop: str = ""
+    records: int = 0
     source: list = field(default_factory=list)
     first: list = field(default_factory=list)
     width: list = field(default_factory=list)
@@ -80,73 +94,131 @@ class Measures:
     begin: list = field(default_factory=list)
     end: list = field(default_factory=list)
     channels: frozenset[str] = frozenset()
+    pairs: dict = field(default_factory=lambda: {Source.DISTANCE: [], Source.CONTACT: []})
+
+    @property
+    def needs_every_step(self) -> bool:
+        """Whether something is done with the numbers of each step."""
+        return self.n > self.records
 
     @property
     def n(self) -> int:
         """Rows."""
         return len(self.kind)
 
-    def seen(self) -> tuple[list[int], list[int]]:
-        """Bodies and named points whose places and velocities are measured, or in whose axes something is."""
-        at = list(zip(self.source, self.first, strict=True))
-        bodies = {first // 7 for source, first in at if source == Source.POSE}
-        bodies |= {first // 6 for source, first in at if source == Source.TWIST} | (set(self.turn) - {NO_BODY})
-        return sorted(bodies), sorted({first // 6 for source, first in at if source == Source.POINT})
+    def seen(self) -> dict[str, list[int]]:
+        """What must be placed: bodies whose position, orientation or velocities are wanted, points, joints with drives."""
+        at = set(zip(self.source, self.first, self.width, strict=True))
+        pose = {(first // 7, first % 7 >= 3) for source, first, _ in at if source == Source.POSE}
+        found = {"positions": {body for body, turns in pose if not turns},
+                 "orientations": {body for body, turns in pose if turns} | (set(self.turn) - {NO_BODY}),
+                 "velocities": {first // 6 for source, first, _ in at if source == Source.TWIST},
+                 "points": {first // 6 for source, first, _ in at if source == Source.POINT},
+                 "efforts": {first for source, first, _ in at if source == Source.DRIVE_EFFORT},
+                 "powers": {first for source, first, _ in at if source == Source.DRIVE_POWER}}  # fmt: skip
+        return {name: sorted(numbers) for name, numbers in found.items()}
 
 
-def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float) -> Measures:
+def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop: StopSpec | None = None,
+                recorded: Sequence[str] = ()) -> Measures:  # fmt: skip
     """The table of the measures of a scene.
 
     Args:
         specs: `measure` of the scene, by name.
         model: of its first phase.
         dt: [s], step.
+        stop: what ends a world, if that is no coordinate or rate.
+        recorded: quantities that are columns of frames.
     """
-    columns: dict[str, list] = {name: [] for name in (
-        "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
-    slices, channels = [], set()
+    rows = Rows(model)
+    if stop is not None:
+        bounds = {"above": math.inf if stop.above is None else stop.above,
+                  "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
+        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.component)
+    stops, slices = rows.n, []
     for spec in specs.values():
-        source, first, width, channel = place_of(spec.quantity, model)
-        channels.add(channel)
-        at = len(columns["kind"])
-        for part in parts_of(spec, width):
-            row = {"source": source, "first": first, "width": width, "part": part, "turn": body_of(spec, model),
-                   "kind": Reduction[spec.reduction.upper()], **bounds_of(spec), **steps_of(spec, dt)}  # fmt: skip
-            for column, value in row.items():
-                columns[column].append(value)
-        slices.append(slice(at, len(columns["kind"])))
-    return Measures(tuple(specs), tuple(slices), **columns, channels=frozenset(channels))
+        first = rows.n
+        kind = Reduction[spec.reduction.upper()]
+        rows.add(spec.quantity, kind, **bounds_of(spec), **steps_of(spec, dt), norm=spec.norm, component=spec.component,
+                 turn=body_of(spec, model))  # fmt: skip
+        slices.append(slice(first, rows.n))
+    before = rows.n
+    for quantity in recorded:
+        rows.add(quantity, Reduction.RECORD)
+    return Measures(tuple(specs), tuple(slices), stops, str(stop.channel) if stop else "", rows.n - before, **rows.columns,
+                    channels=frozenset(rows.channels), pairs=rows.pairs)  # fmt: skip
 
 
-def place_of(quantity: str, model: Model) -> tuple[Source, int, int, str]:
-    """Source, first row and number of rows of a quantity, and the channel that computes it.
+class Rows:
+    """The table while it is made.
 
     Args:
-        quantity: a name of `channel_names`, of something that is there.
-        model: whose it is.
+        model: whose quantities are looked at.
     """
-    group, subject, word = split(quantity)
-    if group == "energy":
-        return Source.ENERGY, SCALARS["energy"].index(word), 1, "energy"
-    if group == "point":
-        first, n = {"position": (0, 3), "velocity": (3, 3)}[word]
-        return Source.POINT, 6 * model.points.name.index(subject) + first, n, "state"
-    if group == "body":
-        first, n = ORDER[word]
-        source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
-        return source, width * model.bodies.name.index(subject) + first, n, "state"
-    j = model.joints.name.index(subject)
-    if word == "wrench":
-        return Source.WRENCH, 6 * j, 6, "reactions"
-    starts = model.joints.q_start if word == "q" else model.joints.qd_start
-    return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "state"
 
+    def __init__(self, model: Model):
+        self.model, self.channels = model, set()
+        self.columns: dict[str, list] = {name: [] for name in (
+            "source", "first", "width", "part", "turn", "kind", "above", "below", "begin", "end")}  # fmt: skip
+        self.pairs: dict[Source, list] = {Source.DISTANCE: [], Source.CONTACT: []}
 
-def parts_of(spec: MeasureSpec, width: int) -> tuple[int, ...]:
-    """Components that are rows of their own, or NORM."""
-    if spec.norm:
-        return (NORM,)
-    return tuple(range(width)) if spec.component is None else (spec.component,)
+    @property
+    def n(self) -> int:
+        """Rows so far."""
+        return len(self.columns["kind"])
+
+    def add(self, quantity: str, kind: Reduction, above: float = math.inf, below: float = -math.inf, begin: int = 0,
+            end: int = LAST_STEP, norm: bool = False, component: int | None = None, turn: int = NO_BODY) -> None:
+        """A row for each component of a quantity that is wanted."""
+        source, first, width, channel = self.place_of(quantity)
+        self.channels.add(channel)
+        for part in (NORM,) if norm else range(width) if component is None else (component,):
+            row = (source, first, width, part, turn, kind, above, below, begin, end)
+            for column, value in zip(self.columns.values(), row, strict=True):
+                column.append(value)
+
+    def place_of(self, quantity: str) -> tuple[Source, int, int, str]:
+        """Source, first row and number of rows of a quantity, and the channel that computes it.
+
+        Args:
+            quantity: a name of `channel_names`, of something that is there.
+        """
+        model = self.model
+        group, subject, word = split(quantity)
+        if group == "energy":
+            return Source.ENERGY, SCALARS["energy"].index(word), 1, "energy"
+        if group == "point":
+            first, n = {"position": (0, 3), "velocity": (3, 3)}[word]
+            return Source.POINT, 6 * model.points.name.index(subject) + first, n, "state"
+        if group == "body":
+            first, n = ORDER[word]
+            source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
+            return source, width * model.bodies.name.index(subject) + first, n, "state"
+        if group in ("distance", "contact"):
+            return self.place_of_pair(group, subject, word)
+        j = model.joints.name.index(subject)
+        if word == "wrench":
+            return Source.WRENCH, 6 * j, 6, "reactions"
+        if word == "drive_power":
+            return Source.DRIVE_POWER, j, 1, "state"
+        starts = model.joints.q_start if word == "q" else model.joints.qd_start
+        return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "state"
+
+    def place_of_pair(self, group: str, subject: str, word: str) -> tuple[Source, int, int, str]:
+        """`place_of` for a distance of two bodies, or the contacts of one or two."""
+        if group == "distance":
+            return Source.DISTANCE, self.pair(Source.DISTANCE, subject, word), 1, "state"
+        one, _, other = subject.partition(".")
+        first = 4 * self.pair(Source.CONTACT, one, other)
+        return (Source.CONTACT, first, 3, "contacts") if word == "force" else (Source.CONTACT, first + 3, 1, "contacts")
+
+    def pair(self, source: Source, one: str, other: str) -> int:
+        """Number of a pair of bodies in the list of a source."""
+        number = {"world": WORLD, "": ANYTHING}
+        pair = tuple(number[name] if name in number else self.model.bodies.name.index(name) for name in (one, other))
+        if pair not in self.pairs[source]:
+            self.pairs[source].append(pair)
+        return self.pairs[source].index(pair)
 
 
 def body_of(spec: MeasureSpec, model: Model) -> int:

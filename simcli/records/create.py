@@ -152,6 +152,9 @@ def _write_model(file: h5py.File, model: Model, axes: Axes) -> None:
         dataset.attrs["units"] = column.unit
         for k, axis in enumerate(column.axes):
             dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
+    if axes.label["Y"]:
+        unit = group.create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=TEXT)
+        unit.dims[0].attach_scale(group[NAME_SCALES["Y"]])
     for name, values in coordinate_units(model).items():
         axis = "NQ" if name == "q_unit" else "NV"
         kept = [values[i] for i in axes.index[axis]] if axis in axes.index else values

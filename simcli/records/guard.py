@@ -184,9 +184,12 @@ def names(dataset: h5py.Dataset) -> tuple[str, ...]:
     return tuple(dataset.asstr()[...])
 
 
+YOUNGER = "GY"  # axes that files of before lack
+
+
 def _axes(file: h5py.File) -> Axes:
-    held = {axis: name for axis, name in NAME_SCALES.items() if axis != "G" or name in file["model"]}  # files before it
-    label = {"G": (), **{axis: names(file["model"][name]) for axis, name in held.items()}}
+    held = {axis: name for axis, name in NAME_SCALES.items() if axis not in YOUNGER or name in file["model"]}
+    label = {**dict.fromkeys(YOUNGER, ()), **{axis: names(file["model"][name]) for axis, name in held.items()}}
     label["P"] = names(file["params/name"])
     return Axes(len(file["frames/world"]), {**label, **COMPONENTS})
 

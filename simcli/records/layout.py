@@ -38,7 +38,7 @@ COMPONENTS = {
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
     "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
-    "R": "row_label", "G": "natural_label", "C": "contact", "E": "event", "offset": "contact_start",
+    "R": "row_label", "G": "natural_label", "Y": "quantity_label", "C": "contact", "E": "event", "offset": "contact_start",
     **{name: name for name in COMPONENTS},
 }  # fmt: skip
 
@@ -95,6 +95,7 @@ def _state() -> Iterable[Dataset]:
                   "and angular acceleration, world", channel="body_qdd")  # fmt: skip
     yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
                   "scene chooses them, world", channel="bodies")  # fmt: skip
+    yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations name")
     yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
                   channel="reactions")  # fmt: skip
     yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "
@@ -195,12 +196,14 @@ class Axes:
         label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, M, L, P and the components).
         index: axis name to the rows of the model that the file keeps, for axes cut by `output.select`.
         capacity: most contacts of a world at a frame.
+        quantity_unit: along the axis Y.
     """
 
     n_worlds: int
     label: Mapping[str, tuple[str, ...]]
     index: Mapping[str, np.ndarray] = field(default_factory=dict)
     capacity: int = 0
+    quantity_unit: tuple[str, ...] = ()
 
     def size(self, axis: str) -> int:
         """Length of a fixed axis."""
@@ -211,8 +214,14 @@ class Axes:
         return tuple(self.size(axis) for axis in dataset.axes[1:])
 
 
-def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
-    """Axes of the file of a whole model."""
+def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tuple[str, str]] = ()) -> Axes:
+    """Axes of the file of a whole model.
+
+    Args:
+        model: the tables.
+        row_label: names of the constraint rows.
+        quantities: label and unit of each column of /frames/quantity.
+    """
     label = {
         "B": model.bodies.name,
         "J": model.joints.name,
@@ -220,6 +229,7 @@ def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
         "NV": model.dofs.label,
         "R": row_label,
         "G": model.naturals.label if model.naturals else (),
+        "Y": tuple(label for label, _ in quantities),
         "S": model.shapes.name,
         "K": model.springs.name,
         "A": model.wrenches.name,
@@ -230,7 +240,8 @@ def axes_of(model: Model, row_label: Sequence[str] = ()) -> Axes:
         **COMPONENTS,
     }
     capacity = model.contacts.capacity if model.contacts else 0
-    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()}, capacity=capacity)
+    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()}, capacity=capacity,
+                quantity_unit=tuple(unit for _, unit in quantities))  # fmt: skip
 
 
 def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:

@@ -61,7 +61,7 @@ def create_measures(file: h5py.File, layouts: Sequence[MeasureLayout], n_worlds:
     """
     if not layouts:
         return
-    group = file.create_group(GROUP)
+    group = file.create_group(GROUP, track_order=True)  # of the scene
     group["world"] = file["frames/world"]
     for layout in layouts:
         own = group.create_group(layout.name)

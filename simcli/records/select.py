@@ -11,7 +11,8 @@ from simcli.model.tables import Model
 from simcli.records.layout import Axes, axes_of
 
 
-def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -> Axes:
+def selection(model: Model, select: Any = None, row_label: Sequence[str] = (),
+              quantities: Sequence[tuple[str, str]] = ()) -> Axes:  # fmt: skip
     """Axes of a file that keeps some bodies and joints.
 
     The coordinates follow the joints, named points and contacts the bodies.
@@ -21,11 +22,12 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -
         select: None for everything; patterns over bodies, joints and articulations (`spec.patterns`); or what has the
             fields `include`, `exclude`, `types`, `exclude_types`, as `output.select` of a scene.
         row_label: labels of the constraint rows.
+        quantities: see `axes_of`; they stay.
 
     Raises:
         OutputError: a pattern that includes fits nothing, or nothing is left.
     """
-    whole = axes_of(model, row_label)
+    whole = axes_of(model, row_label, quantities)
     if select is None:
         return whole
     fields = ("include", "exclude", "types", "exclude_types")
@@ -44,7 +46,7 @@ def selection(model: Model, select: Any = None, row_label: Sequence[str] = ()) -
         index["G"] = np.flatnonzero(np.isin(np.repeat(model.naturals.body, per_entity), index["B"]))
     label = {axis: tuple(names[i] for i in index[axis]) if axis in index else names
              for axis, names in whole.label.items()}  # fmt: skip
-    return Axes(model.n_worlds, label, index, whole.capacity)
+    return Axes(model.n_worlds, label, index, whole.capacity, whole.quantity_unit)
 
 
 def _members(start: np.ndarray, joints: np.ndarray) -> np.ndarray:

@@ -66,7 +66,8 @@ class Recorder:
     ):  # fmt: skip
         self.path = Path(path)
         self.axes = axes or axes_of(model, tuple(row_label))
-        self._source = axes_of(model, tuple(row_label))
+        quantities = tuple(zip(self.axes.label["Y"], self.axes.quantity_unit, strict=True))
+        self._source = axes_of(model, tuple(row_label), quantities)
         rows = selected(self.axes, channels)
         self._rows = {row.path: row for row in rows}
         self._dtype = dtype

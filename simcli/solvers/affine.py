@@ -10,7 +10,7 @@ from simcli.model.tables import Model
 from simcli.solvers.affine_contact import end_caught, end_overlapping, tell_deviation
 from simcli.solvers.affine_core import AffineCore
 from simcli.solvers.affine_frames import advance_affine, begin_affine, blame_affine, judge_affine
-from simcli.solvers.affine_report import close_affine, open_affine, report_frame
+from simcli.solvers.affine_report import close_affine, open_affine, report_affine_drives, report_frame
 from simcli.solvers.engine import Engine
 from simcli.solvers.loose import LooseSolver
 from simcli.solvers.plan import RunPlan
@@ -50,6 +50,6 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     return warn_of_decay(model, options, plan) + tell_deviation(model, options, plan)
 
 
-ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, judge_affine, blame_affine, close_affine,
-                open_affine, notes, end_overlapping, end_caught)  # fmt: skip
+ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, report_affine_drives, judge_affine, blame_affine,
+                close_affine, open_affine, notes, end_overlapping, end_caught)  # fmt: skip
 AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)

@@ -93,7 +93,6 @@ def blame_affine(c: ti.template(), w: ti.i32, code: ti.template()):
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(c.potential.rows.qd_at.at(i), c.tables.arena.device.real), guilty)
-    guilty = select(code == STOPPED, zero + float(c.stop_index), guilty)
     if ti.static(c.touches):
         guilty = select(code == CROWDED, c.barrier.crowded.load(w, 0), guilty)
     return guilty

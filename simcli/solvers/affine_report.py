@@ -22,6 +22,7 @@ from simcli.solvers.affine_given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine_places import place_affine
 from simcli.solvers.affine_step import find_multipliers
 from simcli.solvers.contact_report import CONTACTS, put_row
+from simcli.solvers.drives import report_powers
 
 
 @ti.func
@@ -106,6 +107,26 @@ def report_efforts(c: ti.template(), w: ti.i32):
     for m in range(y.n_points):
         d = y.dof.at(y.point_of.at(m))
         c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m) + y.inert.load(w, m))
+
+
+@ti.func
+def report_affine_drives(c: ti.template(), w: ti.i32):
+    """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
+
+    Reads:  c.potential.laws, c.forces.constant
+    Writes: c.gauges.drives.{effort, power}
+    """
+    y = c.potential.laws
+    p = c.gauges.drives
+    for d in range(c.tables.n_qd):
+        p.effort.store(w, d, c.tables.arena.zero())
+    for m in range(y.n_points):
+        d = y.dof.at(y.point_of.at(m))
+        p.effort.store(w, d, p.effort.load(w, d) - y.drive.load(w, m))
+    for k in range(y.n):
+        d = y.dof.at(k)
+        p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
+    report_powers(c, w)
 
 
 @ti.func

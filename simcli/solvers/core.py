@@ -42,6 +42,14 @@ NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "
 HEALTH = ("status", "steps into the call", "dof")
 
 
+def switches_of(constraints: Constraints, model: Model) -> np.ndarray:
+    """Row by which the joint of each dof is switched on and off, -1 where there is none, (NV,)."""
+    laws, rows = constraints.laws, np.full(model.n_qd, -1)
+    own = (laws.dof >= 0) & (laws.row >= 0)
+    rows[laws.dof[own]] = laws.row[own]
+    return rows
+
+
 class Core:
     """Everything of a run on the device.
 
@@ -103,7 +111,8 @@ class Core:
         self.accelerates = True
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
-        self.gauges = Gauges(plan.measures, arena)
+        self.gauges = Gauges(plan.measures, model, self.tables, arena, switches_of(constraints, model),
+                             len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         stop = plan.stop_when

@@ -18,6 +18,7 @@ class Engine:
         begin: (c, w, first), before the first frame of a call, after `first` steps.
         advance: (c, w, first, steps, lines, begun), the steps of a frame, or the next lines of its program; 1 if it is over.
         report: (c, w, steps), the frame.
+        report_drives: (c, w), what drives give, after the frame.
         judge: (c, w, count, alive), why worlds should end after a step, see watch.py; blame: (c, w, code), who is to blame.
         close, open: (c, w), before and after the tables change; give what is stored [J].
         notes: events of the start, from model, options and plan.
@@ -29,6 +30,7 @@ class Engine:
     begin: Callable
     advance: Callable
     report: Callable
+    report_drives: Callable
     judge: Callable
     blame: Callable
     close: Callable

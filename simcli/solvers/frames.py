@@ -180,7 +180,6 @@ def blame(c: ti.template(), w: ti.i32, code: ti.template()):
         worse = size > worst
         worst = select(worse, size, worst)
         guilty = select(worse, zero + ti.cast(d, c.tables.arena.device.real), guilty)
-    guilty = select(code == STOPPED, zero + float(c.stop_index), guilty)
     if ti.static(c.touches):
         guilty = select(code == CROWDED, needed_contacts(c, w), guilty)
     return guilty

@@ -23,6 +23,7 @@ from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.core import ENERGY, HEALTH, Core
+from simcli.solvers.drives import report_drives
 from simcli.solvers.engine import Engine
 from simcli.solvers.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.large_worlds import is_large
@@ -48,7 +49,7 @@ NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for column
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
               Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
-TREE = Engine(Core, begin_frames, advance, report, judge, blame, close, open_new)
+TREE = Engine(Core, begin_frames, advance, report, report_drives, judge, blame, close, open_new)
 
 
 class GeneralizedSolver:
@@ -210,10 +211,10 @@ class GeneralizedSolver:
 
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of all rows of measures up to now, and the times of them [s], (W, N); NaN where there is nothing yet."""
-        gauges, measures = self.core.gauges, self.plan.measures
+        measures = self.plan.measures
         if not measures.n:
             return np.zeros((self.model.n_worlds, 0)), np.zeros((self.model.n_worlds, 0))
-        value, time = (slot.read()[: self.model.n_worlds, :, 0] for slot in (gauges.value, gauges.time))
+        value, time = self.core.gauges.found(self.plan.dt)
         blank = [source in OF_JOINTS and bool(self.placeholders[OF_JOINTS[source]][first + max(part, 0)])
                  for source, first, part in zip(measures.source, measures.first, measures.part, strict=True)]  # fmt: skip
         value[:, blank] = time[:, blank] = np.nan
@@ -296,7 +297,8 @@ class GeneralizedSolver:
             arrays: its buffers.
         """
         lines = self.core.loop_turns.most_lines
-        looks, steps = (steps, 1) if self.plan.measures.n and steps and not self.core.gauges.within else (1, steps)
+        every = self.plan.measures.needs_every_step and not self.core.gauges.within
+        looks, steps = (steps, 1) if every and steps else (1, steps)
         goes_on = 0
         while True:
             self.arena.launch(rollout, self.core, n_frames, looks, steps, self.n_steps, TURNS, lines, goes_on, *arrays)
@@ -330,7 +332,7 @@ class GeneralizedSolver:
             "multiplier": reports["reactions"] * self.core.n_rows, "energy": reports["energy"] * len(ENERGY),
             "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
             "touch": self.core.summarises * len(SUMMARY),
-            "contacts": self.core.contacts.width if reports["contacts"] else 0,
+            "contacts": self.core.contacts.width if reports["contacts"] else 0, "quantity": self.plan.measures.records,
         }  # fmt: skip
 
     def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
@@ -385,6 +387,8 @@ class GeneralizedSolver:
                 columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
         if self.core.reports["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
+        if self.plan.measures.records:
+            columns["frames/quantity"] = arrays["quantity"]
         columns["diag/status"] = arrays["health"][..., 0].astype(np.uint8)
         return columns
 
@@ -406,6 +410,8 @@ class GeneralizedSolver:
         if status == Status.CROWDED:
             text = crowded_text(dof, self.core.contacts.capacity)
             return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[status], 2, -1, -1, float(dof), text)
+        if status == Status.STOPPED:
+            return self.stopping(world, step_count)
         joint = int(self.model.dofs.joint[dof])
         body = int(self.model.joints.child[joint])
         name, label = self.model.bodies.name[body], self.model.dofs.label[dof]
@@ -413,9 +419,16 @@ class GeneralizedSolver:
         text = {
             Status.NOT_FINITE: f"a velocity of joint `{label}` is not finite (body `{name}`)",
             Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
-            Status.STOPPED: f"run.stop_when was met by joint `{label}`",
             Status.TURNS_FAR: f"body `{name}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
             Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{name}` moves most",
         }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
         return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
                      float(status), text)
+
+    def stopping(self, world: int, step_count: int) -> Event:
+        """The event of one world that met `run.stop_when`."""
+        stop = self.plan.stop_when
+        joint, name = (stop.joint, stop.name) if stop else (-1, self.plan.measures.stop)
+        body = int(self.model.joints.child[joint]) if stop else -1
+        return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[Status.STOPPED], 0, body, joint,
+                     float(Status.STOPPED), f"run.stop_when was met by {name}")  # fmt: skip

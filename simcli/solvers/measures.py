@@ -1,4 +1,4 @@
-"""Measures on the device: what a look at the end of a step adds to each; see model/measures.py.
+"""Quantities that a run looks at, on the device: what a look at the end of a step adds to each; see model/measures.py.
 
 A measure takes what a frame of that step would show, so that it is what a file with every step would give. Where all that is
 measured follows from coordinates, velocities and poses, a look is a stage of the next step, which has just placed them;
@@ -11,47 +11,62 @@ Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation e
 import numpy as np
 import taichi as ti
 
+from simcli.kernels.collision.clearance import Clearances, find_clearances
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena
-from simcli.kernels.report import report_body, report_point
+from simcli.kernels.report import emit, report_orientation, report_point, report_position, report_velocity
+from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, vector_at
 from simcli.kernels.vectors import is_nan
 from simcli.model.measures import LAST_STEP, NO_BODY, NORM, Measures, Reduction, Source
+from simcli.model.tables import Model
 from simcli.solvers.clock import first_of
+from simcli.solvers.drives import Drives
 from simcli.solvers.integrators import H
+from simcli.solvers.touches import Touches, add_touches
 from simcli.solvers.watch import STOPPED
 
-MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT = map(int, Reduction)
-PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT}  # known where a step has placed its bodies
+MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
+# Known where a step has placed its bodies.
+PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
+DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion prescribes them, while tables stay
 MOST_PARTS = 7
 
 
 class Gauges:
-    """The rows of all measures, and what each world has found so far.
+    """The rows of all quantities that a run looks at, and what each world has found so far.
 
     Args:
         measures: of the run.
+        model: host tables.
+        tables: device tables.
         arena: of the core.
+        row_of_dof: see `Drives`.
+        is_alone: whether no event changes the tables.
 
     Attributes:
         places: rows of the arena's packs in which the quantities begin.  apart: from one component to the next.
         is_plain: 1 for one component as it stands there.
-        bodies, points: whose places are looked at.
-        are_placed: whether all quantities are of PLACED.
+        positions, orientations, velocities, points: bodies and points that are looked at.
+        drives, clearances, touches: those that are asked for, else None; `has` tells which are.
+        are_placed: whether all that is done at every step needs no more than a step has placed.
         within: whether a look is a stage of the next step.
-        value: of a row, NaN before its first step.  time: [s], of an extreme, or of the last step.
-        before: value at the step before, NaN at the first.  start: [s], of the first step.
+        value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
+        before: value at the step before, NaN at the first.
         area, square: integrals of the value, and of its square, with what rounding took from each in `.._rest`; for `std`
             both are about the value at the start, `base`.
         parts: components at this step.
-        alive: 1 for worlds that had not ended at the step before.
+        alive: 1 for worlds that had not ended at the step before.  last: [s], their last step.
     """
 
     _data_oriented = True
 
-    def __init__(self, measures: Measures, arena: Arena):
+    def __init__(self, measures: Measures, model: Model, tables: Tables, arena: Arena, row_of_dof: np.ndarray,
+                 is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
-        self.within, self.are_placed = False, self.n > 0 and set(measures.source) <= PLACED
+        self.n_stops, self.n_records = measures.stops, measures.records
+        self.drives = self.clearances = self.touches = None
+        self.within = self.are_placed = False
         if not self.n:  # phases of a run are laid out by the thousand
             return
         items = arena.records(self.n)
@@ -62,12 +77,29 @@ class Gauges:
                 self.where, self.stride, measures.width, measures.part, measures.turn, measures.kind, measures.begin,
                 measures.end, is_plain))  # fmt: skip
         self.above, self.below = (items.shared(np.asarray(bound, float)) for bound in (measures.above, measures.below))
-        (self.value, self.time, self.before, self.start, self.base, self.area, self.area_rest, self.square,
-         self.square_rest) = items.slots(9)  # fmt: skip
-        self.parts, self.alive = arena.slot(MOST_PARTS), arena.single.slot()
-        bodies, points = measures.seen()
-        self.bodies, self.points = arena.ints(bodies), arena.ints(points)
-        self.n_bodies, self.n_points = len(bodies), len(points)
+        (self.value, self.time, self.before, self.base, self.area, self.area_rest, self.square,
+         self.square_rest) = items.slots(8)  # fmt: skip
+        self.parts, (self.alive, self.last) = arena.slot(MOST_PARTS), arena.single.slots(2)
+        self._see(measures, model, tables, arena, row_of_dof, is_alone)
+
+    def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, row_of_dof: np.ndarray, is_alone: bool):
+        """What has to be found for the quantities."""
+        seen = measures.seen()
+        self.positions, self.orientations, self.velocities, self.points = (
+            arena.ints(seen[name]) for name in ("positions", "orientations", "velocities", "points"))  # fmt: skip
+        self.n_positions, self.n_orientations = len(seen["positions"]), len(seen["orientations"])
+        self.n_velocities, self.n_points = len(seen["velocities"]), len(seen["points"])
+        joints = {int(model.dofs.joint[dof]) for dof in seen["efforts"]} | set(seen["powers"])
+        if joints:
+            self.drives = Drives(model, tables, arena, sorted(joints), row_of_dof)
+        if measures.pairs[Source.DISTANCE]:
+            self.clearances = Clearances(model, tables, arena, measures.pairs[Source.DISTANCE])
+        if measures.pairs[Source.CONTACT]:
+            self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
+        self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches")}
+        stays = is_alone and not (self.drives and self.drives.has_motion)
+        steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}
+        self.are_placed = steps <= (PLACED | DRIVEN if stays else PLACED)
 
     def find(self, core) -> None:
         """Note where the quantities stand in the memory of a core, which is not built yet.
@@ -81,6 +113,12 @@ class Gauges:
         of = {Source.Q: s.q, Source.QD: s.qd, Source.QDD: s.qdd, Source.EFFORT: rows.effort,
               Source.WRENCH: rows.joint_wrench, Source.POSE: rows.body_q, Source.TWIST: rows.body_qd,
               Source.POINT: rows.points, Source.ENERGY: rows.energy}  # fmt: skip
+        if self.drives:
+            of |= {Source.DRIVE_EFFORT: self.drives.effort, Source.DRIVE_POWER: self.drives.power}
+        if self.clearances:
+            of[Source.DISTANCE] = self.clearances.distance
+        if self.touches:
+            of[Source.CONTACT] = self.touches.sums
         core.arena.lay_out()
         m = self.measures
         for n in range(self.n):
@@ -92,32 +130,79 @@ class Gauges:
         """Nothing is seen yet, and all worlds are alive."""
         if not self.n:
             return
-        for slot in (self.value, self.time, self.before, self.base, self.area):
+        for slot in [own for own in (self.drives, self.touches) if own]:
+            slot.clear()
+        for slot in (self.value, self.time, self.before, self.base, self.area, self.square, self.last):
             slot.write(np.full((1, slot.n_items, slot.width), np.nan))
         self.alive.write(np.ones((1, 1, 1)))
 
     def forget(self, worlds: list[int]):
         """Let worlds that could not begin have measured nothing."""
-        for slot in (self.value, self.time) if self.n else ():
+        for slot in (self.value, self.time, self.before, self.last) if self.n else ():
             found = slot.read()
             found[worlds] = np.nan
             slot.write(found)
 
+    def found(self, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Values of all rows up to now, and the times of them [s], (W, N); NaN where there is nothing yet.
+
+        Args:
+            dt: [s], step.
+        """
+        read = lambda slot: slot.read()[:, :, 0]  # noqa: E731
+        value, time, before = map(read, (self.value, self.time, self.before))
+        area, square = read(self.area) + read(self.area_rest), read(self.square) + read(self.square_rest)
+        kind, real = np.array(self.measures.kind), value.dtype.type
+        begin, end = (real(dt) * np.asarray(steps, real) for steps in (self.measures.begin, self.measures.end))
+        last = np.where(read(self.last) >= begin, np.minimum(read(self.last), end), np.nan)
+        span = last - begin
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean, power = area / span, square / span
+        still = span == 0  # one step
+        sums = {
+            MEAN: np.where(still, before, mean), INTEGRAL: area, RMS: np.where(still, np.abs(before), np.sqrt(power)),
+            STD: np.where(still, 0.0, np.sqrt(np.maximum(power - mean * mean, 0.0))),
+        }  # fmt: skip
+        for reduction, numbers in sums.items():
+            value = np.where(kind == reduction, np.where(np.isnan(before), np.nan, numbers), value)
+        return value, np.where(np.isin(kind, [FINAL, *sums]) & ~np.isnan(value), last, time)
+
 
 @ti.func
 def look_at_start(c: ti.template(), w: ti.i32):
-    """A stage of a step: take the measures of the step before it, whose end was just placed, if no frame does.
+    """A stage of a step: look at the step before it, whose end was just placed, if no frame does.
 
     Reads:  c.{health, state, now}
     Writes: c.{gauges, rows}
     """
     step = c.now.load(w, "step")
     if step > 0:
-        for k in range(c.gauges.n_bodies):
-            report_body(c.tables, c.state, c.rows, w, c.gauges.bodies.at(k))
-        for k in range(c.gauges.n_points):
-            report_point(c.tables, c.state, c.rows, w, c.gauges.points.at(k))
+        m = c.gauges
+        for k in range(m.n_positions):
+            report_position(c.tables, c.state, c.rows, w, m.positions.at(k))
+        for k in range(m.n_orientations):
+            report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
+        for k in range(m.n_velocities):
+            report_velocity(c.tables, c.state, c.rows, w, m.velocities.at(k))
+        for k in range(m.n_points):
+            report_point(c.tables, c.state, c.rows, w, m.points.at(k))
+        look_further(c, w)
         take_measures(c, w, first_of(c, w) + step)
+
+
+@ti.func
+def look_further(c: ti.template(), w: ti.i32):
+    """Find what no frame shows: efforts of drives, distances, sums of contact forces.
+
+    Reads:  c.{forces, state, rows, contacts}
+    Writes: c.gauges
+    """
+    if ti.static(c.gauges.has["drives"]):
+        c.engine.report_drives(c, w)
+    if ti.static(c.gauges.has["clearances"]):
+        find_clearances(c.gauges.clearances, c.tables, c.state, w)
+    if ti.static(c.gauges.has["touches"]):
+        add_touches(c, w)
 
 
 @ti.func
@@ -127,32 +212,78 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     Args:
         step: steps since the start of the run.
 
-    Reads:  c.{health, state, rows}
-    Writes: c.gauges
+    Reads:  c.{state, rows}
+    Writes: c.{gauges, health}
     """
     m = c.gauges
     zero = c.tables.arena.zero()
+    if step > 0:
+        for n in range(m.n_stops):
+            stop(c, w, seen(c, w, n), n)
     status = c.health.load(w, 0)
     takes = (m.alive.load(w, 0) != 0.0) & ((status == 0.0) | (status == STOPPED))
     m.alive.store(w, 0, select(status == 0.0, zero + 1.0, zero))
     h = zero + c.constants.load(w, H)
     t = h * ti.cast(step, c.tables.arena.device.real)
+    m.last.store(w, 0, select(takes, t, m.last.load(w, 0)))
     number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
-    for n in range(m.n):
+    for n in range(m.n_stops, m.n - m.n_records):
         if m.begin.at(n) <= number and number <= m.end.at(n):
-            x = m.arena.packs.load(w, m.places.at(n))
-            if m.is_plain.at(n) == 0:
-                gather(c, w, n)
-                x = component(m, w, m.part.at(n), m.width.at(n))
+            x = seen(c, w, n)
             kind = m.kind.at(n)
             if kind <= MAX_ABS:
                 reduce_extreme(m, w, n, kind, x, t, takes)
-            elif kind <= FINAL:
-                reduce_span(m, w, n, kind, x, t, takes)
+            elif kind == RANGE:
+                reduce_span(m, w, n, x, t, takes)
+            elif kind == FINAL:
+                m.value.store(w, n, select(takes, x, m.value.load(w, n)))
             elif kind <= INTEGRAL:
-                reduce_sum(m, w, n, kind, x, t, h, takes)
+                reduce_sum(m, w, n, kind, x, h, ti.cast(number == m.begin.at(n), ti.i32), takes)
             else:
                 reduce_crossing(m, w, n, kind, x, t, h, takes)
+
+
+@ti.func
+def seen(c: ti.template(), w: ti.i32, n: ti.i32):
+    """The number of row n now.
+
+    Reads:  c.{state, rows, gauges}
+    Writes: c.gauges.parts
+    """
+    m = c.gauges
+    x = m.arena.packs.load(w, m.places.at(n))
+    if m.is_plain.at(n) == 0:
+        gather(c, w, n)
+        x = component(m, w, m.part.at(n), m.width.at(n))
+    return x
+
+
+@ti.func
+def stop(c: ti.template(), w: ti.i32, x: ti.template(), n: ti.i32):
+    """End the worlds in which the number of row n is beyond its bounds.
+
+    Reads:  c.{gauges, count}
+    Writes: c.health
+    """
+    m = c.gauges
+    zero = c.tables.arena.zero()
+    status = c.health.load(w, 0)
+    ends = (status == 0.0) & ((x > zero + m.above.load(w, n)) | (x < zero + m.below.load(w, n)))
+    c.health.store(w, 0, select(ends, zero + STOPPED, status))
+    c.health.store(w, 1, select(ends, c.count.load(w, 0), c.health.load(w, 1)))
+    c.health.store(w, 2, select(ends, zero - 1.0, c.health.load(w, 2)))
+
+
+@ti.func
+def unload_quantities(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32, poison: ti.template()):
+    """Copy the quantities that frames record to a flat buffer, as `report.unload`.
+
+    Writes: out
+    """
+    m = c.gauges
+    for i in range(m.n_records):
+        x = m.arena.packs.load(w, m.places.at(m.n - m.n_records + i))
+        emit(out, c.lanes, first + i, m.n_records, x + poison)
 
 
 @ti.func
@@ -207,83 +338,67 @@ def reduce_extreme(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.t
 
 
 @ti.func
-def reduce_span(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), t: ti.template(),
-                takes: ti.template()):
-    """`range`, between `base` and `area`, and `final`.
+def reduce_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template()):
+    """`range`, between `base` and `area`.
 
     Writes: m.{value, time, base, area}
     """
-    size = x
-    grows = takes
-    if kind == RANGE:
-        low = m.base.load(w, n)
-        high = m.area.load(w, n)
-        falls = takes & ~(x >= low)
-        rises = takes & ~(x <= high)
-        low = select(falls, x, low)
-        high = select(rises, x, high)
-        m.base.store(w, n, low)
-        m.area.store(w, n, high)
-        size = high - low
-        grows = falls | rises
-    m.value.store(w, n, select(grows, size, m.value.load(w, n)))
-    m.time.store(w, n, select(grows, t, m.time.load(w, n)))
+    low = m.base.load(w, n)
+    high = m.area.load(w, n)
+    falls = takes & ~(x >= low)  # than none, too
+    rises = takes & ~(x <= high)
+    low = select(falls, x, low)
+    high = select(rises, x, high)
+    m.base.store(w, n, low)
+    m.area.store(w, n, high)
+    m.value.store(w, n, select(falls | rises, high - low, m.value.load(w, n)))
+    m.time.store(w, n, select(falls | rises, t, m.time.load(w, n)))
 
 
 @ti.func
-def reduce_sum(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), t: ti.template(), h: ti.template(),
+def reduce_sum(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), h: ti.template(), begins: ti.i32,
                takes: ti.template()):
-    """`mean`, `std`, `rms`, `integral`: trapezoids over time.
+    """`mean`, `std`, `rms`, `integral`: trapezoids over time, of which `Gauges.found` makes the value at the end.
 
-    Writes: m.{value, time, before, start, base, area, area_rest, square, square_rest}
+    Args:
+        begins: 1 at the first step that counts.
+
+    Writes: m.{before, base, area, area_rest, square, square_rest}
     """
     zero = h * 0.0
     before = m.before.load(w, n)
-    is_first = is_nan(before)
-    base = zero
-    if kind == STD:
-        base = select(is_first, x, m.base.load(w, n))
-        m.base.store(w, n, select(takes, base, m.base.load(w, n)))
-    start = select(is_first, t, m.start.load(w, n))
-    a = select(is_first, zero, before - base)
-    b = x - base
-    over = 1.0 / select(is_first, zero + 1.0, t - start)
-    found = zero
-    if kind != RMS:
-        area = grown(m.area, m.area_rest, w, n, (a + b) * 0.5 * h, takes, is_first)
-        found = area
-        if kind == MEAN:
-            found = select(is_first, x, area * over)
-    if kind == RMS or kind == STD:
-        square = grown(m.square, m.square_rest, w, n, (a * a + b * b) * 0.5 * h, takes, is_first)
-        mean = found * over
-        found = select(is_first & (base == zero), ti.abs(x), ti.sqrt(ti.max(square * over - mean * mean, zero)))
+    if begins != 0:
+        for slot in ti.static((m.area, m.area_rest, m.square, m.square_rest)):
+            slot.store(w, n, select(takes, zero, slot.load(w, n)))
+        m.base.store(w, n, select(takes, x, m.base.load(w, n)))
+    else:
+        base = zero
         if kind == STD:
-            found = select(is_first, zero, found)
-    m.start.store(w, n, select(takes, start, m.start.load(w, n)))
+            base = m.base.load(w, n)
+        a = before - base
+        b = x - base
+        half = h * 0.5
+        if kind != RMS:
+            grow(m.area, m.area_rest, w, n, (a + b) * half, takes)
+        if kind == RMS or kind == STD:
+            grow(m.square, m.square_rest, w, n, (a * a + b * b) * half, takes)
     m.before.store(w, n, select(takes, x, before))
-    m.value.store(w, n, select(takes, found, m.value.load(w, n)))
-    m.time.store(w, n, select(takes, t, m.time.load(w, n)))
 
 
 @ti.func
-def grown(total: ti.template(), rest: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template(),
-          is_first: ti.template()):
-    """A sum after a number is added, which keeps what rounding takes from it; it begins at 0 with the first step.
+def grow(total: ti.template(), rest: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template()):
+    """Add to a sum, which keeps what rounding takes from it.
 
     Args:
         total, rest: slots of the sum and of what rounding took.
-        takes: the worlds that add.  is_first: those that begin.
+        takes: the worlds that add.
     """
-    zero = x * 0.0
-    old = select(is_first, zero, total.load(w, n))
-    kept = select(is_first, zero, rest.load(w, n))
-    more = select(is_first, zero, x)
-    new = old + more
-    lost = select(ti.abs(old) >= ti.abs(more), (old - new) + more, (more - new) + old)
-    total.store(w, n, select(takes, new, total.load(w, n)))
-    rest.store(w, n, select(takes, kept + lost, rest.load(w, n)))
-    return new + (kept + lost)
+    old = total.load(w, n)
+    kept = rest.load(w, n)
+    new = old + x
+    lost = select(ti.abs(old) >= ti.abs(x), (old - new) + x, (x - new) + old)
+    total.store(w, n, select(takes, new, old))
+    rest.store(w, n, select(takes, kept + lost, kept))
 
 
 @ti.func

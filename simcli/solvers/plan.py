@@ -14,12 +14,16 @@ class StopWhen:
         index: index into that array.
         above: upper bound, +inf if there is none.
         below: lower bound, -inf if there is none.
+        joint: index of the joint.
+        name: of the quantity, as `joint.pin.q`.
     """
 
     on_rate: bool
     index: int
     above: float
     below: float
+    joint: int = -1
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from simcli.kernels.report import unload
 from simcli.solvers.contact_report import SUMMARY, unload_contacts
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.loop_bounds import count_turns
-from simcli.solvers.measures import take_measures
+from simcli.solvers.measures import look_further, take_measures, unload_quantities
 
 SUPPLIED = 1  # row of c.forces.work that holds the input
 
@@ -22,7 +22,8 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
             q: ti.types.ndarray(), qd: ti.types.ndarray(), qdd: ti.types.ndarray(), effort: ti.types.ndarray(),
             pose: ti.types.ndarray(), twist: ti.types.ndarray(), points: ti.types.ndarray(), wrench: ti.types.ndarray(),
             multiplier: ti.types.ndarray(), energy: ti.types.ndarray(), diag: ti.types.ndarray(),
-            health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray()):
+            health: ti.types.ndarray(), touch: ti.types.ndarray(), contacts: ti.types.ndarray(),
+            quantity: ti.types.ndarray()):
     """Advance every block by n_frames frames of `looks` times `steps` steps, the first of which is step number `first` (from
     0 on); steps = 0 reports the initial state. Measures take each look, frames the last. `turns`: see loop_bounds.py.
 
@@ -53,11 +54,12 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 if over != 0:
                     c.engine.report(c, w, steps)
                     if ti.static(c.gauges.n > 0):
+                        look_further(c, w)
                         take_measures(c, w, before + steps)
                 if over != 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
-                                 health, touch, contacts)
+                                 health, touch, contacts, quantity)
         c.over.store(w, 0, c.tables.arena.zero() + ti.cast(over, c.tables.arena.device.real))
         if ti.static(c.loop_turns.are_bounded):
             count_turns(c, w, turns)
@@ -99,7 +101,7 @@ def enter_phase(c: ti.template(), turns: ti.i32):
 def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: ti.template(), qdd: ti.template(),
                  effort: ti.template(), pose: ti.template(), twist: ti.template(), points: ti.template(),
                  wrench: ti.template(), multiplier: ti.template(), energy: ti.template(), diag: ti.template(),
-                 health: ti.template(), touch: ti.template(), contacts: ti.template()):
+                 health: ti.template(), touch: ti.template(), contacts: ti.template(), quantity: ti.template()):
     """A frame of a block to the buffers; `at` counts frames, blocks and lanes before it.
 
     Reads:  c
@@ -119,6 +121,8 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
         unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
     if ti.static(c.reports["energy"]):
         unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
+    if ti.static(c.gauges.n_records > 0):
+        unload_quantities(quantity, c, at * c.gauges.n_records, w, poison)
     if ti.static(c.constrained):
         if ti.static(c.reports["reactions"]):
             unload(multiplier, c.multipliers, at * c.n_rows, w, c.n_rows, poison)

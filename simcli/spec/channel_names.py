@@ -1,10 +1,12 @@
-"""Names of what a run records, one grammar for plot, export, `expect`, `run.stop_when` and tables of states.
+"""Names of what a run finds: one grammar for plot, export, `expect`, `measure`, `run.stop_when` and tables of states.
 
     energy.total                    an energy
     diag.residual                   a diagnostic
-    joint.pin.q                     q, qd, qdd, effort, wrench of a joint
+    joint.pin.q                     q, qd, qdd, effort, wrench, drive_effort, drive_power of a joint
     body.rod.position               position, orientation, velocity, angular_velocity of a body
     point.rod/tip.position          position, velocity of a named point
+    distance.rod.cup                between the shapes of two bodies, or of `world`
+    contact.rod.force               force, count of the contacts of a body; contact.rod.cup.force of two
 
 Older spellings mean the same: the first word in the plural (`joints.pin.q`, as in the paths of a scene), and in scenes
 `{joint: pin, quantity: q}` and `{joint: pin, quantity: joint_q}`.
@@ -17,6 +19,8 @@ GROUPS = {
     "body": ("position", "orientation", "velocity", "angular_velocity"),
     "point": ("position", "velocity"),
 }
+# What a file holds only if `output.quantities` names it; the quantity of a distance is the other body.
+ON_DEMAND = {"joint": ("drive_effort", "drive_power"), "contact": ("force", "count"), "distance": ()}
 SCALARS = {
     "energy": ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift"),
     "diag": ("iterations", "residual", "position_violation", "velocity_violation", "penetration", "gap", "contacts",
@@ -24,6 +28,17 @@ SCALARS = {
 }  # fmt: skip
 PLURAL = {"joints": "joint", "bodies": "body", "points": "point"}
 WATCHED = {"joint_q": "q", "joint_qd": "qd"}  # what may end a world: older word, quantity of a joint
+
+
+def of_group(group: str) -> tuple[str, ...]:
+    """Quantities of what a group has by name."""
+    return *GROUPS.get(group, ()), *ON_DEMAND.get(group, ())
+
+
+def is_on_demand(text: str) -> bool:
+    """Whether a file holds a quantity only if `output.quantities` names it."""
+    name = split(text)
+    return name.group == "distance" or name.quantity in ON_DEMAND.get(name.group, ())
 
 
 class ChannelName(NamedTuple):
@@ -65,5 +80,6 @@ def pattern() -> str:
     """The regular expression of all names, for editors."""
     alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
     plural = {one: many for many, one in PLURAL.items()}
-    of = [rf"({group}|{plural[group]})\..+\.({'|'.join(names)})" for group, names in GROUPS.items()]
+    of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in GROUPS]
+    of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
     return f"^({'|'.join((*alone, *of))})$"

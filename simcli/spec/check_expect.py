@@ -1,10 +1,11 @@
-"""What `expect` and `run.stop_when` name: whether it is recorded, when, and whether there is a newer spelling."""
+"""What `expect` and `run.stop_when` name: whether it is there, when, and whether there is a newer spelling."""
 
 import math
 
-from simcli.spec.channel_names import GROUPS, SCALARS, canonical, is_whole, split
+from simcli.spec.channel_names import is_on_demand, is_whole
+from simcli.spec.check_quantities import check_parts, is_pattern, known_channel, known_quantity, known_subject
 from simcli.spec.checker import Checker
-from simcli.spec.faults import did_you_mean, nearest
+from simcli.spec.faults import did_you_mean
 from simcli.spec.schema_expect import ExpectSpec
 
 _FRAME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
@@ -22,8 +23,10 @@ def check_expectations(check: Checker) -> None:
         subject = expect.subject
         if subject is None:
             known = known_channel(check, getattr(expect, key), f"{path}.{key}")
+            if known and is_on_demand(expect.channel) and is_pattern(expect.channel):
+                check.fault("SC315", f"`{expect.channel}` is a pattern", f"{path}.{key}", "write one expectation for each")
         else:
-            known = _subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
+            known = known_subject(check, subject, getattr(expect, subject), f"{path}.{subject}")
         if known:
             _newer(check, _written(expect, key, subject), expect.channel, key, f"{path}.{key}")
         if isinstance(expect.at, float):
@@ -43,18 +46,15 @@ def _measure(check: Checker, expect: ExpectSpec, path: str) -> None:
 
 
 def check_watched(check: Checker) -> None:
-    """The joint and the component that may end a world."""
+    """The quantity and the component that may end a world."""
     stop = check.spec.run.stop_when
     if stop is None:
         return
-    at = "run.stop_when.joint" if stop.joint is not None else "run.stop_when.quantity"
-    if not _subject(check, "joint", stop.channel.subject, at, "" if stop.joint else stop.quantity):
+    path = "run.stop_when"
+    at = f"{path}.joint" if stop.joint is not None else f"{path}.quantity"
+    if not known_quantity(check, str(stop.channel) if stop.joint is None else "", at, stop.joint or ""):
         return
-    joint = check.spec.joints.get(stop.channel.subject)
-    n = check.n_q(joint) if joint and stop.channel.quantity == "q" else len(joint.dof_kinds) if joint else None
-    if n is not None and stop.component >= n:
-        path = "run.stop_when.component" if n and check.has("run.stop_when.component") else at
-        check.fault("SC205", f"joint `{stop.channel.subject}` has {n} coordinate(s), counted from 0", path)
+    check_parts(check, str(stop.channel), at, path, stop.component, stop.norm)
     written = stop.quantity if is_whole(stop.quantity) else f"{{joint: {stop.joint}, quantity: {stop.quantity}}}"
     _newer(check, written, str(stop.channel), "quantity", "run.stop_when.quantity")
 
@@ -89,49 +89,3 @@ def _expected_time(check: Checker, at: float, path: str) -> None:
     if abs(at - nearest) > _FRAME_TOLERANCE * spec.solver.dt:
         message = f"no frame is recorded at {at:.12g} s: there is one every {every:.12g} s, and at the end"
         check.fault("SC233", message, path, f"the nearest is {nearest:.12g}")
-
-
-
-def known_channel(check: Checker, text: str, path: str) -> bool:
-    """Whether a name, or a pattern of subjects, is one of `channel_names`; a fault if not."""
-    name = split(text)
-    known = GROUPS.get(name.group) or SCALARS.get(name.group, ())
-    if (name.group in GROUPS) != bool(name.subject) or name.quantity not in known:
-        hint = _meant(check, text) or "as energy.drift, joint.pin.q or body.crank.position"
-        check.fault("SC315", f"`{text[:60]}` is no recorded quantity", path, hint)
-        return False
-    if not name.subject or any(c in name.subject for c in "*?["):
-        return True
-    return _subject(check, name.group, name.subject, path, text)
-
-
-def _meant(check: Checker, text: str) -> str:
-    """A hint: the nearest whole name of the scene; "" if none is near."""
-    subjects = {
-        "body": check.names["bodies"],
-        "joint": [*check.names["joints"], *(f"{name}_free" for name in check.names["bodies"])],
-        "point": [f"{name}/{point}" for name, body in check.spec.bodies.items() for point in body.points],
-    }
-    names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
-    names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in GROUPS[group]]
-    close = nearest(canonical(text), names)
-    return f"did you mean `{close}`?" if close else ""
-
-
-def _subject(check: Checker, group: str, name: str, path: str, whole: str = "") -> bool:
-    """Whether a body, joint or point exists; a fault if not, with the nearest whole name where one is written."""
-    if group != "point":
-        test = check.body if group == "body" else check.joint_or_free
-        there = name in check.names["bodies" if group == "body" else "joints"]
-        return test(name, path, _meant(check, whole) if whole and not there else "")
-    body, slash, point = name.rpartition("/")
-    if not slash:
-        check.fault("SC310", f"`{name}` names no point", path, "write body/point")
-        return False
-    if not _subject(check, "body", body, path, whole):
-        return False
-    points = check.spec.bodies[body].points if body in check.spec.bodies else {point: None}
-    if point not in points:
-        hint = (whole and _meant(check, whole)) or did_you_mean(point, points, "points")
-        check.fault("SC310", f"body `{body}` has no point `{point}`", path, hint)
-    return point in points

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from simcli.spec.check_expect import check_expectations, check_watched
 from simcli.spec.check_measure import check_measures
+from simcli.spec.check_quantities import check_recorded
 from simcli.spec.checker import Checker
 from simcli.spec.document import checked_file
 from simcli.spec.faults import did_you_mean
@@ -84,6 +85,7 @@ def check_references(check: Checker) -> None:
     check_expectations(check)
     _of_refused(check)
     check_watched(check)
+    check_recorded(check)
 
 
 def _of_refused(check: Checker) -> None:

@@ -7,7 +7,7 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 from collections.abc import Collection, Mapping, Sequence
 
 from simcli.spec import dofs
-from simcli.spec.channel_names import WATCHED, is_whole, split
+from simcli.spec.channel_names import WATCHED, split
 from simcli.spec.faults import Faults
 from simcli.spec.nodes import Listing, Node, Scalar, Step, Table, plain
 from simcli.spec.patterns import matching
@@ -25,6 +25,11 @@ _LIMIT = {"lower": "position", "upper": "position", "stiffness": "stiffness", "d
 _DRIVE = {"target_velocity": "velocity", "stiffness": "stiffness", "damping": "damping", "effort_limit": "effort"}
 _FORCE = {"value": "effort", "stiffness": "stiffness", "damping": "damping", "rest_angle": "position"}  # on a joint
 _MOTION = {"position": "position", "velocity": "velocity"}
+_OF_JOINT = {"q": "position", "qd": "velocity", "qdd": "velocity", "effort": "effort", "drive_effort": "effort"}
+BOUNDED = ("first", "count", "last_outside")  # reductions of a measure
+# Of quantities, and of groups.
+UNITS = {"position": "m", "orientation": "", "velocity": "m/s", "angular_velocity": "rad/s", "energy": "J", "distance": "m",
+         "force": "N", "count": ""}  # fmt: skip
 
 
 class JointUnits:
@@ -52,7 +57,10 @@ class JointUnits:
         if isinstance(initial, Table):
             changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
         if isinstance(run, Table) and isinstance(run.get("stop_when"), Table):
-            changes["run"] = run.replaced({"stop_when": self.stop_when(run.items["stop_when"])})
+            changes["run"] = run.replaced({"stop_when": self.bounds(run.items["stop_when"])})
+        measures = root.get("measure")
+        if isinstance(measures, Table):
+            changes["measure"] = measures.replaced({name: self.bounds(node) for name, node in measures.items.items()})
         return root.replaced(changes) if changes else root
 
     def force(self, node: Node) -> Node:
@@ -202,21 +210,40 @@ class JointUnits:
         entries = [[units[k] for units in layouts if k < len(units)] for k in range(len(node.items))]
         return Listing([self.scalar(item, units) for item, units in zip(node.items, entries, strict=True)], node.mark)
 
-    def stop_when(self, node: Table) -> Table:
-        """Bounds of `run.stop_when`."""
-        joint, quantity = node.get("joint"), node.get("quantity")
-        text = quantity.value if isinstance(quantity, Scalar) and isinstance(quantity.value, str) else ""
-        whole = split(text)
-        name = whole.subject if is_whole(text) else joint.value if isinstance(joint, Scalar) else None
-        if name not in self.types or not text:
+    def bounds(self, node: Node) -> Node:
+        """Bounds of `run.stop_when`, or of a measure: of the unit of their quantity."""
+        named = node.get("quantity") if isinstance(node, Table) else None
+        if isinstance(node, Table) and named is None:
+            named = next((node.items[key] for key in BOUNDED if key in node.items), None)
+        text = named.value if isinstance(named, Scalar) and isinstance(named.value, str) else ""
+        if not text:
             return node
-        type_name, of = self.types[name]
-        role = "velocity" if "qd" in (whole.quantity, WATCHED.get(text)) else "position"
-        units = dofs.units(role, dofs.q_kinds(type_name, of) if role == "position" else of)
-        component = node.get("component")
-        index = component.value if isinstance(component, Scalar) and type(component.value) is int else 0
-        one = units[index : index + 1]
-        return node.replaced({key: self.scalar(node.items[key], one) for key in ("above", "below") if key in node.items})
+        component, joint = node.get("component"), node.get("joint")
+        if text in WATCHED:
+            text = f"joint.{joint.value if isinstance(joint, Scalar) else ''}.{WATCHED[text]}"
+        units = self.units_of(text)
+        if isinstance(component, Scalar) and type(component.value) is int:
+            units = units[component.value : component.value + 1]
+        changes = {key: self.scalar(node.items[key], units) for key in ("above", "below") if key in node.items}
+        within = node.get("within")
+        if isinstance(within, Listing):
+            changes["within"] = Listing([self.scalar(item, units) for item in within.items], within.mark)
+        return node.replaced(changes)
+
+    def units_of(self, text: str) -> list[str]:
+        """Units of the components of a quantity; none where they are not known."""
+        group, subject, word = split(text)
+        if group != "joint":
+            return [UNITS[word if word in UNITS else group]] if {word, group} & set(UNITS) else []
+        if word == "wrench":
+            return [*["N"] * 3, *["N*m"] * 3]
+        if word == "drive_power":
+            return ["W"]
+        if subject not in self.types or word not in _OF_JOINT:
+            return []
+        type_name, of = self.types[subject]
+        units = dofs.units(_OF_JOINT[word], dofs.q_kinds(type_name, of) if word == "q" else of)
+        return [f"{unit}^2" for unit in units] if word == "qdd" else units
 
 
 def _length(axes: Node | None, key: str) -> int:

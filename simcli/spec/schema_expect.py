@@ -12,6 +12,7 @@ from simcli.spec.quantities import (
     Part,
     Text,
     Time,
+    Truth,
     count,
     number_json,
     one_of,
@@ -51,13 +52,14 @@ def _twice(key: str, name: str) -> PydanticCustomError:
 
 
 class StopSpec(Part):
-    """A condition that ends a world early."""
+    """A condition that ends a world early, at the end of a step."""
 
-    quantity: _named(*WATCHED) = say(REQUIRED, "What is watched: q or qd of a joint", "", "joint.pin.q")
+    quantity: _named(*WATCHED) = say(REQUIRED, "What is watched", "", "joint.pin.q")
     joint: Text | None = say(None, "Joint, where `quantity` is joint_q or joint_qd alone", "", "pin")
-    component: count(ge=0) = say(0, "Which of the joint's coordinates", "", 0)
-    above: AnyNumber | None = say(None, "Stop when larger", "rad, m, rad/s or m/s", 3)
-    below: AnyNumber | None = say(None, "Stop when smaller", "rad, m, rad/s or m/s", -3)
+    component: count(ge=0) | None = say(None, "Only this component; default: the first of q and qd, else any", "", 0)
+    norm: Truth = say(False, "The Euclidean norm of the components", "", True)
+    above: AnyNumber | None = say(None, "Stop when larger", "of the quantity", 3)
+    below: AnyNumber | None = say(None, "Stop when smaller", "of the quantity", -3)
 
     @model_validator(mode="after")
     def _shape(self) -> "StopSpec":
@@ -66,11 +68,16 @@ class StopSpec(Part):
             raise refuse("SC202", "`joint` is missing", f"write `quantity: joint.NAME.{WATCHED[name]}`")
         if is_whole(name) and self.joint is not None:
             raise _twice("joint", name)
-        if self.channel.group != "joint" or self.channel.quantity not in WATCHED.values():
-            raise refuse("SC206", f"`{name}` cannot end a world", "q or qd of a joint can, as joint.pin.q", "quantity")
         if self.above is None and self.below is None:
             raise refuse("SC202", "one of `above`, `below` is missing", "add one of them")
+        if self.norm and self.component is not None:
+            raise refuse("SC207", "`norm` and `component` contradict each other", "keep one of them", "component")
         return self
+
+    @property
+    def is_of_coordinate(self) -> bool:
+        """Whether a coordinate or rate of a joint is watched."""
+        return self.channel.group == "joint" and self.channel.quantity in WATCHED.values() and not self.norm
 
     @property
     def channel(self) -> ChannelName:

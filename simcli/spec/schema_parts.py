@@ -261,6 +261,9 @@ class OutputSpec(Part):
     channels: tuple[Channel, ...] = say(
         ("state", "energy"), "Groups of results; state is joints and bodies", "", "[state, energy]"
     )
+    quantities: tuple[Text, ...] = say(
+        (), "What else frames hold: drive_effort, drive_power, distance, contact", "", "[joint.pin.drive_effort]"
+    )
     select: SelectSpec | None = say(None, "Which bodies and joints, by name or pattern; default: all", "", "[arm*]")
     dtype: Literal["float64", "float32"] = say("float64", "Precision in the file", "", "float32")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import QUANTITIES, XYZ
+from simcli.analysis.channels import QUANTITIES, XYZ, quantity_of
 from simcli.analysis.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.layout import CATALOGUE, COMPONENTS
@@ -86,6 +86,7 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
     for path, (word, table) in ROWS.items():
         labels = [f"{word}.{label}" for label in run.model.get(table, ())]
         yield path, [Component(label, label, "") for label in labels]
+    yield "frames/quantity", [Component(label, quantity_of(label), unit) for label, unit in run.quantities.items()]
     for point in run.points:
         for quantity, parts in QUANTITIES["point"].items():
             yield f"frames/point/{point}/{quantity}", list(_parts(f"point.{point}", {quantity: parts}))

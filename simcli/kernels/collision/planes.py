@@ -13,6 +13,14 @@ LOWEST = 1 << 20  # feature of the lowest point, where it is no corner
 
 
 @ti.func
+def height_above(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32):
+    """[m], distance of the lowest point of the core of b from the plane a."""
+    n = one(c.rotation, w, lane, a).column(2)
+    x = one(c.position, w, lane, b) - one(c.position, w, lane, a)
+    return n.dot(x + support(c, w, lane, b, n * -1.0))
+
+
+@ti.func
 def plane_pair(c: ti.template(), w: ti.i32, lane: ti.i32, a: ti.i32, b: ti.i32, reach: ti.template()):
     """The corners of the feature of b that faces the plane a, and the lowest point if no corner is as low.
 

@@ -7,7 +7,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Mat3, Vec3
-from simcli.model.colliders import MOST_CORNERS, colliders
+from simcli.model.colliders import MOST_CORNERS, Colliders, colliders
 from simcli.model.contact_tables import Contacts
 from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import Model, ShapeKind
@@ -102,66 +102,33 @@ class ContactTable:
         self.reach = items.slot()
 
 
-class Collider:
-    """Everything of collision on the device.
+class NarrowPhase:
+    """What the routines of pairs read and write.
 
     Args:
-        model: with contacts.
+        host: shapes of the model.
+        used: indices of those that pairs have.
+        routines: of the pairs.
         tables: device tables, for columns that the batch varies.
         arena: receives the slots; the caller builds it, then `notes`.
 
     Attributes:
         rotation, position: [1; m], (S), pose of each shape in the world: `place_shapes` fills them, or anybody else.
-        extent: [m], (S), half extents of the shape's box along the axes of the world.
-        margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
-        contacts: the table.
         notes: work of one lane.
-        rule: which shapes can touch.
-        routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
-        friction, friction_static: [1], (K), of the round cone.
-        has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
-            `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
-        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
         has: by kind, whether some shape of the pairs is of it.
         serves: by routine, whether some pair needs it.
     """
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
-        host, pairs = colliders(model), model.contacts
+    def __init__(self, host: Colliders, used: np.ndarray, routines: np.ndarray, tables: Tables, arena: Arena):
         self.arena, self.lanes, self.n_shapes = arena, arena.device.lanes, host.n_shapes
-        routines = routines_of(host.kind, pairs)
         self.serves = tuple(bool(np.any(routines == k)) for k in range(GROUND + 1))
-        used = host.kind[pairs.touching]
-        self.has = (*(bool(np.any(used == k)) for k in range(CELL)), self.serves[GROUND])
+        kinds = host.kind[used]
+        self.has = (*(bool(np.any(kinds == k)) for k in range(CELL)), self.serves[GROUND])
         self._shapes(host, tables, arena)
-        self.rule = TouchRule(pairs, arena)
-        combinations = self.combinations = arena.records(np.size(routines))
-        self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
-        for name in ("rolling_friction", "torsional_friction", "restitution"):
-            setattr(self, name, combinations.column(getattr(pairs, name)))
-        self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
-        self._friction(model, tables, arena)
-        self.margin, self.contacts = self.shapes.slot(), ContactTable(arena, pairs.capacity)
         self.notes = Notes(arena)
         self._reserve()
-
-    def _friction(self, model: Model, tables: Tables, arena: Arena):
-        """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
-        pairs = model.contacts
-        along, across = pairs.friction, pairs.friction_across
-        most = np.maximum(along, across)
-        full = np.where(most > 0, most, 1.0)
-        at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
-        column = self.combinations.column
-        self.friction, self.friction_static = column(most), column(np.maximum(at_rest, most))
-        self.has_grain = bool((pairs.grain_shape >= 0).any())
-        if self.has_grain:
-            body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
-            self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
-            self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
-            self.share_along, self.share_across = column(along / full), column(across / full)
 
     def _shapes(self, host, tables: Tables, arena: Arena):
         n = self.n_shapes + 1  # the last one is the cell
@@ -178,7 +145,6 @@ class Collider:
         self.columns, self.rows = arena.ints(host.columns), arena.ints(host.rows)
         self.height_start, self.height = arena.ints(host.height_start), arena.shared(host.height)
         self.rotation, self.position = shapes.slot(Mat3), shapes.slot(Vec3)
-        self.extent = shapes.slot(Vec3)
 
     def _reserve(self):
         notes = self.notes
@@ -188,3 +154,55 @@ class Collider:
         self.cell = notes.reserve(CELL_CORNERS * Vec3.width)
         self.corners, self.faces = notes.reserve(EPA_CORNERS * EPA_CORNER), notes.reserve(EPA_FACES * EPA_FACE)
         self.edges = notes.reserve(2 * EPA_EDGES)
+
+
+class Collider(NarrowPhase):
+    """Everything of contacts on the device.
+
+    Args:
+        model: with contacts.
+        tables, arena: see `NarrowPhase`.
+
+    Attributes:
+        extent: [m], (S), half extents of the shape's box along the axes of the world.
+        margin: [m], (S), contacts with gaps up to the sum of those of both shapes are reported.
+        contacts: the table.
+        rule: which shapes can touch.
+        routine, most_points: (K), of a combination; all numbers of contacts are of combinations.
+        friction, friction_static: [1], (K), of the round cone.
+        has_grain: whether friction of some combination differs between directions; for those, their grain in a link,
+            `grain_link`, -1 for the world, and by how much the tangents along and across it are shorter.
+        acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena):
+        host, pairs = colliders(model), model.contacts
+        routines = routines_of(host.kind, pairs)
+        super().__init__(host, pairs.touching, routines, tables, arena)
+        self.rule = TouchRule(pairs, arena)
+        combinations = self.combinations = arena.records(np.size(routines))
+        self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
+        for name in ("rolling_friction", "torsional_friction", "restitution"):
+            setattr(self, name, combinations.column(getattr(pairs, name)))
+        self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
+        self._friction(model, tables, arena)
+        self.extent, self.margin = self.shapes.slot(Vec3), self.shapes.slot()
+        self.contacts = ContactTable(arena, pairs.capacity)
+
+    def _friction(self, model: Model, tables: Tables, arena: Arena):
+        """The larger of both coefficients for a round cone, and how much shorter the tangents are for it."""
+        pairs = model.contacts
+        along, across = pairs.friction, pairs.friction_across
+        most = np.maximum(along, across)
+        full = np.where(most > 0, most, 1.0)
+        at_rest = pairs.friction_static * np.where(along > 0, most / np.where(along > 0, along, 1.0), 1.0)
+        column = self.combinations.column
+        self.friction, self.friction_static = column(most), column(np.maximum(at_rest, most))
+        self.has_grain = bool((pairs.grain_shape >= 0).any())
+        if self.has_grain:
+            body = model.shapes.body[np.maximum(pairs.grain_shape, 0)]
+            self.grain_link = self.combinations.ints(np.where(pairs.grain_shape >= 0, links_of(model, body), NO_GRAIN))
+            self.grain = column(np.einsum("wpij,wpj->wpi", body_rotations(model, body), pairs.grain), Vec3)
+            self.share_along, self.share_across = column(along / full), column(across / full)

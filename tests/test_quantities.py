@@ -1,0 +1,263 @@
+"""Quantities that no channel holds: drives, distances, sums of contacts; in measures, in frames, and to end a world."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.process import simcli as command
+from test_measures import WAYS, numbers, run
+
+import simcli
+from simcli.analysis.channels import read_channels
+from simcli.solvers import SOLVERS
+
+DRIVEN = """
+simcli: 1
+bodies:
+  upper: {pose: {xyz: [0, 0, -0.5]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.01]}}
+  lower: {pose: {xyz: [0, 0.1, -1.5]}, mass: 1, com: [0.01, 0, 0], inertia: {diag: [0.1, 0.105, 0.01]}}
+joints:
+  pin: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, 1, 0], q: 0.3,
+        drive: {mode: position, target: $s, stiffness: 30, damping: 2}}
+  elbow: {type: revolute, parent: upper, child: lower, at: [0, 0, -1], axis: [0.1, 1, 0], q: 0.5, damping: 0.1,
+          drive: {mode: velocity, target_velocity: 1, damping: 5, effort_limit: 3}}
+signals: {s: {sine: {amplitude: 0.5, frequency: 2}}}
+solver: {dt: 1.0e-3}
+run: {duration: 0.06}
+batch: {worlds: 2, seed: 1, vary: {joints.pin.qd: {list: [1, -4]}}}
+output: {every: 0.01, quantities: [joint.pin.drive_effort, joint.elbow.drive_effort, joint.pin.drive_power]}
+measure:
+  peak: {max_abs: joint.pin.drive_effort}
+  last: {final: joint.elbow.drive_power}
+  used: {integral: joint.pin.drive_power}
+"""
+MOVED = """
+simcli: 1
+bodies:
+  rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  swing: {type: revolute, parent: world, child: rod, at: [0, 0, 0], axis: [0, 1, 0], damping: 0.3, motion: {position: $turn}}
+signals: {turn: {sine: {amplitude: 0.4, frequency: 1}}}
+solver: {dt: 1.0e-3}
+run: {duration: 0.2}
+output: {every: 0.02, quantities: [joint.swing.drive_effort]}
+"""
+BALL = """
+simcli: 1
+bodies:
+  rod: {pose: {xyz: [0, 0, -0.5]}, mass: 2, inertia: {diag: [0.2, 0.3, 0.1]}}
+joints:
+  neck: {type: ball, parent: world, child: rod, at: [0, 0, 0], q: [0.1, 0.2, -0.1, 0.96],
+         drive: [{mode: position, target: 0.3, stiffness: 20, damping: 0.5}, {mode: position, target: -0.2, stiffness: 20,
+          damping: 0.5}, {mode: position, target: 0.1, stiffness: 20, damping: 0.5}]}
+solver: {dt: 1.0e-3}
+run: {duration: 0.05}
+output: {every: 0.01, quantities: [joint.neck.drive_effort, joint.neck.drive_power]}
+"""
+TOUCHING = """
+simcli: 1
+bodies:
+  ball: {pose: {xyz: [0, 0, 0.15]}, mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}, shapes: {s: {type: sphere, radius: 0.1}}}
+  box: {pose: {xyz: [0, 0, 0.4]}, mass: 2, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: box, size: [0.2, 0.2, 0.2]}}}
+world: {shapes: {ground: {type: plane}}}
+solver: {dt: 2.0e-3}
+run: {duration: 0.3}
+output:
+  every: 0.02
+  channels: [state, contacts]
+  quantities: [distance.ball.world, distance.world.box, distance.ball.box, contact.ball.force, contact.ball.count,
+               contact.ball.box.force, contact.box.ball.force, contact.world.count]
+measure: {hardest: {max: contact.ball.force, norm: true}, nearest: {min: distance.ball.box}}
+"""
+QUICK = (("generalized", "implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf2"))
+KINDS = {
+    "ball": "{type: sphere, radius: 0.2}", "brick": "{type: box, size: [0.3, 0.2, 0.5]}",
+    "pill": "{type: capsule, radius: 0.1, length: 0.4}", "can": "{type: cylinder, radius: 0.15, length: 0.4}",
+    "egg": "{type: ellipsoid, radii: [0.1, 0.2, 0.3]}",
+}  # fmt: skip
+
+
+def column(trajectory, name: str) -> np.ndarray:
+    """(F, W, n) of a channel."""
+    worlds = range(trajectory.n_worlds)
+    return read_channels(trajectory, [name], tuple(worlds))[0].values
+
+
+@pytest.mark.parametrize(("solver", "integrator"), [pytest.param(*way, marks=() if way in QUICK else pytest.mark.slow)
+                                                    for way in WAYS])  # fmt: skip
+def test_drives_give_what_their_laws_say(solver, integrator, tmp_path):
+    """k (target - q) + c (target_rate - qd), within the limit; an affine step evaluates that at its last iterate."""
+    limit = 3 if integrator != "generalized_alpha" else 100  # which takes none
+    way = f"solver.type={solver}", f"solver.integrator={integrator}"
+    if limit > 3:
+        way = *way, "joints.elbow.drive={mode: velocity, target_velocity: 1, damping: 5}"
+    found, path = run(tmp_path, DRIVEN, *way)
+    every, whole = run(tmp_path, DRIVEN, *way, "output.every=0.001", name="every.h5")
+    slack = 1e-3 if solver == "affine" else 1e-13
+    with simcli.open(path) as trajectory:
+        q, qd = (trajectory.joint("pin").q[...], trajectory.joint("pin").qd[...])
+        rate = trajectory.joint("elbow").qd[...]
+        target = 0.5 * np.sin(4 * np.pi * trajectory.time)[:, None, None]
+        skip = int(solver == "affine")  # frame 0 of which is a trial
+        expected = {"pin": 30 * (target - q) - 2 * qd, "elbow": np.clip(5 * (1 - rate), -limit, limit)}
+        for joint, effort in expected.items():
+            given = column(trajectory, f"joint.{joint}.drive_effort")
+            np.testing.assert_allclose(given[skip:], effort[skip:], rtol=0, atol=slack)
+        power = column(trajectory, "joint.pin.drive_power")
+        np.testing.assert_allclose(power, column(trajectory, "joint.pin.drive_effort") * qd, rtol=1e-15)
+        assert limit > 3 or np.abs(expected["elbow"]).max() == limit
+    if solver != "natural":  # whose frames round its motion
+        assert numbers(found) == numbers(every)
+    with simcli.open(whole) as trajectory:
+        effort, power = (column(trajectory, f"joint.pin.drive_{name}")[..., 0] for name in ("effort", "power"))
+        np.testing.assert_array_equal(every["peak"].value, np.abs(effort).max(axis=0))
+        area = ((power[1:] + power[:-1]) * 0.5 * 1e-3).sum(axis=0)
+        np.testing.assert_allclose(every["used"].value, area, rtol=1e-13)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
+    """The couple about the pin by d'Alembert, and the damper on top of it."""
+    _, path = run(tmp_path, MOVED, f"solver.type={solver}", "solver.dt=2.5e-4")
+    with simcli.open(path) as trajectory:
+        t, w = trajectory.time[1:], 2 * np.pi
+        q, qd, qdd = 0.4 * np.sin(w * t), 0.4 * w * np.cos(w * t), -0.4 * w * w * np.sin(w * t)
+        expected = (0.1 + 2 * 0.25) * qdd + 2 * 9.81 * 0.5 * np.sin(q) + 0.3 * qd
+        given = column(trajectory, "joint.swing.drive_effort")[1:, 0, 0]
+        np.testing.assert_allclose(given, expected, atol=2e-2 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("solver", [one for one in SOLVERS if one != "affine"])  # which refuses drives of balls
+def test_the_drive_of_a_ball_is_a_spring_on_its_rotation_vector(solver, tmp_path):
+    _, path = run(tmp_path, BALL, f"solver.type={solver}")
+    with simcli.open(path) as trajectory:
+        q, qd = trajectory.joint("neck").q[:, 0], trajectory.joint("neck").qd[:, 0]
+        error = (Rotation.from_rotvec([0.3, -0.2, 0.1]) * Rotation.from_quat(q).inv()).as_rotvec()
+        effort = 20 * error - 0.5 * qd
+        np.testing.assert_allclose(column(trajectory, "joint.neck.drive_effort")[:, 0], effort, atol=1e-12)
+        power = column(trajectory, "joint.neck.drive_power")[:, 0, 0]
+        np.testing.assert_allclose(power, (effort * qd).sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [
+    pytest.param(one, marks=pytest.mark.slow if one in ("maximal", "natural") else ()) for one in SOLVERS])  # fmt: skip
+def test_contacts_and_distances_of_bodies(solver, tmp_path):
+    found, path = run(tmp_path, TOUCHING, f"solver.type={solver}")
+    with simcli.open(path) as trajectory:
+        low, high = (trajectory.body(name).position[:, 0, 2] for name in ("ball", "box"))
+        across = {"ball.world": low - 0.1, "world.box": high - 0.1, "ball.box": high - low - 0.2}
+        for pair, distance in across.items():
+            np.testing.assert_allclose(column(trajectory, f"distance.{pair}")[:, 0, 0], distance, atol=1e-9)
+        sums, counts = np.zeros((2, trajectory.n_frames, 3)), np.zeros((2, trajectory.n_frames))
+        table, owner = trajectory.contact_table(0, trajectory.n_frames), trajectory.model["shape_body"]
+        a, b = (owner[table[name]] for name in ("shape_a", "shape_b"))
+        for f, one, other, force in zip(table["frame"], a, b, table["force"], strict=True):
+            for k, pair in enumerate(({0, -1, 1}, {0, 1})):
+                if 0 in (one, other) and {one, other} <= pair:
+                    sums[k, f] += force if other == 0 else -force
+                    counts[k, f] += 1
+        assert counts[1].any()
+        slack = 1e-12 * np.abs(sums).max()
+        for name, expected in {"ball.force": sums[0], "ball.box.force": sums[1], "box.ball.force": -sums[1]}.items():
+            np.testing.assert_allclose(column(trajectory, f"contact.{name}")[:, 0], expected, atol=slack)
+        np.testing.assert_array_equal(column(trajectory, "contact.ball.count")[:, 0, 0], counts[0])
+        np.testing.assert_array_equal(column(trajectory, "contact.world.count")[:, 0, 0], counts[0] - counts[1])
+    assert found["hardest"].value >= np.linalg.norm(sums[0], axis=1).max()
+    stop = "run.stop_when={quantity: distance.ball.box, below: 0.02}"
+    stopped, path = run(tmp_path, TOUCHING, f"solver.type={solver}", stop, name="stop.h5")
+    with simcli.open(path) as trajectory:
+        event = trajectory.events[-1]
+        assert event.code == "SC604"
+        assert event.text == "run.stop_when was met by distance.ball.box"
+        assert stopped["nearest"].time == event.time
+        assert 0.0 < stopped["nearest"].value < 0.02
+        assert np.isnan(low[0]) == np.isnan(trajectory.body("ball").position[0, 0, 2])
+
+
+def test_distances_are_those_of_mujoco(tmp_path):
+    """Every pair of kinds, eight poses, where the first step has placed them and where a frame does."""
+    mujoco = pytest.importorskip("mujoco")
+    rng = np.random.default_rng(7)
+    bodies = "".join(f"  {name}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}, shapes: {{s: {shape}}}}}\n"
+                     for name, shape in KINDS.items())  # fmt: skip
+    pairs = [f"{a}.{b}" for a, b in combinations([*KINDS, "world"], 2)]
+    pose = {name: np.concatenate([rng.uniform(-0.7, 0.7, (8, 3)) + [0, 0, 1.2], Rotation.random(8, rng).as_quat()], axis=1)
+            for name in KINDS}  # fmt: skip
+    starts = ", ".join(f"{name}_free: {values[0].tolist()}" for name, values in pose.items())
+    varied = ", ".join(f"initial.joint_q.{name}_free: {{list: {values.tolist()}}}" for name, values in pose.items())
+    text = f"""
+simcli: 1
+bodies:
+{bodies}
+world: {{gravity: [0, 0, 0], shapes: {{ground: {{type: plane}}}}}}
+contact: {{enabled: false}}
+solver: {{dt: 1.0e-3}}
+run: {{duration: 0.002}}
+output: {{every: 0.001, quantities: [{", ".join("distance." + pair for pair in pairs)}]}}
+measure: {{{", ".join(f"m{k}: {{final: distance.{pair}, until: 0.001}}" for k, pair in enumerate(pairs))}}}
+initial: {{joint_q: {{{starts}}}}}
+batch: {{worlds: 8, vary: {{{varied}}}}}
+"""
+    found, path = run(tmp_path, text)
+    with simcli.open(path) as trajectory:
+        for world in range(8):
+            model = mujoco.MjModel.from_xml_string(in_mujoco(pose, world))
+            data = mujoco.MjData(model)
+            mujoco.mj_forward(model, data)
+            for k, pair in enumerate(pairs):
+                a, b = (mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, name) for name in pair.split("."))
+                expected = mujoco.mj_geomDistance(model, data, a, b, 10.0, None)
+                given = column(trajectory, f"distance.{pair}")[0, world, 0]
+                if expected > 0:  # MuJoCo finds the depth of an overlap less exactly
+                    assert given == pytest.approx(expected, abs=2e-6), (pair, world)
+                else:
+                    assert given <= 0, (pair, world)
+                assert found[f"m{k}"].value[world] == given
+
+
+def in_mujoco(pose: dict[str, np.ndarray], world: int) -> str:
+    """The same shapes at the same places, as fixed geoms."""
+    size = {"ball": ("sphere", "0.2"), "brick": ("box", "0.15 0.1 0.25"), "pill": ("capsule", "0.1 0.2"),
+            "can": ("cylinder", "0.15 0.2"), "egg": ("ellipsoid", "0.1 0.2 0.3")}  # fmt: skip
+    geoms = ""
+    for name, (kind, numbers_) in size.items():
+        x, q = pose[name][world, :3], pose[name][world, 3:]
+        w_first = " ".join(map(str, q[[3, 0, 1, 2]]))
+        geoms += f'<geom name="{name}" type="{kind}" size="{numbers_}" pos="{" ".join(map(str, x))}" quat="{w_first}"/>'
+    ground = '<geom name="world" type="plane" size="0 0 1"/>'
+    return f'<mujoco><option><flag nativeccd="enable"/></option><worldbody>{ground}{geoms}</worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(("where", "line", "code", "words"), [
+    ("output", "{quantities: [joint.pin.q]}", "SC315", "column of `output.channels`"),
+    ("output", "{quantities: [joint.pin.drive_efort]}", "SC315", "did you mean `joint.pin.drive_effort`"),
+    ("output", "{quantities: [joint.*.drive_effort]}", "SC315", "is a pattern"),
+    ("output", "{quantities: [distance.upper.lower]}", "SC315", "no shape"),
+    ("output", "{quantities: [distance.upper]}", "SC315", "is no quantity"),
+    ("output", "{quantities: [distance.upper.lowr]}", "SC304", "lowr"),
+    ("output", "{quantities: [contact.upper.force]}", "SC315", "nothing can touch"),
+    ("measure", "{t: {first: joint.pin.q, above: 1 m}}", "SC213", "is a length, but an angle"),
+    ("measure", "{t: {last_outside: energy.total, within: [0 J, 1 N]}}", "SC213", "is a force"),
+    ("run", "{duration: 1, stop_when: {quantity: joint.pin.qdd, above: 1 rad/s}}", "SC213", "an angular velocity"),
+    ("run", "{duration: 1, stop_when: {quantity: diag.gap, above: 1}}", "SC315", "diagnostics"),
+    ("run", "{duration: 1, stop_when: {quantity: body.upper.position, component: 3, above: 1}}", "SC205", "3 component"),
+])  # fmt: skip
+def test_mistakes_are_named(where, line, code, words, tmp_path):
+    lines = [one for one in DRIVEN.splitlines() if not one.startswith((f"{where}:", "  peak", "  last", "  used", "measure:"))]
+    (tmp_path / "scene.yaml").write_text("\n".join([*lines, f"{where}: {line}"]))
+    done = command("check", "scene.yaml", cwd=tmp_path)
+    assert code in done.stderr
+    assert words in done.stderr
+
+
+def test_expectations_record_what_they_name(tmp_path):
+    expect = "expect: [{max: joint.elbow.drive_effort, below: 3.0001}]"
+    _, path = run(tmp_path, DRIVEN + expect, "output.quantities=[]")
+    with simcli.open(path) as trajectory:
+        assert trajectory.quantities == {"joint.elbow.drive_effort": "N m"}
+    done = command("plot", path, "-c", "joint.pin.drive_effort", "-o", tmp_path / "p.png")
+    assert done.returncode == 2
+    assert "output: {quantities: [joint.pin.drive_effort]}" in done.stderr
+    done = command("export", path, "-c", "joint.elbow.drive_effort")
+    assert done.stdout.startswith("time [s],joint.elbow.drive_effort [N m]\n")
