@@ -10,7 +10,7 @@ from support.process import python
 
 from simcli.analysis.channels import available, default_channels, default_columns, locate, read_channels
 from simcli.analysis.export import write_csv
-from simcli.analysis.plot import MAX_PANELS, draw
+from simcli.analysis.plot import MAX_PANELS, draw, save
 from simcli.errors import UsageError
 
 N_FRAMES, N_WORLDS = 12, 3
@@ -115,12 +115,12 @@ def test_csv_of_one_world_has_no_world_column_and_empty_cells_for_nothing(tmp_pa
 def test_plot_writes_a_picture(trajectory, tmp_path):
     pytest.importorskip("matplotlib")
     channels = read_channels(trajectory, ["body.link0.position", "energy.total"], [0, 1])
-    draw(channels, tmp_path / "a.png", title="a")
+    save(draw(channels, title="a"), tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
     with pytest.raises(UsageError, match="xyz"):
-        draw(channels, tmp_path / "a.xyz")
+        save(draw(channels), tmp_path / "a.xyz")
     with pytest.raises(UsageError, match="at most"):
-        draw(channels * MAX_PANELS, tmp_path / "b.png")
+        draw(channels * MAX_PANELS)
 
 
 def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
@@ -130,7 +130,7 @@ def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
         "from simcli.analysis.plot import draw\n"
         "from simcli.errors import UsageError\n"
         "try:\n"
-        "    draw([], 'x.png')\n"
+        "    draw([])\n"
         "except UsageError as error:\n"
         "    print(error)\n"
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.world_files import FAILED, grid, peaks, world_file
 
-from simcli.analysis import plot, plot_worlds
+from simcli.analysis import plot
 from simcli.analysis.channels import read_channels
 from simcli.cli import doorman
 from simcli.errors import Exit
@@ -32,8 +32,7 @@ def picture(files, tmp_path, monkeypatch, capsys):
     """The document of a command and the figure that it wrote."""
     figures = []
     save = plot.save
-    for module in (plot, plot_worlds):
-        monkeypatch.setattr(module, "save", lambda figure, output: (save(figure, output), figures.append(figure)))
+    monkeypatch.setattr(plot, "save", lambda figure, output: (save(figure, output), figures.append(figure)))
 
     def run(name, *words):
         target = tmp_path / "a.png"
@@ -153,6 +152,22 @@ def test_many_worlds_are_a_median_and_a_band(picture, files):
     edges = axes.collections[0].get_paths()[0].vertices[:, 1]
     assert {edges.min(), edges.max()} == {np.quantile(values, 0.05, axis=1).min(), np.quantile(values, 0.95, axis=1).max()}
     assert legend_of(figure) == ("40 worlds", ["median", "5 to 95 %"])
+
+
+@pytest.mark.parametrize(("words", "shown"), [
+    (["-x", "params.l", "-y", "measure.peak"], ["params.l [m]", "measure.peak"]),
+    (["-x", "measure.peak"], ["worlds", "measure.peak"]),
+    (["-c", "joint.hinge1.q", "--world", "0"], ["joint.hinge1.q [rad]", "time [s]"]),
+])  # fmt: skip
+def test_a_terminal_shows_it_in_characters(files, capsys, words, shown, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code = doorman.run_command(["plot", str(files["line"]), "--terminal", *words], debug=False, as_json=False)
+    said = capsys.readouterr()
+    assert code == Exit.OK, said.err
+    assert all(word in said.out for word in shown)
+    assert "\x1b" not in said.out
+    assert max(map(len, said.out.splitlines())) == 100
+    assert not files["line"].with_suffix(".png").exists()
 
 
 def test_quantiles_are_those_of_the_worlds_that_are_there():

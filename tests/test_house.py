@@ -35,6 +35,7 @@ OWNERS = {  # library -> rooms that may import it
     "typer": {"cli"},
     "rich": {"cli"},
     "matplotlib": {"analysis"},
+    "plotext": {"analysis"},
     "pyarrow": {"analysis"},
     "mujoco": {"analysis"},
     "pinocchio": {"analysis"},

@@ -17,22 +17,22 @@ MAX_PANELS = 12
 BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
-def draw(channels: list[Channel], output: Path, title: str = "", names: Mapping[int, str] | None = None,
-         names_title: str = "") -> None:  # fmt: skip
-    """Draw one panel per channel, one curve per component and world, and write the picture.
+def draw(channels: list[Channel], title: str = "", names: Mapping[int, str] | None = None, names_title: str = ""):
+    """Draw one panel per channel, one curve per component and world.
 
     Of more than MAX_LEGEND worlds a panel shows the median and the band from 5 to 95 % of each component.
 
     Args:
         channels: what to draw; all of one file.
-        output: a file whose suffix matplotlib knows (png, svg, pdf).
         title: shown above.
         names: of worlds in the legend, else `world 3`.
         names_title: what is behind the worlds there.
 
+    Returns:
+        A figure of matplotlib.
+
     Raises:
-        UsageError: matplotlib is not installed, there are too many panels, or the suffix is unknown.
-        OutputError: the picture cannot be written.
+        UsageError: matplotlib is not installed, or there are too many panels.
     """
     if len(channels) > MAX_PANELS:
         raise UsageError(f"{len(channels)} channels in one picture; at most {MAX_PANELS}: name fewer")
@@ -48,7 +48,7 @@ def draw(channels: list[Channel], output: Path, title: str = "", names: Mapping[
         panel.set_ylabel(f"{channel.name}\n[{', '.join(units)}]")
         panel.grid(True, linewidth=0.3)
     panels[-1].set_xlabel("time [s]")
-    save(figure, output)
+    return figure
 
 
 def new_figure(width: float, height: float, title: str):
@@ -77,6 +77,10 @@ def new_figure(width: float, height: float, title: str):
 
 def save(figure, output: Path) -> None:
     """Write a picture.
+
+    Args:
+        figure: of matplotlib.
+        output: a file whose suffix it knows (png, svg, pdf).
 
     Raises:
         UsageError: the suffix is unknown.

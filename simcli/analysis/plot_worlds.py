@@ -9,11 +9,10 @@ Worlds that failed are marked, those without a number are counted in the legend.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.plot import MAX_LEGEND, in_order, legend_beside, new_figure, save
+from simcli.analysis.plot import MAX_LEGEND, in_order, legend_beside, new_figure
 from simcli.analysis.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
@@ -31,12 +30,14 @@ class Drawn:
     """What a picture shows.
 
     Attributes:
+        figure: of matplotlib.
         kind: histogram, line, scatter, heat map.
         n_worlds: that it shows.
         n_failed: of these.
         n_missing: worlds that it cannot show, because they lack a number.
     """
 
+    figure: object
     kind: str
     n_worlds: int
     n_failed: int
@@ -84,19 +85,17 @@ class _Worlds:
             legend_beside(panel, title)
 
 
-def draw_worlds(table: WorldTable, names: list[str], output: Path, title: str = "", along_x: bool = True) -> Drawn:
-    """Draw one to three columns of a table, and write the picture.
+def draw_worlds(table: WorldTable, names: list[str], title: str = "", along_x: bool = True) -> Drawn:
+    """Draw one to three columns of a table.
 
     Args:
         table: of worlds.
         names: of the columns along x, y and in colour.
-        output: a file whose suffix matplotlib knows (png, svg, pdf).
         title: shown above.
         along_x: False if a single column lies along y.
 
     Raises:
-        UsageError: no such column, nothing to draw, matplotlib is not installed, or the suffix is unknown.
-        OutputError: the picture cannot be written.
+        UsageError: no such column, nothing to draw, or matplotlib is not installed.
     """
     worlds = _Worlds(table, names)
     figure = new_figure(*SIZE, title)
@@ -107,9 +106,8 @@ def draw_worlds(table: WorldTable, names: list[str], output: Path, title: str = 
         kind = _curves(panel, worlds) if len(names) == 2 else _colours(panel, worlds)
         panel.set_xlabel(_label(worlds.axes[0]))
         panel.set_ylabel(_label(worlds.axes[1]))
-    save(figure, output)
     counts = (worlds.there, worlds.failed, ~worlds.there)
-    return Drawn(kind, *(int(mask.sum()) for mask in counts))
+    return Drawn(figure, kind, *(int(mask.sum()) for mask in counts))
 
 
 def _label(column: WorldColumn) -> str:

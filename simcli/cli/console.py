@@ -79,6 +79,15 @@ def emit(kind: str, document: dict[str, Any]) -> None:
     data_json({"schema": f"simcli.{kind}/1", **document})
 
 
+def picture(text: str) -> None:
+    """Write a picture of characters, in colours, to the stdout that the caller gave us.
+
+    Raises:
+        ReaderGoneError, OutputError: see `data`.
+    """
+    _write(CONTROL_BUT_COLOURS.sub(_spelled, text))
+
+
 def data_json(document: dict[str, Any]) -> None:
     """Write a JSON document whose form others have laid down."""
     text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)

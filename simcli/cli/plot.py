@@ -1,5 +1,6 @@
 """`simcli plot`: a picture of channels over time, or of measures over worlds."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,7 @@ def plot(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Picture to write (png, svg, pdf).", show_default="FILE.png")
     ] = None,
+    terminal: Annotated[bool, typer.Option("--terminal", help="Draw here in characters, and write no picture.")] = False,
     json: JsonFlag = False,
 ) -> int:
     """Draw channels over time, or parameters and measures over worlds (-x, -y, -z), into a picture.
@@ -44,6 +46,9 @@ def plot(
         raise UsageError("-c is drawn over time, -x -y -z over worlds: one picture shows one of them")
     if z and not (x and y):
         raise UsageError("-z is the colour at -x and -y: name both")
+    if terminal and (output or z):
+        why = "writes no picture: leave -o out" if output else "shows no heat map: leave it out for a picture"
+        raise UsageError(f"--terminal {why}")
     target = output or file.with_suffix(".png")
     with open_trajectory(file) as trajectory:
         table = read_table([trajectory])
@@ -54,32 +59,50 @@ def plot(
         if not table.n_rows:
             raise UsageError("no world meets the condition: nothing to draw")
         if over_worlds:
-            shown = _over_worlds(table, over_worlds, target, file.stem, bool(x))
+            figure, shown = _over_worlds(table, over_worlds, file.stem, bool(x))
         else:
-            shown = _over_time(trajectory, table, split_words(channel), target, file.stem)
-    console.say(f"wrote {target}")
+            figure, shown = _over_time(trajectory, table, split_words(channel), file.stem)
+    if terminal:
+        _show(figure, json)
+    else:
+        _save(figure, target)
     if json:
-        console.emit("plot", {"path": target, **shown})
+        console.emit("plot", {"path": None if terminal else target, **shown})
     return Exit.OK
 
 
-def _over_worlds(table: "WorldTable", names: list[str], target: Path, title: str, along_x: bool) -> dict:
+def _show(figure, beside_json: bool) -> None:
+    from simcli.analysis.plot_terminal import text_of
+
+    encoding = (sys.stdout.encoding or "").lower()
+    write = console.say if beside_json else console.picture
+    write(text_of(figure, encoding.startswith("utf"), console.colour_wanted()))
+
+
+def _save(figure, target: Path) -> None:
+    from simcli.analysis.plot import save
+
+    save(figure, target)
+    console.say(f"wrote {target}")
+
+
+def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: bool) -> tuple[object, dict]:
     from simcli.analysis.plot_worlds import draw_worlds
 
-    drawn = draw_worlds(table, names, target, title, along_x)
+    drawn = draw_worlds(table, names, title, along_x)
     columns = [table.column(name).name for name in names]
-    return {"kind": drawn.kind, "columns": columns, "worlds": drawn.n_worlds, "failed": drawn.n_failed,
-            "without_value": drawn.n_missing}  # fmt: skip
+    return drawn.figure, {"kind": drawn.kind, "columns": columns, "worlds": drawn.n_worlds, "failed": drawn.n_failed,
+                          "without_value": drawn.n_missing}  # fmt: skip
 
 
-def _over_time(trajectory, table: "WorldTable", names: list[str], target: Path, title: str) -> dict:
+def _over_time(trajectory, table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
     from simcli.analysis.channels import default_channels, read_channels
     from simcli.analysis.plot import MAX_LEGEND, draw
 
     worlds = table.columns["world"].values.tolist()
     channels = read_channels(trajectory, names or default_channels(trajectory), worlds)
-    draw(channels, target, title, *(_names(table) if 1 < len(worlds) <= MAX_LEGEND else ()))
-    return {"channels": [item.name for item in channels]}
+    figure = draw(channels, title, *(_names(table) if 1 < len(worlds) <= MAX_LEGEND else ()))
+    return figure, {"channels": [item.name for item in channels]}
 
 
 def _names(table: "WorldTable") -> tuple[dict[int, str], str]:
