@@ -54,9 +54,9 @@ def _panel(plotext, axes, width: int, height: int, has_blocks: bool, has_colours
     title = axes.get_title() or (axes.figure.get_suptitle() if axes is axes.figure.axes[0] else "")
     plotext.title(title)
     plotext.xlabel(axes.get_xlabel().replace("\n", " "))
-    plotext.ylabel(axes.get_ylabel().replace("\n", " "))
     text = plotext.build()
-    return text if has_colours else plotext.uncolorize(text)
+    above = axes.get_ylabel().replace("\n", " ")  # plotext would leave out the label of x for a long one of y
+    return f"{above}\n{text if has_colours else plotext.uncolorize(text)}"
 
 
 def _add_points(plotext, points, marker: str) -> None:
