@@ -34,7 +34,6 @@ class Trajectory:
         n_frames: committed frames, F.
         n_worlds: W.
         bodies, joints, points: names.
-        quantities: labels of what `output.quantities` names, with units.
         naturals: labels of the natural coordinates, as `rod:2P.a.x`; none but in runs of the natural solver.
         energy, diag: (F, W) columns by attribute.
     """
@@ -47,7 +46,6 @@ class Trajectory:
         self.n_worlds = self._axes.n_worlds
         self.bodies, self.joints, self.points = (self._axes.label[axis] for axis in "BJN")
         self.naturals = self._axes.label["G"]
-        self.quantities = dict(zip(self._axes.label["Y"], self.model.get("quantity_unit", ()), strict=False))
         self.n_frames = int(self._file["run/n_committed"][()])
         self.energy, self.diag = Quantities(self, "energy"), Quantities(self, "diag")
 
@@ -95,6 +93,12 @@ class Trajectory:
     def step(self) -> np.ndarray:
         """Steps since t = 0, (F,)."""
         return self.read("frames/step")
+
+    @cached_property
+    def quantities(self) -> dict[str, str]:
+        """Units of the columns of /frames/quantity by their labels: of what `output.quantities` names."""
+        labels = self._axes.label["Y"]
+        return dict(zip(labels, map(str, self.model["quantity_unit"]), strict=True)) if labels else {}
 
     def joint(self, name: str) -> Joint:
         """A joint by name."""
