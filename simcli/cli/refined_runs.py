@@ -60,11 +60,12 @@ def _finer(job: "Job", part: int) -> "Job":
 
 
 def _folder(output: Path) -> Path:
-    """Where the files of finer runs stand while they are needed; of one name, so that the next run clears what a kill left."""
+    """Where the files of finer runs stand for a while; of one name, so that the next run clears what a kill left."""
     return output.with_name(f".{output.name}.estimate")
 
 
-def run_refined(refinement: Refinement, show: "Callable[[Tick], None]", goes_on: Callable[[], bool]) -> "ErrorEstimate | None":
+def run_refined(refinement: Refinement, show: "Callable[[Tick], None]",
+                goes_on: Callable[[], bool]) -> "ErrorEstimate | None":  # fmt: skip
     """Run at the finer steps, compare, and add the estimate to the file of the run; leave nothing else behind.
 
     Args:

@@ -8,13 +8,12 @@ import numpy as np
 from simcli.analysis.drift import ORDER
 from simcli.analysis.refinement.verdicts import step_for
 from simcli.cli import console
-from simcli.cli.console import plural
 from simcli.records.error_estimate import Verdict
 
 if TYPE_CHECKING:
     from simcli.records.error_estimate import ErrorEstimate
 
-NOT_MADE = "  no estimate of the error: the run, or one at a finer step, was stopped; the same command with --resume makes it"
+NOT_MADE = "  no estimate of the error: a run was stopped before its end; the same command with --resume goes on"
 REASONS = {
     Verdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
     Verdict.IRREGULAR: "cannot tell: the differences follow no order",

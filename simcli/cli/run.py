@@ -221,7 +221,8 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
 
     job = pipeline.prepare(request)
     finer = refined_runs.refinement_of(job).finer if refined else ()
-    found = {"steps_for_error_estimate": sum(one.schedule.n_steps for one in finer), **estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
+    found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
+             "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
              "free_bytes": free_bytes(job.output)}  # fmt: skip
     if as_json:
         console.emit("run.estimate", found)

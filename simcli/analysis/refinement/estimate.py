@@ -45,7 +45,7 @@ def estimate_error(runs: "Sequence[Trajectory]", models: Iterable[Model], integr
     for k, (path, quantities) in enumerate(kept.items()):
         _read(runs, path, quantities, frames, found)
         seen((k + 1) / len(kept))
-    keys = sorted(found, key=lambda key: (QUANTITIES.index(key[0]), key[1]))
+    keys = sorted((key for key in found if key[0] in QUANTITIES), key=lambda key: (QUANTITIES.index(key[0]), key[1]))
     blocked = _blocked(runs, columns, models)
     return _put_together(keys, found, runs, blocked, integrator, dt)
 
@@ -86,8 +86,7 @@ def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Traje
     n_steps, parts = int(runs[-1].step[-1]), []
     for key in keys:
         sums = found[key]
-        # Rounding of one unit goes into others by lengths of about a metre: a moment of zero is as noisy as its forces.
-        scale = np.max([other.scale for (name, _), other in found.items() if name == key[0]], axis=0)
+        scale = np.max([other.scale for (name, _), other in found.items() if _kin(name) == _kin(key[0])], axis=0)
         order, error, verdict = order_and_error(sums, rounding_floors(scale, eps, n_steps), ORDER[integrator])
         cannot = blocked != ""
         order, error = np.where(cannot, np.nan, order), np.where(cannot, np.nan, error)
@@ -96,3 +95,8 @@ def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Traje
                for some in (zip(*parts, strict=True) if parts else [()] * 7)]  # fmt: skip
     names, units = (np.array([key[k] for key in keys], str) for k in (0, 1))
     return ErrorEstimate(dt, integrator, names, units, *stacked[:5], *(words.astype(str) for words in stacked[5:]))
+
+
+def _kin(name: str) -> str:
+    """What shares its rounding: units of one quantity, by lengths of about a metre, and the terms of the energy."""
+    return name.partition(".")[0] if name.startswith("energy.") else name

@@ -15,6 +15,7 @@ from simcli.analysis.diff.labelled import Labelled
 
 QUANTITIES = ("joint.q", "joint.qd", "joint.qdd", "joint.effort", "joint.wrench", "body.position", "body.orientation",
               "body.velocity", "body.angular_velocity", "energy.total")  # fmt: skip
+SIZES = ("energy.kinetic", "energy.potential", "energy.elastic")  # read for their size: a sum of them can be zero
 TURN = "rad"  # unit of the difference of two quaternions: the angle between them, twice the length of q_a - q_b
 
 
@@ -51,7 +52,7 @@ def quantities_of(column: Labelled) -> list[Quantity]:
     groups: dict[tuple[str, str], list[str]] = {}
     for label, one in column.components.items():
         name = _name(one.channel)
-        if name in QUANTITIES and label not in turns:
+        if name in (*QUANTITIES, *SIZES) and label not in turns:
             groups.setdefault((name, one.unit), []).append(label)
     found = [Quantity(name, unit, tuple(labels), np.array([place[label] for label in labels]))
              for (name, unit), labels in groups.items()]  # fmt: skip
