@@ -13,7 +13,8 @@ SCENE = "scene"  # the page that is made from the schema
 MAX_WIDTH = 100
 # In the order in which one reads them; a page that is not here stands behind them.
 READING_ORDER = (
-    "start", "tutorial", "gallery", SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly",
+    "start", "tutorial", "gallery",
+    SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly",
     "choosing", "generalized", "maximal", "natural", "affine", "contact",
     "results", "view", "render", "convert", "mechanics", "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
