@@ -9,12 +9,14 @@ from typing import get_args
 import h5py
 import numpy as np
 import pytest
-from support.process import simcli, start
+from support.diff_files import PERIOD, write_many, write_run
+from support.process import python, simcli, start
 from support.runs import SWING, committed, differing
 
 import simcli as package
 from simcli.analysis.drift import ORDER
 from simcli.analysis.refinement.bounds import may_hit
+from simcli.analysis.refinement.estimate import estimate_error
 from simcli.analysis.refinement.sums import Quantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import doorman
@@ -24,6 +26,7 @@ from simcli.model.tables import JointKind
 from simcli.records.error_estimate import Verdict
 from simcli.spec.schema import SolverSpec
 
+MOST_BYTES = 200e6  # of a process, however large the files are
 FACTOR = 2.0  # what is asked of an estimate
 SOLVERS = {kind.model_fields["type"].annotation: kind for kind in get_args(get_args(SolverSpec)[0])}
 QUICK = ("rk4", "zhong06")  # others compile kernels that few tests need
@@ -316,6 +319,41 @@ def test_a_file_that_holds_half_an_estimate_still_opens(made, tmp_path):
         assert run.n_frames == 41
         with pytest.raises(FileError):
             run.error_estimate  # noqa: B018
+
+
+def test_frames_of_one_time_are_compared(tmp_path):
+    """Of runs whose frames are not the same, as where `output.every` was changed on the way."""
+    shift = {"a": 1.0, "b": 0.5, "c": 0.25}
+
+    def moved(by):
+        def change(columns):
+            columns["frames/body_q"][..., 0] += by * np.arange(len(columns["frames/body_q"]))[:, None, None]
+
+        return change
+
+    which = {"a": range(12), "b": range(0, 12, 2), "c": range(0, 12, 3)}
+    runs = [package.open(write_run(tmp_path / f"{name}.h5", which[name], change=moved(shift[name]))) for name in which]
+    found = estimate_error(runs, [], "rk4", 1e-3)
+    k = found.channel.tolist().index("body.position")
+    # Frames 0 and 6 alone are common: moved by 6, by 3 x 0.5 and by 2 x 0.25.
+    assert found.difference[:, k] == pytest.approx(6 - 1.5)
+    assert found.finer_difference[:, k] == pytest.approx(1.5 - 0.5)
+    assert found.time[:, k] == pytest.approx(6 * PERIOD)
+    for run in runs:
+        run.close()
+
+
+@pytest.mark.slow
+def test_large_files_are_read_in_little_memory(tmp_path):
+    paths = [tmp_path / f"{k}.h5" for k in range(3)]
+    for k, path in enumerate(paths):
+        write_many(path, 200_000, 1 + 1e-3 / 2**k)
+    code = (f"import resource, simcli; from simcli.analysis.refinement.estimate import estimate_error; "
+            f"found = estimate_error([simcli.open(path) for path in {list(map(str, paths))}], [], 'rk4', 1e-3); "
+            f"print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, found.order[0, 0])")  # fmt: skip
+    most, order = map(float, python(code).split())
+    assert order == pytest.approx(1, abs=1e-6)
+    assert most < MOST_BYTES
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
