@@ -201,6 +201,13 @@ def test_chaos_and_steps_too_long_have_no_order(estimated):
     assert np.isnan(error[0])
 
 
+def test_a_world_that_ends_at_once_has_no_estimate(estimated):
+    stop = "stop_when: {quantity: joint.pin.q, above: 1.9}"
+    found, _, _ = estimated(PENDULUM.replace("duration: 0.4", f"duration: 0.4, {stop}"))
+    assert (found.verdict == Verdict.SHORT).all()
+    assert "ended before its second frame" in estimate_text(found, None)
+
+
 def test_a_failed_world_is_told_and_the_others_have_estimates(command, tmp_path):
     scene = PENDULUM.replace("value: 0.0", 'value: "${push}"').replace("simcli: 1", "simcli: 1\nparams: {push: 0}")
     (tmp_path / "scene.yaml").write_text(scene)

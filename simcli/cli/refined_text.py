@@ -17,13 +17,14 @@ NOT_MADE = "  no estimate of the error: a run was stopped before its end; the sa
 REASONS = {
     Verdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
     Verdict.IRREGULAR: "cannot tell: the differences follow no order",
+    Verdict.SHORT: "cannot tell: the world ended before its second frame",
     Verdict.FAILED: "cannot tell: the world failed",
 }
 
 
 def estimate_text(found: "ErrorEstimate", wanted: float | None) -> str:
     """The estimate as part of the summary of a run: of each quantity the world with the largest error."""
-    differs = found.difference.any(axis=0)
+    differs = found.difference.any(axis=0) | (found.verdict == Verdict.SHORT).any(axis=0)
     rows = [_row(found, k, wanted) for k in np.flatnonzero(differs)]
     equal = [f"{found.channel[k]} [{found.unit[k]}]" for k in np.flatnonzero(~differs)]
     header = ("quantity", "error", "order", "difference", "where", *(["step wanted"] if wanted is not None else []))

@@ -33,6 +33,7 @@ class Verdict(StrEnum):
     ROUNDING = "rounding"  # the differences are as small as rounding: `error` is a bound, no smaller step helps
     IMPACTS = "impacts"  # shapes may touch or a hard limit may be met: errors follow no order
     IRREGULAR = "irregular"  # the differences follow no order: the step is too long, or the motion bends or is chaotic
+    SHORT = "short"  # the world ended before its second frame
     FAILED = "failed"  # the world failed, with one of the steps at least
 
     @property

@@ -85,14 +85,15 @@ def _blocked(runs: "Sequence[Trajectory]", columns: dict[str, Labelled], models:
 def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Trajectory]", blocked: np.ndarray,
                   integrator: str, dt: float) -> ErrorEstimate:  # fmt: skip
     eps = max(np.finfo(runs[0].provenance.precision).eps, np.finfo(runs[0].column("diag/residual").dtype).eps)
-    n_steps, parts = int(runs[-1].step[-1]), []
+    n_steps, start, parts = int(runs[-1].step[-1]), runs[0].time[0], []
     for key in keys:
         sums = found[key]
         scale = np.max([other.scale for (name, _), other in found.items() if _kin(name) == _kin(key[0])], axis=0)
         order, error, verdict = order_and_error(sums, rounding_floors(scale, eps, n_steps), ORDER[integrator])
-        cannot = blocked != ""
+        reason = np.where((blocked == "") & (sums.last <= start), Verdict.SHORT, blocked)
+        cannot = reason != ""
         order, error = np.where(cannot, np.nan, order), np.where(cannot, np.nan, error)
-        parts.append((sums.e, sums.f, order, error, sums.time, sums.label, np.where(cannot, blocked, verdict)))
+        parts.append((sums.e, sums.f, order, error, sums.time, sums.label, np.where(cannot, reason, verdict)))
     stacked = [np.stack(some, axis=-1) if parts else np.zeros((runs[0].n_worlds, 0))
                for some in (zip(*parts, strict=True) if parts else [()] * 7)]  # fmt: skip
     names, units = (np.array([key[k] for key in keys], str) for k in (0, 1))

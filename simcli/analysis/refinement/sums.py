@@ -79,6 +79,7 @@ class Sums:
 
     Attributes:
         ee, ef, ff: (W,), sums over frames and components.
+        last: [s], (W,), time of the last frame that all three runs have; -inf if there is none.
         e, f: (W,), largest sizes.
         scale: (W,), largest size of the quantity itself.
         time: [s], (W,), of the largest e.
@@ -88,6 +89,7 @@ class Sums:
     def __init__(self, n_worlds: int):
         self.ee, self.ef, self.ff = np.zeros((3, n_worlds))
         self.e, self.f, self.scale = np.zeros((3, n_worlds))
+        self.last = np.full(n_worlds, -np.inf)
         self.time, self.label = np.full(n_worlds, np.nan), np.full(n_worlds, "", object)
 
     def add(self, what: Quantity, tiles: Sequence[np.ndarray], time: np.ndarray, worlds: np.ndarray) -> None:
@@ -111,6 +113,7 @@ class Sums:
             self.ee[worlds] += np.sum(e * e, axis=(0, 2))
             self.ff[worlds] += np.sum(f * f, axis=(0, 2))
             self.ef[worlds] += np.sum(_dots(a - b, b - c, lives, what.is_turn), axis=(0, 2))
+        self.last[worlds] = np.maximum(self.last[worlds], np.where(lives, time[:, None], -np.inf).max(axis=0))
         self.f[worlds] = np.maximum(self.f[worlds], np.abs(f).max(axis=(0, 2), initial=0.0))
         self.scale[worlds] = np.maximum(self.scale[worlds], np.abs(size).max(axis=(0, 2), initial=0.0))
         self._raise_to(what, np.abs(e), time, worlds)
