@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 
 from simcli.cli import doorman
+from simcli.cli.docs import READING_ORDER
 from simcli.cli.plain_text import about, plain_text
 from simcli.errors import Exit
 from simcli.spec.keys import fields
@@ -39,6 +40,8 @@ def test_pages_are_listed_with_what_they_are_about(command):
     assert code == Exit.OK
     topics = {entry["name"]: entry["about"] for entry in json.loads(out)["topics"]}
     assert sorted(topics) == sorted([*PAGES, "scene"])
+    listed = [name for name in READING_ORDER if name in topics]
+    assert list(topics)[: len(listed)] == listed
     assert all(topics.values())
 
 

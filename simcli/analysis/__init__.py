@@ -8,6 +8,7 @@ of numbers with units, verdicts, pictures, tables of text. Never found here: tim
     plot          pictures of channels
     export        channels as CSV
     diff/         what differs between two runs
+    refinement/   what the length of the step does to a run
     estimate      what a run will take
     evaluate      forward kinematics, projection and the like, of a State from Python
     articulation_view   ArticulationView: articulations of one structure as arrays (view_shape, view_data are its halves)

@@ -11,6 +11,14 @@ from simcli.errors import Exit, UsageError
 
 SCENE = "scene"  # the page that is made from the schema
 MAX_WIDTH = 100
+# In the order in which one reads them; a page that is not here stands behind them.
+READING_ORDER = (
+    "start", "tutorial", "gallery",
+    SCENE, "units", "expressions", "names", "selection", "coordinates", "joint_fields", "assembly",
+    "choosing", "generalized", "maximal", "natural", "affine", "contact",
+    "results", "view", "render", "convert", "mechanics", "modes", "devices",
+    "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
+)  # fmt: skip
 
 
 def docs(
@@ -42,7 +50,7 @@ def docs(
 
 
 def _pages() -> dict[str, str]:
-    """Every page by its topic, as Markdown."""
+    """Every page by its topic, as Markdown, in the order of reading."""
     from importlib.resources import files
 
     from simcli.spec.reference import overview
@@ -53,7 +61,9 @@ def _pages() -> dict[str, str]:
         for entry in folder.iterdir()
         if entry.name.endswith(".md")
     }
-    return dict(sorted({**written, SCENE: overview()}.items()))
+    pages = {**written, SCENE: overview()}
+    place = {name: k for k, name in enumerate(READING_ORDER)}
+    return dict(sorted(pages.items(), key=lambda page: (place.get(page[0], len(place)), page[0])))
 
 
 def _of_a_key(topic: str, pages: dict[str, str]) -> str:

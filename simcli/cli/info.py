@@ -57,6 +57,7 @@ def _text(found: dict) -> str:
         ("joints", _names(found["joints"])),
         ("points", _names(found["points"])),
         ("measures", _names(list(found["measures"]))),
+        ("error estimate", found["error_estimate"]),
         ("coordinates", f"{found['coordinates']['q']} q, {found['coordinates']['qd']} qd"),
         ("natural", _names(found["naturals"])),
         ("channels", f"{', '.join(found['channels'])}  ({found['dtype']})"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from simcli.cli import console
 
 PLAIN_PERIOD = 10.0  # [s] between plain lines
+STEPPING = "stepping"  # stage of a Tick that needs no word
 PATIENCE = 1.0  # [s] before a bar of `fraction_shown` appears: what is over by then needs none
 
 
@@ -73,7 +74,7 @@ def _plain() -> Callable:
         now = time.monotonic()
         if now - last >= PLAIN_PERIOD:
             last = now
-            console.say(line_of(tick))
+            console.say(line_of(tick) if tick.stage == STEPPING else f"{tick.stage}: {line_of(tick)}")
 
     return show
 

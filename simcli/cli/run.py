@@ -101,6 +101,17 @@ def run(
             show_default=False,
         ),
     ] = None,
+    error_estimate: Annotated[
+        bool,
+        typer.Option(
+            "--error-estimate",
+            help="Run again at half and a quarter of the step; say the error of each quantity. Seven times the steps.",
+        ),
+    ] = False,
+    wanted: Annotated[
+        float | None,
+        typer.Option("--wanted", metavar="E", help="With --error-estimate: the step for an error of E, in SI units."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
     json: JsonFlag = False,
@@ -115,6 +126,8 @@ def run(
 
     if resume and (restart or force):
         raise UsageError(f"--resume and {'--restart' if restart else '--force'} contradict each other")
+    if wanted is not None and not (error_estimate and 0 < wanted < float("inf")):
+        raise UsageError("--wanted is an error above 0, in SI units, as 1e-6; it goes with --error-estimate")
     options = {
         "--worlds": ("batch.worlds", worlds),
         "--seed": ("batch.seed", seed),
@@ -139,8 +152,8 @@ def run(
         argv=("simcli", *sys.argv[1:]),
     )
     if dry_run:
-        return _dry_run(request, json)
-    return _run(request, quiet, verbose, json)
+        return _dry_run(request, json, error_estimate)
+    return _run(request, quiet, verbose, json, (error_estimate, wanted))
 
 
 def _seconds(text: str) -> float:
@@ -201,13 +214,15 @@ def measure_override(text: str) -> "Override":
     return Override("--measure", value, f"measure.{name}")
 
 
-def _dry_run(request, as_json: bool) -> int:
+def _dry_run(request, as_json: bool, refined: bool) -> int:
     from simcli import pipeline
     from simcli.analysis.estimate import estimate, free_bytes
-    from simcli.cli import summary
+    from simcli.cli import refined_runs, summary
 
     job = pipeline.prepare(request)
+    finer = refined_runs.refinement_of(job).finer if refined else ()
     found = {**estimate(job.spec, job.model, job.schedule, job.channels), "output": job.output,
+             "steps_for_error_estimate": sum(one.schedule.n_steps for one in finer),
              "free_bytes": free_bytes(job.output)}  # fmt: skip
     if as_json:
         console.emit("run.estimate", found)
@@ -216,9 +231,9 @@ def _dry_run(request, as_json: bool) -> int:
     return Exit.OK
 
 
-def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
+def _run(request, quiet: bool, verbose: int, as_json: bool, asked: tuple[bool, float | None]) -> int:
     from simcli import pipeline
-    from simcli.cli import interrupts, progress, summary
+    from simcli.cli import interrupts, progress, refined_runs, refined_text, summary
 
     with console.stdout_kept_clean(verbose > 0), interrupts.caught() as interrupt:
         with progress.shown(quiet or as_json) as show:
@@ -229,14 +244,20 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
                 return interrupt.code is None
 
             job = pipeline.prepare(request)
+            refinement = refined_runs.refinement_of(job) if asked[0] else None
             if verbose:
                 console.say(summary.job_text(job))
             if not quiet and (text := summary.start_text(job.model, verbose)):
                 console.say(text)
             outcome = pipeline.execute(job, watch)
-        code = exit_code(outcome, interrupt.code)
+            found = None
+            if refinement and outcome.status == "done":
+                found = refined_runs.run_refined(refinement, show, lambda: interrupt.code is None)
+        code = exit_code(outcome, interrupt.code, refinement is not None and found is None)
         if not quiet:
             console.say(summary.outcome_text(outcome, summary.solver_text(job), verbose))
+            if refinement:
+                console.say(refined_text.estimate_text(found, asked[1]) if found else refined_text.NOT_MADE)
         else:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))
@@ -245,13 +266,15 @@ def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
         if as_json:
             console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome), "solver": job.spec.solver.type,
                                  "integrator": job.spec.solver.integrator,
+                                 **({"error_estimate": found and refined_text.estimate_json(found, asked[1])}
+                                    if refinement else {}),
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code
 
 
-def exit_code(outcome, interrupted: int | None) -> int:
+def exit_code(outcome, interrupted: int | None, cut_short: bool = False) -> int:
     """Exit code of a run: an interrupt beats failed worlds and steps, these beat failed expectations."""
-    if interrupted is not None and outcome.status == "stopped":
+    if interrupted is not None and (outcome.status == "stopped" or cut_short):
         return interrupted
     if outcome.failures or outcome.unsolved_fails:
         return Exit.SIMULATION

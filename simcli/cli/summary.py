@@ -65,6 +65,8 @@ def estimate_text(estimate: dict[str, Any]) -> str:
         ("file", f"about {console.size_text(estimate['file_bytes'])}: {estimate['output']}"),
         ("memory", f"about {console.size_text(estimate['memory_bytes'])}"),
     ]
+    if estimate.get("steps_for_error_estimate"):
+        rows.insert(5, ("error estimate", f"{estimate['steps_for_error_estimate']} more steps, of a half and a quarter"))
     if estimate["most_contact_bytes"]:
         rows.insert(-1, ("contacts", f"up to {console.size_text(estimate['most_contact_bytes'])} more in the file"))
     if estimate["file_bytes"] > estimate["free_bytes"]:

@@ -20,6 +20,7 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     checkpoint  the state of a run beside its file
     continuation  may a file be written, and where does an unfinished one go on
     digest      what "the same bytes" means
+    error_estimate  /error_estimate: what the length of the step does, added at the end
     lock        one writer per file
     guard       the door for files that are not ours
     series      lazily sliced columns

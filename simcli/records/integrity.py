@@ -133,6 +133,7 @@ def info(path: str | os.PathLike) -> dict:
             "params": list(run.params),
             "measures": {name: {"quantity": one.layout.quantity, "reduction": one.layout.reduction, "unit": one.layout.unit,
                                 "meaning": one.layout.text} for name, one in run.measures.items()},
+            "error_estimate": _estimate(run),
             "contacts": run.contacts_until(n),
             "events": _event_summary(run),
             "wall_s": float(run._file["run/wall_s"][()]),
@@ -152,6 +153,12 @@ def info(path: str | os.PathLike) -> dict:
 
 def _float_type(run: Trajectory) -> str:
     return run._file["diag/residual"].dtype.name
+
+
+def _estimate(run: Trajectory) -> str:
+    """Whether there is an estimate of the error, and of which step; "" if there is none."""
+    found = run.error_estimate
+    return "" if found is None else f"of {len(found.channel)} quantities, of {found.integrator} with steps of {found.dt:g} s"
 
 
 def _event_summary(run: Trajectory) -> dict:

@@ -15,6 +15,7 @@ import numpy as np
 
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
+from simcli.records.error_estimate import ErrorEstimate, read_error_estimate
 from simcli.records.guard import open_checked, reading
 from simcli.records.layout import CATALOGUE, ORPHANED, STATUSES
 from simcli.records.lock import is_being_written
@@ -164,6 +165,12 @@ class Trajectory:
         """Measures by name; NaN while the run goes on."""
         with reading(self.path):
             return read_measures(self._file)
+
+    @cached_property
+    def error_estimate(self) -> ErrorEstimate | None:
+        """What the length of the step does to each channel of each world; None but after `run --error-estimate`."""
+        with reading(self.path):
+            return read_error_estimate(self._file)
 
     @cached_property
     def world_seed(self) -> np.ndarray:

@@ -1,0 +1,62 @@
+"""The page on solvers, integrators and steps: its numbers are those that its commands print."""
+
+import json
+import re
+from importlib.resources import files
+from typing import get_args
+
+import pytest
+
+from simcli.cli import doorman
+from simcli.errors import Exit
+from simcli.spec.schema import SolverSpec
+
+PAGE = files("simcli").joinpath("docs", "choosing.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (\S.*?) \| (\S+) \| (\S.*?) \| (\S+) \|$", re.MULTILINE)
+ROWS = ROW.findall(PAGE)
+WITHIN = 0.06  # relative: two digits are shown
+QUICK = ("rk4",)
+SCENES = {"double": ("double-pendulum", ["--duration", "2"]), "crank": ("slider-crank", [])}
+
+
+@pytest.fixture
+def channels(tmp_path, monkeypatch, capfd):
+    """The estimate of `joint.q` in rad of a template."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(name, *words):
+        template, more = SCENES[name]
+        assert doorman.run_command(["new", name, "--template", template, "--force"], debug=False, as_json=False) == Exit.OK
+        capfd.readouterr()
+        words = ["run", f"{name}.yaml", *more, *words, "--error-estimate", "--force", "--json"]
+        doorman.run_command(words, debug=False, as_json=True)
+        found = json.loads(capfd.readouterr().out)["error_estimate"]["channels"]
+        return next(one for one in found if (one["channel"], one["unit"]) == ("joint.q", "rad"))
+
+    return run
+
+
+def test_the_table_has_every_integrator():
+    known = [(get_args(kind.model_fields["type"].annotation)[0], name) for kind in get_args(get_args(SolverSpec)[0])
+             for name in get_args(kind.model_fields["integrator"].annotation) if name != "auto"]  # fmt: skip
+    assert sorted((solver, integrator) for solver, integrator, *_ in ROWS) == sorted(known)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row[:2]), marks=() if row[1] in QUICK else pytest.mark.slow)
+                                 for row in ROWS])  # fmt: skip
+def test_numbers_of_the_table_are_those_of_the_commands(channels, row):
+    solver, integrator, *shown = row
+    for name, (error, order) in zip(SCENES, (shown[:2], shown[2:]), strict=True):
+        found = channels(name, "--solver", solver, "--set", f"solver.integrator={integrator}")
+        if error == "cannot tell":
+            assert found["error"] is None
+        else:
+            assert found["error"] == pytest.approx(float(error), rel=WITHIN)
+            assert found["order"] == pytest.approx(float(order), abs=0.06)
+
+
+@pytest.mark.slow
+def test_the_wanted_steps_are_those_of_the_page(channels):
+    assert channels("double", "--set", "solver.integrator=implicit", "--wanted", "1e-4")["step_wanted"] == 0.25e-3
+    assert channels("double", "--set", "solver.integrator=semi_implicit", "--wanted", "1e-4")["step_wanted"] == 0.08e-6
+    assert channels("crank", "--set", "solver.integrator=rk4", "--dt", "0.2 ms")["error"] == pytest.approx(3e-10, rel=0.1)
