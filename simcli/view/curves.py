@@ -8,6 +8,7 @@ import numpy as np
 from simcli.analysis.channels import MAX_JOINTS, Source, available, locate
 from simcli.records.reader import Trajectory
 
+PROBES = 50  # frames at which a channel is looked at
 MAX_SERIES = 8  # in a group
 
 
@@ -55,8 +56,8 @@ def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
         return [group for name in names for group in _by_unit(name, locate(run, name))]
     known = available(run)
     energies = [f"energy.{part}" for part in ("kinetic", "potential", "elastic", "total")]
-    found = _by_unit("Energy", _of(run, [name for name in energies if name in known]))
-    for title, end in (("Positions of joints", ".q"), ("Velocities of joints", ".qd")):
+    found = _by_unit("Energy", [one for one in _of(run, [name for name in energies if name in known]) if _says(run, one)])
+    for title, end in (("Joints", ".q"), ("Joint speeds", ".qd")):
         joints = [name for name in known if name.startswith("joint.") and name.endswith(end)]
         scalars = [source for source in _of(run, joints) if len(source.labels) == 1]
         found += _by_unit(title, scalars[:MAX_JOINTS])
@@ -65,6 +66,12 @@ def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
 
 def _of(run: Trajectory, names: Sequence[str]) -> list[Source]:
     return [source for name in names for source in locate(run, name)]
+
+
+def _says(run: Trajectory, source: Source) -> bool:
+    """Whether a channel is anything but zero, at some frames."""
+    frames = slice(0, run.n_frames, max(1, run.n_frames // PROBES))
+    return bool(np.any(source.read(frames, [0]))) if run.n_frames else False
 
 
 def _by_unit(title: str, sources: Sequence[Source]) -> list[Group]:

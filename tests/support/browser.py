@@ -50,7 +50,8 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
         self.ask("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
 
     def close(self) -> None:
         """End the browser."""
@@ -70,7 +71,7 @@ class Browser:
     def open(self, address: str) -> None:
         """Go to a page and wait until it says that it is ready."""
         self.ask("Page.navigate", url=address)
-        self.wait_for("document.documentElement.dataset.ready === 'yes'")
+        self.wait_for("document.documentElement?.dataset.ready === 'yes'")
 
     def wait_for(self, condition: str) -> None:
         """Wait until an expression is true."""

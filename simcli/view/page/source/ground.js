@@ -28,6 +28,7 @@ uniform float cell;
 uniform float reach;
 uniform float dark;
 uniform float filled;
+uniform float strength;
 uniform vec3 colour;
 uniform vec3 behind;
 varying vec2 place;
@@ -42,14 +43,16 @@ float lines(float size, float width) {
 }
 
 void main() {
-  float fade = 1.0 - smoothstep(0.25 * reach, reach, length(place));
-  float line = max(0.45 * lines(cell, 1.0), 0.9 * lines(5.0 * cell, 1.2));
-  vec3 ink = mix(vec3(0.32, 0.37, 0.45), vec3(0.62, 0.69, 0.80), dark);
-  float shade = (1.0 - getShadowMask()) * mix(0.28, 0.5, dark);
-  float sheet = filled * mix(0.5, 0.16, dark);
-  vec3 base = mix(behind, colour, sheet);
-  vec3 shown = mix(mix(base, ink, line * mix(0.34, 0.30, dark)), vec3(0.03, 0.04, 0.07), shade);
-  float alpha = fade * max(max(line * mix(0.5, 0.45, dark), shade), filled * 0.85);
+  float fade = 1.0 - smoothstep(0.3 * reach, reach, length(place));
+  float line = max(0.55 * lines(cell, 1.0), lines(5.0 * cell, 1.4)) * mix(0.30, 0.26, dark);
+  float shade = (1.0 - getShadowMask()) * mix(0.26, 0.55, dark);
+  vec3 ink = mix(vec3(0.10, 0.14, 0.22), vec3(0.55, 0.64, 0.78), dark);
+  vec3 night = vec3(0.010, 0.016, 0.035);
+  float alpha = 1.0 - (1.0 - line) * (1.0 - shade);
+  vec3 shown = (ink * line * (1.0 - shade) + night * shade) / max(alpha, 1e-4);
+  vec3 sheet = mix(behind, colour, mix(0.42, 0.10, dark));
+  shown = mix(shown, mix(mix(sheet, ink, line), night, shade), filled);
+  alpha = fade * mix(alpha, strength, filled);
   gl_FragColor = vec4(shown, alpha);
   #include <colorspace_fragment>
 }`
@@ -61,13 +64,14 @@ function cellOf(size) {
   return power * [1, 2, 5, 10].find((step) => step * power >= wanted * 0.8)
 }
 
-export function groundGrid(unit, size, colour) {
-  const reach = 2.6 * size
+// A ground of a size, of a colour or with nothing between its lines.
+export function groundGrid(size, colour, reach = 2.6 * size, strength = 0.94) {
   const uniforms = THREE.UniformsUtils.merge([THREE.UniformsLib.lights, {
     cell: { value: cellOf(size) },
     reach: { value: reach },
     dark: { value: 0 },
     filled: { value: colour ? 1 : 0 },
+    strength: { value: strength },
     colour: { value: new THREE.Color() },
     behind: { value: new THREE.Color() },
   }])

@@ -5,7 +5,7 @@ import { button, h, number } from './dom.js'
 import { Recording } from './data.js'
 import { Stage } from './stage.js'
 import { Strip } from './strip.js'
-import { SPEEDS, Timeline } from './timeline.js'
+import { Timeline } from './timeline.js'
 import { Contacts, Trails } from './overlays.js'
 import { Worlds, cameras, help, layers } from './panels.js'
 import { press } from './keys.js'
@@ -142,8 +142,9 @@ class App {
   }
 
   faster(by) {
-    const at = SPEEDS.findIndex((speed) => speed >= this.state.speed)
-    this.set({ speed: SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, at + by))] })
+    const { speeds } = this.recording.scene.view
+    const at = speeds.findIndex((speed) => speed >= this.state.speed)
+    this.set({ speed: speeds[Math.min(speeds.length - 1, Math.max(0, at + by))] })
   }
 
   toggleTrails() {
@@ -222,8 +223,8 @@ class App {
     const words = (k) => scene.worlds[k].values.filter((entry) => entry.varied).slice(0, 4)
       .map((entry) => `${entry.short} ${number(entry.value)}${entry.unit && entry.unit !== '1' ? ` ${entry.unit}` : ''}`).join('   ')
     const ended = (k) => (this.recording.isValid(frame, k) ? '' : ' · ended')
-    const single = state.mode === 'grid' ? '' : `${scene.worlds[state.focus].name}${ended(state.focus)}`
-    this.facts.textContent = this.recording.nWorlds > 1 && single ? `${single}   ${words(state.focus)}` : single
+    const one = this.recording.nWorlds > 1 ? `${scene.worlds[state.focus].name}   ${words(state.focus)}` : ''
+    this.facts.textContent = state.mode === 'grid' ? '' : `${one}${ended(state.focus).replace(' · ', one ? ' · ' : '')}`
     const wanted = state.mode === 'grid' ? state.shown : []
     const boxes = stage.viewports()
     const key = JSON.stringify([wanted, boxes, state.focus, wanted.map(ended)])

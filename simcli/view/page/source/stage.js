@@ -8,6 +8,22 @@ import { groundGrid } from './ground.js'
 const MANY = 9 // viewports from which on shadows are left out
 const Z = new THREE.Vector3(0, 0, 1)
 
+// A background that is a little darker below.
+function sky([above, below]) {
+  const canvas = document.createElement('canvas')
+  canvas.width = 2
+  canvas.height = 256
+  const context = canvas.getContext('2d')
+  const gradient = context.createLinearGradient(0, 0, 0, 256)
+  gradient.addColorStop(0, above)
+  gradient.addColorStop(1, below)
+  context.fillStyle = gradient
+  context.fillRect(0, 0, 2, 256)
+  const made = new THREE.CanvasTexture(canvas)
+  made.colorSpace = THREE.SRGBColorSpace
+  return made
+}
+
 export class Stage {
   constructor(canvas, recording, theme) {
     const { scene } = recording
@@ -16,7 +32,7 @@ export class Stage {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: false })
     this.renderer.setScissorTest(true)
     this.renderer.shadowMap.enabled = true
-    this.renderer.shadowMap.type = THREE.PCFSoftShadowMap
+    this.renderer.shadowMap.type = THREE.PCFShadowMap
     this.scene = new THREE.Scene()
     this.workshop = new Workshop(scene)
     this.up = new THREE.Vector3(...scene.up)
@@ -42,9 +58,9 @@ export class Stage {
 
   addLight() {
     const middle = this.low.clone().add(this.high).multiplyScalar(0.5)
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xb9c0cc, 1.9))
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xb4bccb, 2.3))
     const side = Math.abs(this.up.z) > 0.5 ? new THREE.Vector3(0.5, -0.65, 0) : new THREE.Vector3(0.5, 0, 0.65)
-    const sun = new THREE.DirectionalLight(0xfff6ea, 2.3)
+    const sun = new THREE.DirectionalLight(0xfff6ea, 2.5)
     sun.position.copy(middle).addScaledVector(this.up, 1.2 * this.size).addScaledVector(side, this.size)
     sun.target.position.copy(middle)
     sun.castShadow = true
@@ -55,7 +71,7 @@ export class Stage {
     sun.shadow.normalBias = 0.002 * this.size
     sun.shadow.bias = -0.0004
     sun.shadow.radius = 4
-    const fill = new THREE.DirectionalLight(0xdfe9ff, 0.7)
+    const fill = new THREE.DirectionalLight(0xdfe9ff, 0.9)
     fill.position.copy(middle).addScaledVector(side, -this.size).addScaledVector(this.up, 0.3 * this.size)
     fill.target.position.copy(middle)
     this.sun = sun
@@ -88,14 +104,9 @@ export class Stage {
     const { scene } = this.recording
     this.grounds = []
     const planes = scene.drawings[0].items.filter((item) => item.kind === 'plane' && item.body < 0)
-    for (const plane of planes) {
-      const ground = groundGrid(scene.unit, this.size, plane.colour)
-      ground.position.set(...plane.position)
-      ground.quaternion.set(...plane.orientation)
-      this.grounds.push(ground)
-    }
+    for (const plane of planes) this.grounds.push(this.plane(plane))
     if (!planes.length && scene.grid) {
-      const ground = groundGrid(scene.unit, this.size, null)
+      const ground = groundGrid(this.size, null)
       const height = Math.min(this.low.dot(this.up), this.high.dot(this.up)) - 0.02 * this.size
       ground.position.copy(this.low).add(this.high).multiplyScalar(0.5)
       ground.position.addScaledVector(this.up, height - ground.position.dot(this.up))
@@ -105,11 +116,52 @@ export class Stage {
     this.scene.add(...this.grounds)
   }
 
+  // A level plane is ground; of one that is not, the part near which bodies are.
+  plane(item) {
+    const turn = new THREE.Quaternion(...item.orientation)
+    const normal = Z.clone().applyQuaternion(turn)
+    const at = new THREE.Vector3(...item.position)
+    const middle = this.low.clone().add(this.high).multiplyScalar(0.5)
+    let ground
+    if (normal.dot(this.up) > 0.999) {
+      ground = groundGrid(this.size, item.colour)
+    } else {
+      const near = this.touching(at, normal)
+      let reach = 0.25 * this.size
+      if (near.length) {
+        middle.set(0, 0, 0)
+        for (const point of near) middle.addScaledVector(point, 1 / near.length)
+        reach = Math.max(...near.map((point) => point.distanceTo(middle))) + 0.2 * this.size
+      }
+      ground = groundGrid(this.size, item.colour, reach, 0.55)
+    }
+    ground.position.copy(middle).addScaledVector(normal, at.clone().sub(middle).dot(normal))
+    ground.quaternion.copy(turn)
+    return ground
+  }
+
+  // Where bodies are, at some times, that come near a plane.
+  touching(at, normal) {
+    const { recording } = this
+    const near = 0.06 * this.size + 0.5 * recording.scene.unit
+    const every = Math.max(1, Math.floor(recording.n / 40))
+    const place = new THREE.Vector3()
+    const turn = new THREE.Quaternion()
+    const found = []
+    for (let frame = 0; frame < recording.n; frame += every) {
+      for (let body = 0; body < recording.nBodies; body++) {
+        recording.poseAt(frame, 0, body, place, turn)
+        if (Math.abs(place.clone().sub(at).dot(normal)) < near) found.push(place.clone())
+      }
+    }
+    return found
+  }
+
   setTheme(theme) {
     const { background } = this.recording.scene
     const own = background ? new THREE.Color().setRGB(...background, THREE.SRGBColorSpace) : null
     this.background = own ?? new THREE.Color(theme === 'dark' ? '#12161d' : '#f3f5f8')
-    this.scene.background = this.background
+    this.scene.background = own ?? sky(theme === 'dark' ? ['#1b222d', '#10141b'] : ['#fbfcfd', '#e6eaf0'])
     const tone = { h: 0, s: 0, l: 0 }
     this.background.getHSL(tone)
     for (const ground of this.grounds) ground.material.uniforms.dark.value = tone.l < 0.35 ? 1 : 0

@@ -2,7 +2,6 @@
 
 import { button, h, icon } from './dom.js'
 
-export const SPEEDS = [0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 4, 10]
 const WORDS = ['info', 'warning', 'failure']
 
 export class Timeline {
@@ -18,7 +17,7 @@ export class Timeline {
     this.loop = button('loop', 'loop (L)', () => { app.set({ loop: !app.state.loop }) })
     this.speed = h('select', { className: 'speed', title: 'speed (↑ ↓)', 'aria-label': 'speed',
       onchange: (event) => { app.set({ speed: Number(event.target.value) }); event.target.blur() } },
-    ...SPEEDS.map((speed) => h('option', { value: speed, textContent: `${speed}×` })))
+    ...app.recording.scene.view.speeds.map((speed) => h('option', { value: speed, textContent: `${speed}×` })))
     this.element = h('div', { className: 'transport' },
       button('first', 'start (Home)', () => { app.seek(app.recording.start) }),
       button('back', 'one frame back (←)', () => { app.step(-1) }),
