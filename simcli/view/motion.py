@@ -15,6 +15,7 @@ from simcli.view.parts import Camera, Drawing
 Array = np.ndarray
 BLOCK = 16e6  # [B] of poses that are read at once
 FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
+FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
 MARGIN = 1.1  # of the distance from which everything is just seen
 FOV = 0.6  # [rad]
 ASPECT = 16 / 9
@@ -170,8 +171,14 @@ def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT)
               for item in drawing.items if item.kind == "plane" and item.body < 0]  # fmt: skip
     cameras = [_seeing(low, high, up, weights[0] * f * front + weights[1] * r * right + weights[2] * up, aspect)
                for f, r in ((1, 1), (1, -1), (-1, 1), (-1, -1))]  # fmt: skip
-    outside = [one for one in cameras if all((np.array(one.position) - point) @ normal > 0.0 for point, normal in planes)]
+    outside = [one for one in cameras if all(_is_above(one, *plane) for plane in planes)]
     return (outside or cameras)[0]
+
+
+def _is_above(camera: Camera, point: Array, normal: Array) -> bool:
+    """Whether a camera sees the outside of a plane, and not too flat."""
+    away = np.array(camera.position) - point
+    return float(away @ normal) > FLAT * float(np.linalg.norm(away))
 
 
 def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -> Camera:
