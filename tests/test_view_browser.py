@@ -205,7 +205,7 @@ def test_worlds_stand_side_by_side_are_ghosts_and_are_sorted(browser, tmp_path):
 def test_contacts_and_trails_are_drawn(browser, tmp_path):
     def move(columns):
         columns["frames/body_q"][..., 3:] = 0, 0, 0, 1
-        columns["frames/body_q"][..., :3] = np.arange(6)[:, None, None, None] * [0.3, 0.1, 0.0]
+        columns["frames/body_q"][..., :3] = np.arange(6)[:, None, None, None] * [3.0, 1.0, 1.0]
 
     with record(tmp_path / "c.h5", 6, 1, move, channels=(*CHANNELS, "contacts")) as file:
         count = len(file.contacts(1, 0)["gap"])
