@@ -52,7 +52,7 @@ class Content:
                     far = float(np.linalg.norm(item.corners, axis=1).max())
                     self.reach[item.body] = max(self.reach[item.body], far)
         self.error, self.n_frames, self.force = 0.0, 0, 0.0
-        self._last: Array | None = None
+        self.last: Array | None = None  # poses at the frame before
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""
@@ -63,8 +63,8 @@ class Content:
     def chunk(self, time: Array, poses: Array) -> dict:
         """One block of frames, which follow those before."""
         self.extent.see(poses)
-        poses, goes_on = filled(poses, self._last)
-        self._last = poses[-1]
+        poses, goes_on = filled(poses, self.last)
+        self.last = poses[-1]
         ranges, words = quantise(poses)
         self.error = max(self.error, error(poses, unpack(ranges, words), self.reach))
         made = {"time": encoded(time, "f8"), "range": encoded(ranges, "f4"), "poses": encoded(words, "u2"),

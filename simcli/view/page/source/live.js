@@ -10,14 +10,15 @@ export function follow(app) {
       if (!answer.ok) throw new Error(answer.status)
       const news = await answer.json()
       const atEnd = app.state.time >= recording.end
-      recording.scene.events = news.events
+      const { scene } = recording
+      scene.events = news.events
+      scene.force = Math.max(scene.force, news.force)
+      scene.auto = news.auto
       for (const chunk of news.chunks) recording.append(chunk)
+      app.stage.widen(news.bounds)
       if (news.chunks.length) app.grown(atEnd && !app.state.playing)
-      if (news.status !== 'running') {
-        app.set({ loop: true })
-        app.stage.widen(news.bounds)
-        return
-      }
+      document.documentElement.dataset.run = news.status
+      if (news.status !== 'running') return
     } catch {
       return // the run has ended and nobody answers: what is here stays
     }
