@@ -3,6 +3,10 @@
 import base64
 import hashlib
 import json
+import re
+import threading
+import urllib.error
+import urllib.request
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -10,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.analysis_files import CHANNELS, record
+from support.process import simcli
 from support.recorder_here import RecorderHere
-from support.scenes import faults_of, scene
+from support.scenes import FALL, faults_of, scene
 from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
@@ -31,6 +36,7 @@ from simcli.view.content import Content
 from simcli.view.curves import groups_of
 from simcli.view.document import write_page
 from simcli.view.drawing import drawing_of
+from simcli.view.live import Server
 from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
 from simcli.view.subject import subject_of_run, subject_of_scene
 
@@ -495,3 +501,68 @@ def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
     assert not [name for name, one in lock["packages"].items() if "resolved" in one]
     assert "http" not in page.joinpath("package-lock.json").read_text()
     assert lock["packages"]["node_modules/three"]["version"] == "0.187.0"
+
+
+# --- a run that goes on
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A recorder that goes on writing, and the server of its file."""
+    model = tiny_model(n_worlds=2)
+    axes = axes_of(model)
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 2000, process=RecorderHere())
+    with Server(tmp_path / "a.h5") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield recorder, server, lambda first, n: frames(selected(axes, CHANNELS), axes, first, n, ())
+        server.shutdown()
+
+
+def asked(address, data=None, **headers):
+    """Status and text of an answer."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, data, headers)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_a_page_grows_with_its_run(growing):
+    recorder, server, block = growing
+    status, text = asked(server.address)
+    assert (status, "No frame yet" in text) == (200, True)
+    n = recorder.frames_per_commit
+    recorder.put(block(0, n))
+    page = json.loads(Parts(asked(server.address)[1]).scripts[0])
+    assert page["live"]
+    held = sum(len(base64.b64decode(chunk["time"])) // 8 for chunk in page["chunks"])
+    assert 0 < held <= n
+    recorder.put(block(n, n))
+    news = json.loads(asked(f"{server.address}frames?from={held}")[1])
+    time = np.concatenate([np.frombuffer(base64.b64decode(chunk["time"]), "<f8") for chunk in news["chunks"]])
+    np.testing.assert_allclose(time, 1e-2 * np.arange(held, held + len(time)))
+    assert (news["status"], server.live.told_end, len(time) > 0) == ("running", False, True)
+    recorder.close("done")
+    last = json.loads(asked(f"{server.address}frames?from={held + len(time)}")[1])
+    assert (last["status"], server.live.told_end) == ("done", True)
+
+
+def test_only_who_knows_the_word_reads_and_nobody_writes(growing):
+    _, server, _ = growing
+    assert server.server_address[0] == "127.0.0.1"
+    assert len(server.word) >= 32
+    root = f"http://127.0.0.1:{server.server_port}/"
+    for address in (root, f"{root}{server.word[:-1]}x/", f"{server.address}frames/../x", f"{root}{server.word}"):
+        assert asked(address)[0] == 404
+    assert asked(server.address, Host="example.org")[0] == 404  # a name of somebody else's that leads here
+    assert asked(server.address, b"x")[0] == 501
+
+
+def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):
+    (tmp_path / "s.yaml").write_text(FALL)
+    done = simcli("run", tmp_path / "s.yaml", "-o", tmp_path / "s.h5", "--view", "-q")
+    assert done.returncode == Exit.OK, done.stderr
+    address, = re.findall(r"view: (http://127\.0\.0\.1:\d+/\S+/)", done.stderr)
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address)

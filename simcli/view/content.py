@@ -86,18 +86,23 @@ class Content:
         run, worlds = self.subject.run, self.subject.worlds
         if "contacts" not in run.channels:
             return None
-        counts, values = [0], []
-        for frame in frames:
-            table = run.contact_table(frame, frame + 1)
-            for world in worlds:
-                own = table["world"] == world
-                values.append(np.concatenate((table["point"][own], table["force"][own]), axis=1))
-                counts.append(len(values[-1]))
-        rows = np.concatenate(values)
+        place = np.full(run.n_worlds, -1)
+        place[list(worlds)] = np.arange(len(worlds))
+        owners, values = [], []
+        stretches = [(frames.start, frames.stop)] if frames.step == 1 else [(frame, frame + 1) for frame in frames]
+        for first, last in stretches:
+            table = run.contact_table(first, last)
+            own = place[table["world"]] >= 0
+            frame = (table["frame"][own] - frames.start) // frames.step
+            owners.append(frame * len(worlds) + place[table["world"][own]])
+            values.append(np.concatenate((table["point"][own], table["force"][own]), axis=1))
+        owner, rows = np.concatenate(owners), np.concatenate(values)
+        rows = rows[np.argsort(owner, kind="stable")]
         if len(rows):
             size = np.linalg.norm(rows[:, 3:], axis=1)
             self.force = max(self.force, float(np.quantile(size, LARGEST_FORCES)))
-        return {"start": encoded(np.cumsum(counts), "u4"), "value": encoded(rows, "f4")}
+        counts = np.bincount(owner, minlength=len(frames) * len(worlds))
+        return {"start": encoded(np.concatenate([[0], np.cumsum(counts)]), "u4"), "value": encoded(rows, "f4")}
 
     def head(self, view: dict, live: bool = False) -> dict:
         """Everything but the chunks, which have been made.

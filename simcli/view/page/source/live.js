@@ -4,6 +4,7 @@ const PERIOD = 700 // [ms]
 
 export function follow(app) {
   const { recording } = app
+  app.seek(recording.end) // the newest frames are shown as they come
   const ask = async () => {
     try {
       const answer = await fetch(`frames?from=${recording.n}`, { cache: 'no-store' })
