@@ -532,19 +532,28 @@ def test_a_page_grows_with_its_run(growing):
     recorder, server, block = growing
     status, text = asked(server.address)
     assert (status, "No frame yet" in text) == (200, True)
-    n = recorder.frames_per_commit
-    recorder.put(block(0, n))
+    written = 0
+
+    def write_until(n_frames):
+        nonlocal written
+        while recorder.n_committed < n_frames:
+            recorder.put(block(written, 64))
+            written += 64
+
+    def times(chunks):
+        return np.concatenate([np.frombuffer(base64.b64decode(chunk["time"]), "<f8") for chunk in chunks])
+
+    write_until(1)
     page = json.loads(Parts(asked(server.address)[1]).scripts[0])
+    held = len(times(page["chunks"]))
     assert page["live"]
-    held = sum(len(base64.b64decode(chunk["time"])) // 8 for chunk in page["chunks"])
-    assert 0 < held <= n
-    recorder.put(block(n, n))
+    assert held == recorder.n_committed
+    write_until(held + 1)
     news = json.loads(asked(f"{server.address}frames?from={held}")[1])
-    time = np.concatenate([np.frombuffer(base64.b64decode(chunk["time"]), "<f8") for chunk in news["chunks"]])
-    np.testing.assert_allclose(time, 1e-2 * np.arange(held, held + len(time)))
-    assert (news["status"], server.live.told_end, len(time) > 0) == ("running", False, True)
+    np.testing.assert_allclose(times(news["chunks"]), 1e-2 * np.arange(held, recorder.n_committed))
+    assert (news["status"], server.live.told_end) == ("running", False)
     recorder.close("done")
-    last = json.loads(asked(f"{server.address}frames?from={held + len(time)}")[1])
+    last = json.loads(asked(f"{server.address}frames?from={held + len(times(news['chunks']))}")[1])
     assert (last["status"], server.live.told_end) == ("done", True)
 
 
