@@ -10,7 +10,7 @@ from simcli import __version__
 from simcli.view.curves import Group, values_of
 from simcli.view.motion import ASPECT, Extent, camera_of
 from simcli.view.parts import Drawing, Item
-from simcli.view.quantised import error, filled, quantise, unpack
+from simcli.view.quantised import N_BYTES, error, filled, quantise, unpack
 from simcli.view.subject import Subject
 
 Array = np.ndarray
@@ -53,6 +53,16 @@ class Content:
                     self.reach[item.body] = max(self.reach[item.body], far)
         self.error, self.n_frames, self.force = 0.0, 0, 0.0
         self.last: Array | None = None  # poses at the frame before
+
+    def estimate(self, n_frames: int) -> int:
+        """[B], about what so many frames take: base64 makes four bytes of three."""
+        run, worlds = self.subject.run, len(self.subject.worlds)
+        numbers = sum(len(group.series) for group in self.groups)
+        size = n_frames * (8 + worlds * (1 + N_BYTES * len(self.reach) + 4 * numbers))
+        if run is not None and "contacts" in run.channels:
+            part = n_frames / max(run.n_frames, 1) * worlds / run.n_worlds
+            size += int(24 * part * run.contacts_until(run.n_frames)) + 4 * n_frames * worlds
+        return 4 * size // 3
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""

@@ -1,4 +1,4 @@
-/* simcli view 4c27e9efb165c603ac283283a7fc1fdb2e06c3bcd6b708d3a6ed6f7b5f6454c9; three.js r187, MIT: LICENSE-three.txt */
+/* simcli view 9b65bc47eb5fadc1ee510274e8297d867b04a388586fc03d5caf0def48020559; three.js r187, MIT: LICENSE-three.txt */
 (()=>{var Kc=`:root {
   --paper: #f3f5f8; --card: rgb(255 255 255 / .82); --edge: rgb(20 30 50 / .10); --line: rgb(30 45 70 / .10);
   --ink: #1c2430; --soft: #66707f; --accent: #0b6bcb; --wash: rgb(11 107 203 / .10); --bad: #c92a2a; --warn: #c98500;
@@ -4374,7 +4374,7 @@ void main() {
   float line = max(0.55 * lines(cell, 1.0), lines(5.0 * cell, 1.4)) * mix(0.30, 0.26, dark);
   float shade = (1.0 - getShadowMask()) * mix(0.26, 0.55, dark);
   vec3 ink = mix(vec3(0.10, 0.14, 0.22), vec3(0.55, 0.64, 0.78), dark);
-  vec3 night = vec3(0.010, 0.016, 0.035);
+  vec3 night = mix(vec3(0.010, 0.016, 0.035), vec3(0.001, 0.0015, 0.003), dark);
   float alpha = 1.0 - (1.0 - line) * (1.0 - shade);
   vec3 shown = (ink * line * (1.0 - shade) + night * shade) / max(alpha, 1e-4);
   vec3 sheet = mix(behind, colour, mix(0.42, 0.10, dark));
