@@ -205,7 +205,7 @@ class Outcome:
         unsolved_fails: whether these make the run a failed one.
         drift: the ledger of energy that is off by most of its world's energy, None if all of them close.
         kernels_compiled: names of the kernels that were compiled, in order.
-        has_frames: whether frames hold more than their times.
+        best_shown: command that shows most of the file: view, plot or table.
         kernels_from_cache: names of those that were read from the folder of compiled kernels.
     """
 
@@ -222,7 +222,7 @@ class Outcome:
     n_stopped: int = 0
     verdicts: "list[Verdict]" = field(default_factory=list)
     n_bytes: int = 0
-    has_frames: bool = True
+    best_shown: str = "view"
     first_frame: int = 0
     first_step: int = 0
     n_events: int = 0

@@ -135,7 +135,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     facts = _circumstances(job, device)
     continues = continuation.find(job.output, facts) if goes_on else None
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
-                      has_frames=bool(job.channels or job.recorded))  # fmt: skip
+                      best_shown=_best_shown(job))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
     solver = _solver_of(job, device)
     account = EnergyAccount(model)
@@ -174,6 +174,13 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
         outcome.verdicts = _judge(job)
     outcome.wall = time.perf_counter() - job.started
     return outcome
+
+
+def _best_shown(job: Job) -> str:
+    """The command that shows most of what a job writes."""
+    if job.channels & {"state", "bodies", "joints"}:
+        return "view"
+    return "plot" if job.channels or job.recorded else "table"
 
 
 def _solver_of(job: Job, device):

@@ -105,8 +105,8 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
-        what = "plot" if outcome.has_frames else "table"
-        lines.append(console.paint(f"  next: simcli {what} {quote(str(outcome.output))}", "dim"))
+        more = " --open, or simcli plot" if outcome.best_shown == "view" else ""
+        lines.append(console.paint(f"  next: simcli {outcome.best_shown} {quote(str(outcome.output))}{more}", "dim"))
     if outcome.status == "stopped":
         lines.append(console.paint("  next: the same command with --resume goes on", "dim"))
     return "\n".join(lines)
