@@ -1,0 +1,145 @@
+"""Light: what a ray meets first, how much of the light a point sees, the colour that comes back.
+
+One light far away, as wide as a window, and light from all around, more from above than from below.
+"""
+
+import taichi as ti
+
+from simcli.kernels.rays.meshes import mesh
+from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, NEVER, PLANE, ball, box, capsule, frustum, plane, vec3, vec4
+
+BIAS = 2e-4  # [1]: rays to the light start so far above the surface
+FEW = 6  # rays to the light: if they agree, so do the others
+# Places in the table of numbers of a picture.
+EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V, SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SKY, EARTH, KEY, TOP, BOTTOM, SHINE, \
+    ABOVE, PIXEL, N_NUMBERS = 0, 3, 6, 9, 12, 15, 18, 21, 22, 23, 24, 25, 26, 27, 30, 33, 36, 39, 42, 43, 46, 47  # fmt: skip
+
+
+@ti.func
+def three(table: ti.template(), place):
+    """Three numbers from a place on."""
+    return vec3(table[place], table[place + 1], table[place + 2])
+
+
+@ti.func
+def of_solid(s, solids: ti.template(), place):
+    """Three numbers of solid s."""
+    return vec3(solids[s, place], solids[s, place + 1], solids[s, place + 2])
+
+
+@ti.func
+def in_unit_frame(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
+                  triangles: ti.template()):
+    """A ray in the frame of solid s against its unit shape."""
+    kind = names[s, 0]
+    found = vec4(NEVER, 0.0, 0.0, 0.0)
+    if kind == BALL:
+        found = ball(o, d)
+    elif kind == BOX:
+        found = box(o, d)
+    elif kind == FRUSTUM:
+        found = frustum(o, d, solids[s, 13])
+    elif kind == CAPSULE:
+        found = capsule(o, d, solids[s, 13])
+    elif kind == PLANE:
+        found = plane(o, d)
+    elif kind == MESH:
+        found = mesh(o, d, after, names[s, 1], names[s, 2], nodes, links, triangles)
+    return found
+
+
+@ti.func
+def against(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
+            triangles: ti.template()):
+    """A ray with unit direction against solid s: (t, normal that is not of length 1), t > after."""
+    found = vec4(NEVER, 0.0, 0.0, 0.0)
+    offset = of_solid(s, solids, 9) - o
+    radius = solids[s, 12]
+    # From the point next to the solid's middle: from the eye, roots of small and far solids lose their digits.
+    nearest = offset.dot(d) if radius >= 0.0 else 0.0
+    miss = nearest * d - offset
+    if radius < 0.0 or miss.dot(miss) <= radius * radius:
+        x, y, z = of_solid(s, solids, 0), of_solid(s, solids, 3), of_solid(s, solids, 6)
+        local = in_unit_frame(s, vec3(x.dot(miss), y.dot(miss), z.dot(miss)), vec3(x.dot(d), y.dot(d), z.dot(d)),
+                              after - nearest, solids, names, nodes, links, triangles)
+        t = nearest + local[0]
+        if local[0] < NEVER and t > after:
+            normal = local[1] * x + local[2] * y + local[3] * z
+            found = vec4(t, normal[0], normal[1], normal[2])
+    return found
+
+
+@ti.func
+def window(k, n):
+    """Point k of n of a disc of radius 1, the rim first; neighbours in k lie far from each other."""
+    part = (k + 0.5) / n
+    angle = 2.39996323 * k  # the golden angle
+    r = ti.sqrt(1.0 - part)
+    return r * ti.cos(angle), r * ti.sin(angle)
+
+
+@ti.func
+def seen_light(p, n_rays, numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
+               solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
+               triangles: ti.template()):
+    """How much of the light the point p sees, 0 to 1."""
+    light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
+    i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
+    j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
+    seen, taken, goes_on = 0.0, 0, 1
+    if 0 <= i < n_tiles and 0 <= j < n_tiles:
+        first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
+        k = 0
+        while k < n_rays and goes_on == 1 and first < last:
+            a, b = window(k, n_rays)
+            d = (light + numbers[SPREAD] * (a * u + b * v)).normalized()
+            left, m = 1.0, first
+            while m < last and left > 0.0:
+                s = light_solid[m]
+                if against(s, p, d, BIAS, solids, names, nodes, links, triangles)[0] < NEVER:
+                    left *= 1.0 - solids[s, 17]
+                m += 1
+            seen += left
+            k += 1
+            taken = k
+            if k == FEW and (seen == 0.0 or seen == FEW):
+                goes_on = 0
+    return seen / taken if taken > 0 else 1.0
+
+
+@ti.func
+def line_share(x, width, distance):
+    """Share of a pixel that lines of a plane cover along one coordinate; `width` of the pixel, and of a line."""
+    line = ti.max(0.012 * distance, width)
+    near = ti.abs(x / distance - ti.round(x / distance)) * distance
+    share = ti.max(0.0, ti.min(1.0, (0.5 * (line + width) - near) / width))
+    return share * ti.min(1.0, 0.012 * distance / width) * ti.max(0.0, 1.0 - 3.0 * width / distance)
+
+
+@ti.func
+def colour_of(s, p, normal, d, seen, depth, numbers: ti.template(), solids: ti.template(), names: ti.template()):
+    """Linear light that comes from the point p of solid s against d."""
+    base = of_solid(s, solids, 14)
+    light = three(numbers, LIGHT)
+    if names[s, 0] == PLANE and solids[s, 18] > 0.0:
+        offset = p - of_solid(s, solids, 9)
+        slant = ti.max(0.05, -d.dot(normal))
+        for k in ti.static(range(2)):
+            axis = of_solid(s, solids, 3 * k).normalized()
+            lean = ti.abs((d - d.dot(normal) * normal).dot(axis))
+            width = depth * numbers[PIXEL] * (1.0 + lean * (1.0 / slant - 1.0))
+            base *= 1.0 - 0.22 * line_share(axis.dot(offset), width, solids[s, 18])
+    up = 0.5 + 0.5 * normal.dot(three(numbers, ABOVE))
+    ambient = up * three(numbers, SKY) + (1.0 - up) * three(numbers, EARTH)
+    key = ti.max(0.0, normal.dot(light)) * seen
+    found = base * (ambient + key * three(numbers, KEY))
+    if names[s, 0] != PLANE:
+        half = ti.max(0.0, normal.dot((light - d).normalized()))
+        found += numbers[SHINE] * seen * ti.pow(half, 48.0) * three(numbers, KEY)
+    return found
+
+
+@ti.func
+def background(share, numbers: ti.template()):
+    """Linear light from behind everything; `share` 0 at the top, 1 at the bottom."""
+    return (1.0 - share) * three(numbers, TOP) + share * three(numbers, BOTTOM)
