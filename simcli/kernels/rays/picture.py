@@ -94,8 +94,9 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
 
 
 def ready_device() -> None:
-    """Start the CPU if nothing is started; pictures are drawn on whatever there is."""
-    if live_device() is None:
+    """Start the CPU in float32, if that is not what is started: elsewhere pictures would differ in their last bits."""
+    device = live_device()
+    if device is None or (device.arch, device.precision, device.is_gpu) != ("cpu", "float32", False):
         start_device("cpu", "float32")
 
 
