@@ -68,10 +68,10 @@ def entered(inside, origins, directions, steps=4000):
 @pytest.mark.parametrize("name", UNIT)
 def test_rays_meet_shapes_where_they_come_in(name):
     rng = np.random.default_rng(3)
-    kind, parameter, inside = UNIT[name]
+    kind, top, length, inside = UNIT[name]
     where = turned(rng) @ np.diag([0.5, 0.3, 0.4]) @ (np.eye(3) + 0.2 * rng.normal(size=(3, 3)))
     centre = np.array([0.1, -0.2, 0.3])
-    which = solids(solid(kind, centre, where, parameter))
+    which = solids(solid(kind, centre, where, top, length))
     back = np.linalg.inv(where)
 
     def implicit(x):
@@ -98,8 +98,8 @@ def test_rays_meet_shapes_where_they_come_in(name):
 def test_who_stands_inside_looks_out():
     origins = np.zeros((50, 3))
     _, directions = rays(np.random.default_rng(1), 50)
-    for kind, parameter, _ in [one for name, one in UNIT.items() if name != "plane"]:
-        assert not np.isfinite(shot(solids(solid(kind, parameter=parameter)), NO_MESH, origins, directions)[0]).any()
+    for kind, top, length, _ in [one for name, one in UNIT.items() if name != "plane"]:
+        assert not np.isfinite(shot(solids(solid(kind, top=top, length=length)), NO_MESH, origins, directions)[0]).any()
 
 
 def brute(vertices, faces, origins, directions):
@@ -199,8 +199,8 @@ def test_no_tile_loses_a_solid():
     rng = np.random.default_rng(5)
     camera = camera_from((0.5, -4, 0.8), 320, 240)
     centres = rng.uniform(-1.2, 1.2, (300, 3))
-    kinds = [(BALL, 0.0), (BOX, 0.0), (FRUSTUM, 0.5), (CAPSULE, 0.5)]
-    rows = [solid(*kinds[k % 4][:1], centre, 0.02 * turned(rng), kinds[k % 4][1]) for k, centre in enumerate(centres)]
+    kinds = [(BALL, 1.0, 0.0), (BOX, 1.0, 0.0), (FRUSTUM, 0.5, 0.0), (CAPSULE, 0.7, 0.5)]
+    rows = [solid(kinds[k % 4][0], centre, 0.02 * turned(rng), *kinds[k % 4][1:]) for k, centre in enumerate(centres)]
     found = draw(solids(*rows), NO_MESH, camera, plain_light())
     at = np.floor(seen_from(camera, centres)).astype(int)
     inside = (at >= 0).all(axis=1) & (at < (320, 240)).all(axis=1)
@@ -272,8 +272,8 @@ def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):
 
 def test_pictures_are_the_same_whoever_draws_them():
     rng = np.random.default_rng(0)
-    rows = [solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), parameter, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
-            for k, (kind, parameter, _) in enumerate(UNIT.values())]  # fmt: skip
+    rows = [solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), *sizes, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
+            for k, (kind, *sizes, _) in enumerate(UNIT.values())]  # fmt: skip
     from simcli.kernels.runtime import start_device
 
     found = []

@@ -8,29 +8,32 @@ from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Solids
 from simcli.model import rotations as rot
 
-# (kind, parameter, f(x) < 0 inside of the unit shape)
+# (kind, radius of the top, half length, f(x) < 0 inside of the unit shape)
 UNIT = {
-    "ball": (BALL, 0.0, lambda x: (x**2).sum(-1) - 1),
-    "box": (BOX, 0.0, lambda x: np.abs(x).max(-1) - 1),
-    "cylinder": (FRUSTUM, 1.0, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - 1, np.abs(x[..., 2]) - 1)),
-    "cone": (FRUSTUM, 0.0, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - (1 - x[..., 2]) / 2, np.abs(x[..., 2]) - 1)),
-    "frustum": (FRUSTUM, 0.4, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - (0.7 - 0.3 * x[..., 2]),
+    "ball": (BALL, 1.0, 0.0, lambda x: (x**2).sum(-1) - 1),
+    "box": (BOX, 1.0, 0.0, lambda x: np.abs(x).max(-1) - 1),
+    "cylinder": (FRUSTUM, 1.0, 0.0, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - 1, np.abs(x[..., 2]) - 1)),
+    "cone": (FRUSTUM, 0.0, 0.0, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - (1 - x[..., 2]) / 2,
+                                                     np.abs(x[..., 2]) - 1)),
+    "frustum": (FRUSTUM, 0.4, 0.0, lambda x: np.maximum(np.hypot(x[..., 0], x[..., 1]) - (0.7 - 0.3 * x[..., 2]),
                                                    np.abs(x[..., 2]) - 1)),
-    "capsule": (CAPSULE, 2.5, lambda x: np.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2 + np.maximum(np.abs(x[..., 2]) - 2.5, 0) ** 2)
-                - 1),
-    "plane": (PLANE, 0.0, lambda x: x[..., 2]),
+    "capsule": (CAPSULE, 1.0, 2.5, lambda x: np.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2
+                                                     + np.maximum(np.abs(x[..., 2]) - 2.5, 0) ** 2) - 1),
+    "bar": (CAPSULE, 0.6, 3.0, lambda x: np.sqrt(x[..., 0] ** 2 + x[..., 1] ** 2 + np.maximum(np.abs(x[..., 2]) - 3, 0) ** 2)
+            - (0.8 - np.clip(x[..., 2], -3, 3) / 15)),
+    "plane": (PLANE, 1.0, 0.0, lambda x: x[..., 2]),
 }  # fmt: skip
 
 
-def solid(kind, centre=(0, 0, 0), size=1.0, parameter=0.0, colour=(1, 1, 1), opacity=1.0, mesh=0, lines=0.0):
+def solid(kind, centre=(0, 0, 0), size=1.0, top=1.0, length=0.0, colour=(1, 1, 1), opacity=1.0, mesh=0, lines=0.0):
     """Columns of one solid; `size` is a map or what a diagonal one has."""
     size = np.asarray(size, float)
-    return kind, size if size.ndim == 2 else np.eye(3) * size, centre, parameter, colour, opacity, mesh, lines
+    return kind, size if size.ndim == 2 else np.eye(3) * size, centre, top, length, colour, opacity, mesh, lines
 
 
 def solids(*rows):
     """Solids out of rows of `solid`."""
-    whole = (int, float, float, float, float, float, int, float)
+    whole = (int, float, float, float, float, float, float, int, float)
     return Solids(*(np.array(column, dtype) for column, dtype in zip(zip(*rows, strict=True), whole, strict=True))).kept()
 
 

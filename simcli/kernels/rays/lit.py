@@ -6,13 +6,29 @@ One light far away, as wide as a window, and light from all around, more from ab
 import taichi as ti
 
 from simcli.kernels.rays.meshes import mesh
-from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, NEVER, PLANE, ball, box, capsule, frustum, plane, vec3, vec4
+from simcli.kernels.rays.shapes import (
+    BALL,
+    BOX,
+    CAPSULE,
+    FRUSTUM,
+    MESH,
+    NEVER,
+    PLANE,
+    ball,
+    box,
+    capsule,
+    frustum,
+    plane,
+    vec3,
+    vec4,
+)
 
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
 FEW = 6  # rays to the light: if they agree, so do the others
 # Places in the table of numbers of a picture.
-EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V, SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SKY, EARTH, KEY, TOP, BOTTOM, SHINE, \
-    ABOVE, PIXEL, N_NUMBERS = 0, 3, 6, 9, 12, 15, 18, 21, 22, 23, 24, 25, 26, 27, 30, 33, 36, 39, 42, 43, 46, 47  # fmt: skip
+EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
+SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SHINE, PIXEL = range(21, 29)
+SKY, EARTH, KEY, TOP, BOTTOM, ABOVE, N_NUMBERS = range(29, 50, 3)
 
 
 @ti.func
@@ -40,7 +56,7 @@ def in_unit_frame(s, o, d, after, solids: ti.template(), names: ti.template(), n
     elif kind == FRUSTUM:
         found = frustum(o, d, solids[s, 13])
     elif kind == CAPSULE:
-        found = capsule(o, d, solids[s, 13])
+        found = capsule(o, d, solids[s, 18], solids[s, 13])
     elif kind == PLANE:
         found = plane(o, d)
     elif kind == MESH:
@@ -79,32 +95,91 @@ def window(k, n):
 
 
 @ti.func
-def seen_light(p, n_rays, numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
+def disc_share(x):
+    """Share of a disc of radius 1 on one side of a chord at x."""
+    u = ti.max(-1.0, ti.min(1.0, x))
+    return 0.5 + (u * ti.sqrt(1.0 - u * u) + ti.asin(u)) / 3.14159265
+
+
+@ti.func
+def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
+    """Share of the lamp that the thin round solid s hides from p: of its disc, a strip with ends.
+
+    Rays would need to be many, for the strip is thinner than the lamp. That the ends are cut by a second strip across is
+    exact where they lie outside of the disc, or the disc within the first strip.
+    """
+    light = three(numbers, LIGHT)
+    half = of_solid(s, solids, 19)
+    foot = of_solid(s, solids, 9) - half - p
+    whole = 2.0 * half
+    at, rise = foot.dot(light), whole.dot(light)
+    # Only the part before p, towards the lamp.
+    begin = ti.max(0.0, ti.min(1.0, (BIAS - at) / rise)) if rise > 0.0 and at < BIAS else 0.0
+    end = ti.max(0.0, ti.min(1.0, (BIAS - at) / rise)) if rise < 0.0 and at + rise < BIAS else 1.0
+    found = 0.0
+    if at + begin * rise >= 0.5 * BIAS or at + end * rise >= 0.5 * BIAS:
+        flat, across = foot - at * light, whole - rise * light
+        length = ti.max(1e-9, across.norm())
+        axis = across / length
+        y = -flat.dot(axis)  # of p along the strip, from the foot
+        near = ti.max(begin, ti.min(end, y / length))
+        radius = solids[s, 22] + near * (solids[s, 23] - solids[s, 22])
+        x = (flat + y * axis).norm()
+        wide = numbers[SPREAD] * ti.max(BIAS, at + near * rise)
+        found = disc_share((x + radius) / wide) - disc_share((x - radius) / wide)
+        found *= disc_share((end * length + radius - y) / wide) - disc_share((begin * length - radius - y) / wide)
+    return found
+
+
+@ti.func
+def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
+    """What is left of the lamp by thin round solids other than `own`, and whether there are other solids."""
+    left, others = 1.0, 0
+    for m in range(first, last):
+        s = light_solid[m]
+        if solids[s, 22] == 0.0:
+            others = 1
+        elif s != own:
+            left *= 1.0 - solids[s, 17] * behind_rod(s, p, numbers, solids)
+    return left, others
+
+
+@ti.func
+def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+            nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """What solids that are not thin and round leave of the light on one ray."""
+    left, m = 1.0, first
+    while m < last and left > 0.0:
+        s = light_solid[m]
+        if solids[s, 22] == 0.0:
+            if against(s, p, d, BIAS, solids, names, nodes, links, triangles)[0] < NEVER:
+                left *= 1.0 - solids[s, 17]
+        m += 1
+    return left
+
+
+@ti.func
+def seen_light(own, p, n_rays, numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
                solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
                triangles: ti.template()):
-    """How much of the light the point p sees, 0 to 1."""
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1."""
     light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
     j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
-    seen, taken, goes_on = 0.0, 0, 1
+    found = 1.0
     if 0 <= i < n_tiles and 0 <= j < n_tiles:
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
-        k = 0
-        while k < n_rays and goes_on == 1 and first < last:
+        left, others = behind_rods(own, p, numbers, first, last, light_solid, solids)
+        seen, k, most = 0.0, 0, n_rays if others == 1 and left > 0.0 else 0
+        while k < most:
             a, b = window(k, n_rays)
             d = (light + numbers[SPREAD] * (a * u + b * v)).normalized()
-            left, m = 1.0, first
-            while m < last and left > 0.0:
-                s = light_solid[m]
-                if against(s, p, d, BIAS, solids, names, nodes, links, triangles)[0] < NEVER:
-                    left *= 1.0 - solids[s, 17]
-                m += 1
-            seen += left
+            seen += left_on(p, d, first, last, light_solid, solids, names, nodes, links, triangles)
             k += 1
-            taken = k
             if k == FEW and (seen == 0.0 or seen == FEW):
-                goes_on = 0
-    return seen / taken if taken > 0 else 1.0
+                most = k
+        found = left * (seen / k if k > 0 else 1.0)
+    return found
 
 
 @ti.func

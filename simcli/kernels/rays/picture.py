@@ -6,8 +6,8 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.rays import lit
-from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
-from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, across, light_tiles_of, tiles_of
+from simcli.kernels.rays.lit import against, background, colour_of, seen_light, three
+from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
 from simcli.kernels.runtime import live_device, start_device
@@ -137,7 +137,8 @@ def _numbers(camera: Camera, light: Light, shadows) -> Array:
     for place, values in groups.items():
         found[place : place + 3] = values
     found[lit.TILES_U : lit.PER_V + 1] = *shadows.origin, *shadows.per_unit
-    found[lit.SPREAD], found[lit.FADE], found[lit.SHINE], found[lit.PIXEL] = light.spread, light.fade, light.shine, camera.pixel
+    found[lit.SPREAD], found[lit.FADE] = light.spread, light.fade
+    found[lit.SHINE], found[lit.PIXEL] = light.shine, camera.pixel
     return found
 
 
@@ -204,12 +205,12 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), o
                         shown = s if shown < 0 else shown
                         seen = 0.0
                         if normal.dot(three(numbers, lit.LIGHT)) > 0.0:
-                            seen = seen_light(p + lit.BIAS * normal, counts[5], numbers, light_start, light_solid, counts[3],
-                                              solids, names, nodes, links, triangles)
+                            seen = seen_light(s, p + lit.BIAS * normal, counts[5], numbers, light_start, light_solid,
+                                              counts[3], solids, names, nodes, links, triangles)
                         total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
                         left -= share
             total += left * background(py / counts[1], numbers)
             if k == 0:
                 out_solid[i] = shown
-        out[i, 0], out[i, 1], out[i, 2] = (total / offsets.shape[0])[0], (total / offsets.shape[0])[1], (
-            total / offsets.shape[0])[2]
+        for c in ti.static(range(3)):
+            out[i, c] = total[c] / offsets.shape[0]

@@ -49,7 +49,7 @@ def box(o, d):
 def frustum(o, d, top):
     """The cone's part |z| <= 1 whose radius is 1 at z = -1 and `top` at z = 1: `top` 1 is a cylinder, 0 a cone.
 
-        x^2 + y^2 <= (m + s z)^2,  m = (1 + top) / 2,  s = (top - 1) / 2
+    It is x^2 + y^2 <= (m + s z)^2 with m = (1 + top) / 2, s = (top - 1) / 2.
     """
     m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0)
     found = vec4(NEVER, 0.0, 0.0, 0.0)
@@ -76,21 +76,27 @@ def frustum(o, d, top):
 
 
 @ti.func
-def capsule(o, d, h):
-    """All points within 1 of the segment from (0, 0, -h) to (0, 0, h)."""
+def capsule(o, d, h, top):
+    """A bar about z from -h to h: its radius goes from 1 to `top`, its ends are half balls.
+
+    Between them it is x^2 + y^2 <= (m + s z)^2 with m = (1 + top) / 2, s = (top - 1) / (2 h).
+    """
+    m, s = 0.5 * (1.0 + top), 0.5 * (top - 1.0) / ti.max(h, LEAST)
     found = vec4(NEVER, 0.0, 0.0, 0.0)
-    a = d[0] * d[0] + d[1] * d[1]
-    b = o[0] * d[0] + o[1] * d[1]
-    c = o[0] * o[0] + o[1] * o[1] - 1.0
+    r = m + s * o[2]
+    a = d[0] * d[0] + d[1] * d[1] - s * s * d[2] * d[2]
+    b = o[0] * d[0] + o[1] * d[1] - s * d[2] * r
+    c = o[0] * o[0] + o[1] * o[1] - r * r
     root = b * b - a * c
     if root > 0.0 and a > LEAST:
         t = -(b + ti.sqrt(root)) / a
         p = o + t * d
         if ti.abs(p[2]) <= h:
-            found = met(t, vec3(p[0], p[1], 0.0))
+            found = met(t, vec3(p[0], p[1], -s * (m + s * p[2])))
     for side in ti.static((-1.0, 1.0)):
-        end = ball(o - vec3(0.0, 0.0, side * h), d)
-        if end[0] < NEVER and end[3] * side >= 0.0:
+        radius = 1.0 if side < 0.0 else top
+        end = ball((o - vec3(0.0, 0.0, side * h)) / radius, d / radius)
+        if end[0] < found[0] and end[3] * side >= 0.0:
             found = end
     return found
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.rays.hierarchy import Hierarchy, hierarchy_of
-from simcli.kernels.rays.shapes import BALL, CAPSULE, MESH, PLANE
+from simcli.kernels.rays.shapes import BALL, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.model.table_base import Array
 
 LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
 ROW = 24  # numbers of a solid in the kernel's table
+THIN, ROUND = 3.0, 0.9  # half length in radii, and least by largest radius, of what throws the shadow of a straight strip
 UNBOUNDED = -1.0  # as radius: the plane
 _SIGNS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
@@ -67,7 +68,8 @@ class Solids:
         kind: (N,), of `shapes`.
         map: (N, 3, 3), from the unit shape to the frame of the picture.
         centre: (N, 3).
-        parameter: (N,): radius of a frustum's top; half length of a capsule in radii.
+        top: (N,), radius of a frustum's or capsule's top, of that of its foot.
+        length: (N,), half the length of a capsule between the middles of its ends, in radii of its foot.
         colour: (N, 3), linear light.
         opacity: (N,), 0 to 1.
         mesh: (N,), number of the mesh.
@@ -77,7 +79,8 @@ class Solids:
     kind: Array
     map: Array
     centre: Array
-    parameter: Array
+    top: Array
+    length: Array
     colour: Array
     opacity: Array
     mesh: Array
@@ -97,7 +100,7 @@ class Solids:
     def corners(self) -> Array:
         """Corners of a box about each solid, (N, 8, 3); of no meaning for planes."""
         half = np.ones((len(self.kind), 3))
-        half[:, 2] += np.where(self.kind == CAPSULE, self.parameter, 0.0)
+        half[:, 2] += np.where(self.kind == CAPSULE, self.length, 0.0)
         return self.centre[:, None] + np.einsum("nij,nkj->nki", self.map, half[:, None] * _SIGNS)
 
     def radius(self) -> Array:
@@ -108,13 +111,24 @@ class Solids:
         longest = np.linalg.norm(self.map, ord=2, axis=(1, 2))
         return np.where(self.is_plane, UNBOUNDED, np.where(self.kind == BALL, longest, reach))
 
+    def rods(self) -> tuple[Array, Array, Array]:
+        """Half axes (N, 3) of thin round solids, radii (N,) of their feet and tops; radii are 0 for all others."""
+        across = np.linalg.norm(self.map[:, :, :2], axis=1)
+        half = np.where(self.kind == CAPSULE, self.length, 1.0)[:, None] * self.map[:, :, 2]
+        radius = across.max(axis=1)
+        thin = np.isin(self.kind, (CAPSULE, FRUSTUM)) & (np.linalg.norm(half, axis=1) > THIN * radius)
+        thin &= (across.min(axis=1) > ROUND * radius) & (self.top > 0.0)
+        return half, np.where(thin, radius, 0.0), np.where(thin, radius * self.top, 0.0)
+
     def table(self, meshes: Meshes) -> tuple[Array, Array]:
         """The kernel's tables: numbers (N, ROW) float32, and (N, 3) int32 of kind, first node, one past the last."""
         n = len(self.kind)
         rows = np.zeros((n, ROW))
         rows[:, :9] = np.linalg.inv(self.map).reshape(n, 9)
-        rows[:, 9:12], rows[:, 12], rows[:, 13] = self.centre, self.radius(), self.parameter
-        rows[:, 14:17], rows[:, 17], rows[:, 18] = self.colour, self.opacity, self.lines
+        rows[:, 9:12], rows[:, 12], rows[:, 13] = self.centre, self.radius(), self.top
+        rows[:, 14:17], rows[:, 17] = self.colour, self.opacity
+        rows[:, 18] = np.where(self.is_plane, self.lines, self.length)
+        rows[:, 19:22], rows[:, 22], rows[:, 23] = self.rods()
         names = np.zeros((n, 3), np.int32)
         names[:, 0] = self.kind
         at = self.kind == MESH
