@@ -37,6 +37,8 @@ OWNERS = {  # library -> rooms that may import it
     "rich": {"cli"},
     "matplotlib": {"analysis"},
     "pyarrow": {"analysis"},
+    "PIL": {"view"},
+    "av": {"view"},
     "mujoco": {"analysis"},
     "pinocchio": {"analysis"},
 }

@@ -44,6 +44,7 @@ COMMANDS = (
     Command("info", RESULTS),
     Command("table", RESULTS),
     Command("plot", RESULTS),
+    Command("render", RESULTS),
     Command("export", RESULTS),
     Command("diff", RESULTS),
     Command("repair", RESULTS),

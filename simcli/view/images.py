@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -79,12 +80,13 @@ def write_film(pictures: Iterable[Array], n_pictures: int, size: tuple[int, int]
 def _write_gif(pictures: Iterable[Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
     image = _pillow()
     shown = [image.fromarray(picture) for picture in pictures]
-    sample = np.concatenate([np.asarray(shown[k]) for k in np.unique(np.linspace(0, len(shown) - 1, SAMPLES).astype(int))])
+    few = np.unique(np.linspace(0, len(shown) - 1, SAMPLES).astype(int))
+    sample = np.concatenate([np.asarray(shown[k]) for k in few])
     palette = image.fromarray(sample).quantize(256, method=image.Quantize.MEDIANCUT)
     flat = [one.quantize(palette=palette, dither=image.Dither.NONE) for one in shown]
     # GIF counts in hundredths of a second: pictures last unequally so that the whole takes its time.
     marks = [round(CENTISECOND * k / rate) for k in range(len(flat) + 1)]
-    lasts = [10 * (end - begin) for begin, end in zip(marks[:-1], marks[1:], strict=True)]
+    lasts = [10 * (end - begin) for begin, end in pairwise(marks)]
     flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False)
 
 

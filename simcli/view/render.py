@@ -1,7 +1,7 @@
 """Pictures of runs and of scenes, drawn here, without a display."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -65,7 +65,8 @@ class Studio:
         self._first = drawings[0]
         self._cells = [list(range(len(drawings)))] if look.overlay else [[w] for w in range(len(drawings))]
         self._columns, self._rows = _grid(len(self._cells), look.size)
-        self._cell_size = tuple((whole - GAP * (n - 1)) // n for whole, n in zip(look.size, (self._columns, self._rows), strict=True))
+        self._cell_size = ((look.size[0] - GAP * (self._columns - 1)) // self._columns,
+                           (look.size[1] - GAP * (self._rows - 1)) // self._rows)  # fmt: skip
         if min(self._cell_size) < 16:
             raise UsageError(f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger --size, "
                              "or --overlay")  # fmt: skip
@@ -136,19 +137,18 @@ class Shooting:
             tell((k + 1) / len(times))
 
 
-def shooting_of(subject: Subject, worlds: Sequence[int], look: Look, tell: Callable[[float], None] = lambda _: None) -> Shooting:
+def shooting_of(subject: Subject, worlds: Sequence[int], look: Look) -> Shooting:
     """Make ready to draw a run.
 
     Args:
         subject: the run; its file stays open as long as pictures are taken.
         worlds: which.
         look: of the pictures.
-        tell: is told the fraction that is done.
 
     Raises:
         UsageError: the file holds no poses, not these worlds, or the scene has no such camera.
     """
-    run, folder = subject.file, Path(subject.document.source.name).parent if hasattr(subject.document, "source") else Path()
+    run, folder = subject.file, subject.document.folder
     models = cache(subject.build)
     motion_of_run(run, worlds, slice(0, 1), models)  # refuses what cannot be drawn, before anything takes long
     drawings = [drawing_of_run(subject.spec, run, world, folder) for world in worlds]
@@ -158,8 +158,8 @@ def shooting_of(subject: Subject, worlds: Sequence[int], look: Look, tell: Calla
     return Shooting(studio, moments)
 
 
-def start_picture(spec: SceneSpec, model: Model, folder: Path, look: Look) -> Array:
-    """The picture of the start of a scene, (h, w, 3) uint8.
+def start_picture(spec: SceneSpec, model: Model, folder: Path, look: Look) -> tuple[Array, tuple[str, ...]]:
+    """The picture of the start of a scene, (h, w, 3) uint8, and what cannot be drawn.
 
     Raises:
         UsageError: the scene has no such camera.
@@ -167,7 +167,7 @@ def start_picture(spec: SceneSpec, model: Model, folder: Path, look: Look) -> Ar
     drawing = drawing_of(spec, model, 0, folder)
     motion = motion_of_model(model)
     _, poses = next(motion.blocks())
-    return Studio([drawing], poses[0], bounds(drawing, motion), look).picture(poses[0])
+    return Studio([drawing], poses[0], bounds(drawing, motion), look).picture(poses[0]), drawing.notes
 
 
 def times_of_film(first: float, last: float, rate: Fraction, speed: float) -> list[float]:
@@ -216,8 +216,8 @@ def _light(drawing: Drawing, camera: RayCamera) -> Light:
     right, _, forward = camera.axes
     sun = _SUN[0] * right + _SUN[1] * up - _SUN[2] * forward
     behind = decoded(np.array(drawing.background or LIGHT_BACKGROUND))
-    return Light(sun / np.linalg.norm(sun), up, np.full(3, 0.72), np.array((0.44, 0.455, 0.48)), np.array((0.30, 0.29, 0.28)),
-                 behind, 0.93 * behind)  # fmt: skip
+    key, sky, earth = np.full(3, 0.72), np.array((0.44, 0.455, 0.48)), np.array((0.30, 0.29, 0.28))
+    return Light(sun / np.linalg.norm(sun), up, key, sky, earth, behind, 0.93 * behind)
 
 
 def _floor(drawing: Drawing, box: tuple[Array, Array], scale: float) -> tuple[Item, ...]:
@@ -230,6 +230,3 @@ def _floor(drawing: Drawing, box: tuple[Array, Array], scale: float) -> tuple[It
     colour = tuple(FLOOR * part for part in drawing.background or LIGHT_BACKGROUND)
     place = middle + (low - middle @ up) * up
     return (Item("floor", WORLD, "plane", (), tuple(place.tolist()), along(up), colour),)
-
-
-__all__ = ["AUTO", "Look", "Shooting", "Studio", "replace", "shooting_of", "start_picture", "times_of_film"]

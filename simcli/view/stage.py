@@ -102,7 +102,7 @@ class Stage:
         coil = np.array(self._coils, int).reshape(n)
         size = np.concatenate((radius, radius, np.maximum(0.5 * length, 1e-9 * radius)), axis=1) * self._coil_half[:, None]
         colour = decoded(np.array([strand.colour for strand in self._strands], float).reshape(n, 3))
-        return [np.where(coil >= 0, MESH, FRUSTUM), frame * size[:, None], ends.mean(axis=1), np.ones(n), np.zeros(n),
+        return [np.where(coil >= 0, MESH, FRUSTUM), frame * size[:, None], ends.mean(axis=1), np.ones(n), np.where(coil >= 0, 1.0, 0.0),
                 colour, np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
 
 
@@ -126,8 +126,8 @@ def _places(poses: Array) -> tuple[Array, Array]:
 
 def _ends(strands: tuple[Strand, ...], turn: Array, place: Array) -> list[Array]:
     """Ends of strands, (2, 3) each, world."""
-    return [np.stack([place[body] + turn[body] @ np.array(point) for body, point in zip(one.bodies, one.points, strict=True)])
-            for one in strands]  # fmt: skip
+    return [np.stack([place[body] + turn[body] @ np.array(point)
+                      for body, point in zip(one.bodies, one.points, strict=True)]) for one in strands]  # fmt: skip
 
 
 def _unit_shape(item: Item, store: MeshStore) -> tuple[int, Array, Array, tuple[float, float], int]:
@@ -135,7 +135,8 @@ def _unit_shape(item: Item, store: MeshStore) -> tuple[int, Array, Array, tuple[
     none, plain = np.zeros(3), (1.0, 0.0)
     if item.bar:
         length, first, last = item.bar
-        return CAPSULE, first * np.eye(3), np.array((0.0, 0.0, 0.5 * length)), (last / first, 0.5 * length / first), 0
+        form = (last / first, 0.5 * length / first)
+        return CAPSULE, first * np.eye(3), np.array((0.0, 0.0, 0.5 * length)), form, 0
     if item.kind == "mesh":
         number = store.add(item.vertices, item.triangles)
         centre, half = store.centre_and_half(number)

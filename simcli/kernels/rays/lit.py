@@ -24,7 +24,8 @@ from simcli.kernels.rays.shapes import (
 )
 
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
-FEW = 6  # rays to the light: if they agree, so do the others
+FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
+REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
 # Places in the table of numbers of a picture.
 EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
 SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SHINE, PIXEL = range(21, 29)
@@ -86,15 +87,6 @@ def against(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: 
 
 
 @ti.func
-def window(k, n):
-    """Point k of n of a disc of radius 1, the rim first; neighbours in k lie far from each other."""
-    part = (k + 0.5) / n
-    angle = 2.39996323 * k  # the golden angle
-    r = ti.sqrt(1.0 - part)
-    return r * ti.cos(angle), r * ti.sin(angle)
-
-
-@ti.func
 def disc_share(x):
     """Share of a disc of radius 1 on one side of a chord at x."""
     u = ti.max(-1.0, ti.min(1.0, x))
@@ -133,14 +125,18 @@ def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
 
 @ti.func
 def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
-    """What is left of the lamp by thin round solids other than `own`, and whether there are other solids."""
+    """What is left of the lamp by thin round solids other than `own`, and whether other solids can hide a part of it."""
     left, others = 1.0, 0
     for m in range(first, last):
         s = light_solid[m]
         if solids[s, 22] == 0.0:
-            others = 1
+            offset = of_solid(s, solids, 9) - p
+            along = offset.dot(three(numbers, LIGHT))
+            reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
+            if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * REACH:
+                others = 1
         elif s != own:
-            left *= 1.0 - solids[s, 17] * behind_rod(s, p, numbers, solids)
+            left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
     return left, others
 
 
@@ -153,13 +149,13 @@ def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template()
         s = light_solid[m]
         if solids[s, 22] == 0.0:
             if against(s, p, d, BIAS, solids, names, nodes, links, triangles)[0] < NEVER:
-                left *= 1.0 - solids[s, 17]
+                left *= 1.0 - solids[s, 24]
         m += 1
     return left
 
 
 @ti.func
-def seen_light(own, p, n_rays, numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
+def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
                solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
                triangles: ti.template()):
     """How much of the lamp a point p of the solid `own` sees, 0 to 1."""
@@ -170,13 +166,12 @@ def seen_light(own, p, n_rays, numbers: ti.template(), light_start: ti.template(
     if 0 <= i < n_tiles and 0 <= j < n_tiles:
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
         left, others = behind_rods(own, p, numbers, first, last, light_solid, solids)
-        seen, k, most = 0.0, 0, n_rays if others == 1 and left > 0.0 else 0
+        seen, k, most = 0.0, 0, lamp.shape[0] if others == 1 and left > 0.0 else 0
         while k < most:
-            a, b = window(k, n_rays)
-            d = (light + numbers[SPREAD] * (a * u + b * v)).normalized()
+            d = (light + numbers[SPREAD] * (lamp[k, 0] * u + lamp[k, 1] * v)).normalized()
             seen += left_on(p, d, first, last, light_solid, solids, names, nodes, links, triangles)
             k += 1
-            if k == FEW and (seen == 0.0 or seen == FEW):
+            if k == FEW and seen == 0.0:
                 most = k
         found = left * (seen / k if k > 0 else 1.0)
     return found

@@ -77,14 +77,15 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
     seen = tiles_of(solids, camera)
     rows, names = solids.table(meshes)
     layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
-    counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers, light.n_rays), np.int32)
+    counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
     numbers = _numbers(camera, light, shadows)
-    tables = (numbers, counts, rows, names, meshes.nodes, meshes.links, meshes.triangles, seen.start, seen.solid,
+    tables = (numbers, counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links, meshes.triangles, seen.start, seen.solid,
               shadows.lists.start, shadows.lists.solid)  # fmt: skip
     every = np.arange(camera.width * camera.height, dtype=np.int32)
     linear, solid = np.empty((len(every), 3), np.float32), np.empty(len(every), np.int32)
     draw_pixels(every, MIDDLE, linear, solid, *tables)
-    edge = _edges(encoded(linear).reshape(camera.height, camera.width, 3))
+    is_plane = np.append(solids.is_plane, False)[solid]
+    edge = _edges(encoded(linear).reshape(camera.height, camera.width, 3), is_plane.reshape(camera.height, camera.width))
     if len(edge):
         finer, unused = np.empty((len(edge), 3), np.float32), np.empty(len(edge), np.int32)
         draw_pixels(edge, LATTICE, finer, unused, *tables)
@@ -115,14 +116,23 @@ def decoded(colour: Array) -> Array:
     return np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
 
 
-def _edges(shown: Array) -> Array:
-    """Numbers of pixels that differ from a neighbour, and of their neighbours, which may hide a thin thing: (n,) int32."""
-    across_, down = (np.abs(np.diff(shown, axis=axis)).max(axis=-1) > EDGE for axis in (1, 0))
+def lamp_points(n: int) -> Array:
+    """N points of a disc of radius 1, evenly spread, the rim first; neighbours in number lie far apart: (n, 2)."""
+    k = np.arange(n)
+    radius, angle = np.sqrt(1.0 - (k + 0.5) / n), np.pi * (3.0 - np.sqrt(5.0)) * k
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1).astype(np.float32)
+
+
+def _edges(shown: Array, is_plane: Array) -> Array:
+    """Numbers of pixels that differ from a neighbour, and of their neighbours, which may hide a thin thing: (n,) int32.
+
+    Lines and shadows on planes are smooth by themselves.
+    """
     found = np.zeros(shown.shape[:2], bool)
-    found[:, 1:] |= across_
-    found[:, :-1] |= across_
-    found[1:] |= down
-    found[:-1] |= down
+    for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
+        differ = (np.abs(shown[one] - shown[other]).max(axis=-1) > EDGE) & ~(is_plane[one] & is_plane[other])
+        found[one] |= differ
+        found[other] |= differ
     return np.flatnonzero(found).astype(np.int32)
 
 
@@ -170,6 +180,7 @@ def opacity_at(s, p, numbers: ti.template(), solids: ti.template(), names: ti.te
 @ti.kernel
 def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), out: table(ti.f32, ndim=2),
                 out_solid: table(ti.i32, ndim=1), numbers: table(ti.f32, ndim=1), counts: table(ti.i32, ndim=1),
+                lamp: table(ti.f32, ndim=2),
                 solids: table(ti.f32, ndim=2), names: table(ti.i32, ndim=2), nodes: table(ti.f32, ndim=2),
                 links: table(ti.i32, ndim=2), triangles: table(ti.f32, ndim=2), tile_start: table(ti.i32, ndim=1),
                 tile_solid: table(ti.i32, ndim=1), light_start: table(ti.i32, ndim=1), light_solid: table(ti.i32, ndim=1)):
@@ -205,7 +216,7 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), o
                         shown = s if shown < 0 else shown
                         seen = 0.0
                         if normal.dot(three(numbers, lit.LIGHT)) > 0.0:
-                            seen = seen_light(s, p + lit.BIAS * normal, counts[5], numbers, light_start, light_solid,
+                            seen = seen_light(s, p + lit.BIAS * normal, lamp, numbers, light_start, light_solid,
                                               counts[3], solids, names, nodes, links, triangles)
                         total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
                         left -= share

@@ -9,8 +9,9 @@ from simcli.kernels.rays.shapes import BALL, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.model.table_base import Array
 
 LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
-ROW = 24  # numbers of a solid in the kernel's table
+ROW = 25  # numbers of a solid in the kernel's table
 THIN, ROUND = 3.0, 0.9  # half length in radii, and least by largest radius, of what throws the shadow of a straight strip
+COIL_SHADE = 0.5  # share of the light that a coil takes
 UNBOUNDED = -1.0  # as radius: the plane
 _SIGNS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
@@ -69,7 +70,8 @@ class Solids:
         map: (N, 3, 3), from the unit shape to the frame of the picture.
         centre: (N, 3).
         top: (N,), radius of a frustum's or capsule's top, of that of its foot.
-        length: (N,), half the length of a capsule between the middles of its ends, in radii of its foot.
+        length: (N,), half the length of a capsule between the middles of its ends, in radii of its foot; of a mesh not 0
+            if its shadow may be that of a translucent rod from z = -1 to 1: of a coil.
         colour: (N, 3), linear light.
         opacity: (N,), 0 to 1.
         mesh: (N,), number of the mesh.
@@ -97,6 +99,11 @@ class Solids:
         """(N,) bool."""
         return self.kind == PLANE
 
+    @property
+    def is_coil(self) -> Array:
+        """(N,) bool, meshes that are coils."""
+        return (self.kind == MESH) & (self.length > 0.0)
+
     def corners(self) -> Array:
         """Corners of a box about each solid, (N, 8, 3); of no meaning for planes."""
         half = np.ones((len(self.kind), 3))
@@ -116,7 +123,7 @@ class Solids:
         across = np.linalg.norm(self.map[:, :, :2], axis=1)
         half = np.where(self.kind == CAPSULE, self.length, 1.0)[:, None] * self.map[:, :, 2]
         radius = across.max(axis=1)
-        thin = np.isin(self.kind, (CAPSULE, FRUSTUM)) & (np.linalg.norm(half, axis=1) > THIN * radius)
+        thin = (np.isin(self.kind, (CAPSULE, FRUSTUM)) | self.is_coil) & (np.linalg.norm(half, axis=1) > THIN * radius)
         thin &= (across.min(axis=1) > ROUND * radius) & (self.top > 0.0)
         return half, np.where(thin, radius, 0.0), np.where(thin, radius * self.top, 0.0)
 
@@ -129,6 +136,7 @@ class Solids:
         rows[:, 14:17], rows[:, 17] = self.colour, self.opacity
         rows[:, 18] = np.where(self.is_plane, self.lines, self.length)
         rows[:, 19:22], rows[:, 22], rows[:, 23] = self.rods()
+        rows[:, 24] = self.opacity * np.where(self.is_coil, COIL_SHADE, 1.0)
         names = np.zeros((n, 3), np.int32)
         names[:, 0] = self.kind
         at = self.kind == MESH
