@@ -69,8 +69,8 @@ def write_film(pictures: Iterable[Array], n_pictures: int, size: tuple[int, int]
         if rate > CENTISECOND // 2:
             raise UsageError(f"--fps {float(rate):g}: a GIF shows at most 50 pictures a second")
         if n_pictures * size[0] * size[1] > MOST_GIF:
-            raise UsageError(f"a GIF of {n_pictures} pictures of {size[0]}x{size[1]} is too large: write .mp4, or lower --fps "
-                             "or --size")  # fmt: skip
+            raise UsageError(f"a GIF of {n_pictures} pictures of {size[0]}x{size[1]} is too large: write .mp4, or lower "
+                             "--fps or --size")  # fmt: skip
     elif size[0] % 2 or size[1] % 2:
         raise UsageError(f"--size {size[0]}x{size[1]}: MP4 wants even numbers")
     with whole_file(path) as part:

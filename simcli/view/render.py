@@ -68,8 +68,8 @@ class Studio:
         self._cell_size = ((look.size[0] - GAP * (self._columns - 1)) // self._columns,
                            (look.size[1] - GAP * (self._rows - 1)) // self._rows)  # fmt: skip
         if min(self._cell_size) < 16:
-            raise UsageError(f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger --size, "
-                             "or --overlay")  # fmt: skip
+            raise UsageError(f"{len(self._cells)} worlds in {look.size[0]}x{look.size[1]} pixels: name fewer, a larger "
+                             "--size, or --overlay")  # fmt: skip
         self._origin = 0.5 * (box[0] + box[1])
         self._scale = max(0.5 * float(np.linalg.norm(box[1] - box[0])), 1e-9)
         self.camera = _camera(self._first, box, self._cell_size, look.camera)

@@ -62,7 +62,8 @@ class Stage:
         turn = rot.quat_to_matrix(np.array([item.orientation for item in items], float).reshape(n, 4))
         self._map = turn @ np.array([size for _, size, *_ in rows], float).reshape(n, 3, 3)
         shift = np.array([shift for _, _, shift, *_ in rows], float).reshape(n, 3)
-        self._centre = np.array([item.position for item in items], float).reshape(n, 3) + np.einsum("nij,nj->ni", turn, shift)
+        self._centre = np.array([item.position for item in items], float).reshape(n, 3)
+        self._centre += np.einsum("nij,nj->ni", turn, shift)
         self._form = np.array([form for *_, form, _ in rows], float).reshape(n, 2)
         self._mesh = np.array([mesh for *_, mesh in rows], int).reshape(n)
         self._colour = decoded(np.array([item.colour for item in items], float).reshape(n, 3))
@@ -102,7 +103,8 @@ class Stage:
         coil = np.array(self._coils, int).reshape(n)
         size = np.concatenate((radius, radius, np.maximum(0.5 * length, 1e-9 * radius)), axis=1) * self._coil_half[:, None]
         colour = decoded(np.array([strand.colour for strand in self._strands], float).reshape(n, 3))
-        return [np.where(coil >= 0, MESH, FRUSTUM), frame * size[:, None], ends.mean(axis=1), np.ones(n), np.where(coil >= 0, 1.0, 0.0),
+        is_coil = coil >= 0
+        return [np.where(is_coil, MESH, FRUSTUM), frame * size[:, None], ends.mean(axis=1), np.ones(n), 1.0 * is_coil,
                 colour, np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
 
 

@@ -155,9 +155,9 @@ def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template()
 
 
 @ti.func
-def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(), light_solid: ti.template(), n_tiles,
-               solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
-               triangles: ti.template()):
+def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
+               light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+               links: ti.template(), triangles: ti.template()):
     """How much of the lamp a point p of the solid `own` sees, 0 to 1."""
     light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)

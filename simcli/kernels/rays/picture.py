@@ -79,8 +79,8 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
     layers = MOST_LAYERS if (solids.opacity < 1.0).any() or solids.is_plane.any() else 1
     counts = np.array((camera.width, camera.height, -(-camera.width // TILE), LIGHT_TILES, layers), np.int32)
     numbers = _numbers(camera, light, shadows)
-    tables = (numbers, counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links, meshes.triangles, seen.start, seen.solid,
-              shadows.lists.start, shadows.lists.solid)  # fmt: skip
+    tables = (numbers, counts, lamp_points(light.n_rays), rows, names, meshes.nodes, meshes.links, meshes.triangles,
+              seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
     every = np.arange(camera.width * camera.height, dtype=np.int32)
     linear, solid = np.empty((len(every), 3), np.float32), np.empty(len(every), np.int32)
     draw_pixels(every, MIDDLE, linear, solid, *tables)
