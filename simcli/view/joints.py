@@ -1,6 +1,7 @@
 """Joints as items: a hinge is a bearing about its axis, a slide a rail and a block, a ball a socket."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from simcli.view.tables import JointRow, Tables
 
 Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
+AXIS = (1.0, 0.012)  # length and radius of what shows an axis of rotation, of the unit
 RAIL = 4.0  # length of a rail without limits, of the unit
 _NONE = {JointKind.FREE, JointKind.FIXED, JointKind.DISTANCE, JointKind.CABLE}
 _BALLS = {JointKind.BALL, JointKind.ORBITAL_BALL, JointKind.PLANAR_BALL, JointKind.PRISMATIC_BALL}
@@ -52,6 +54,9 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
         is_child = k > 0 or slides
         yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, palette.METAL)
         yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, palette.PIN)
+    for axis in joint.angular:
+        line = on(True, "cylinder", (AXIS[1] * unit, AXIS[0] * unit), axis, 0.0, palette.AXIS)
+        yield replace(line, layer="axis", shown=False)
     if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
         yield _foot(on, joint, joint.angular[0], r)
 

@@ -101,31 +101,49 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     return Motion(run.time[frames], worlds, len(run.bodies), read)
 
 
-def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
-    """The box that holds what is drawn at first, over the whole motion.
+class Extent:
+    """The box that holds what is drawn at first, over a motion that is seen block by block.
 
     Args:
         drawing: of one of the worlds; all are taken to be as large.
-        motion: of any worlds.
-
-    Returns:
-        Corners [m], two of (3,), world.
     """
-    solid = [item for item in drawing.items if item.shown and item.layer in _DECIDE and item.kind != "plane"]
-    moving = [item for item in solid if item.body >= 0]
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    index = np.repeat(np.array([item.body for item in moving], int), 8)
-    corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving)])
-    for _, poses in motion.blocks() if moving else ():
-        place = rot.pose_apply(poses[:, :, index], corners).reshape(-1, 3)
-        low, high = np.fmin(low, np.fmin.reduce(place)), np.fmax(high, np.fmax.reduce(place))
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        low, high = np.full(3, -0.5 * drawing.unit), np.full(3, 0.5 * drawing.unit)
-    reach = FAR * float(np.linalg.norm(high - low))
-    for item in solid:
-        if item.body < 0 and item.radius < reach and np.linalg.norm(item.corners - 0.5 * (low + high), axis=1).max() < reach:
-            low, high = np.minimum(low, item.corners.min(axis=0)), np.maximum(high, item.corners.max(axis=0))
-    return low, high
+
+    def __init__(self, drawing: Drawing):
+        self._unit = drawing.unit
+        self._solid = [item for item in drawing.items if item.shown and item.layer in _DECIDE and item.kind != "plane"]
+        moving = [item for item in self._solid if item.body >= 0]
+        self._body = np.repeat(np.array([item.body for item in moving], int), 8)
+        self._corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving)])
+        self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
+
+    def see(self, poses: Array) -> None:
+        """Take poses in, (f, W, B, 7)."""
+        if not len(self._body):
+            return
+        step = max(1, int(BLOCK / (24 * len(self._body) * poses.shape[1])))
+        for first in range(0, len(poses), step):
+            place = rot.pose_apply(poses[first : first + step, :, self._body], self._corners).reshape(-1, 3)
+            self._low = np.fmin(self._low, np.fmin.reduce(place))
+            self._high = np.fmax(self._high, np.fmax.reduce(place))
+
+    def box(self) -> tuple[Array, Array]:
+        """Corners [m], two of (3,), world; with what is fixed and not much larger."""
+        low, high = self._low, self._high
+        if not (np.isfinite(low) & np.isfinite(high)).all():
+            low, high = np.full(3, -0.5 * self._unit), np.full(3, 0.5 * self._unit)
+        reach, middle = FAR * float(np.linalg.norm(high - low)), 0.5 * (low + high)
+        for item in self._solid:
+            if item.body < 0 and item.radius < reach and np.linalg.norm(item.corners - middle, axis=1).max() < reach:
+                low, high = np.minimum(low, item.corners.min(axis=0)), np.maximum(high, item.corners.max(axis=0))
+        return low, high
+
+
+def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
+    """The box of `Extent` of a whole motion: corners [m], two of (3,), world."""
+    extent = Extent(drawing)
+    for _, poses in motion.blocks():
+        extent.see(poses)
+    return extent.box()
 
 
 def camera_of(low: Array, high: Array, up: Sequence[float], aspect: float = ASPECT) -> Camera:

@@ -11,6 +11,7 @@ GROUND = rgb("#c9ced6")
 METAL = rgb("#4a525e")  # joints
 PIN = rgb("#e3e7ec")  # the moving part within a joint
 AXES = tuple(rgb(colour) for colour in ("#d1495b", "#3a9d5d", "#2f6fb7"))  # x, y, z of a frame
+AXIS = rgb("#d6336c")
 MASS = rgb("#1f2733")
 SPRING = rgb("#7d8b9b")
 

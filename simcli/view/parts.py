@@ -9,7 +9,7 @@ from simcli.view.palette import Colour
 
 Array = np.ndarray
 KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")
-LAYERS = ("shape", "link", "joint", "mass", "frame", "spring")
+LAYERS = ("shape", "link", "joint", "axis", "mass", "frame", "spring")
 HERE = (0.0, 0.0, 0.0)
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 _CORNERS = np.array([(x, y, z) for x in (False, True) for y in (False, True) for z in (False, True)])
