@@ -63,13 +63,19 @@ def render(
     given = {"fps": fps, "speed": speed, "time": time, "strobe": strobe}
     _check_given(given, is_film(target), target)
     look = Look(parse_size(size), camera, overlay)
-    worlds = parse_worlds(world)
     with console.stdout_kept_clean():
-        document = _draw(file, target, worlds, look, given)
+        document = _draw(file, target, parse_worlds(world), look, given)
+    say_notes(document["notes"])
     console.say(f"wrote {target} ({_words(document)})")
     if json:
-        console.emit("render", {"path": target, "worlds": worlds, **document})
+        console.emit("render", {"path": target, **document})
     return Exit.OK
+
+
+def say_notes(notes: list[str]) -> None:
+    """Say what cannot be drawn."""
+    for note in notes:
+        console.say(console.paint(f"note: {note}", "warn"))
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -102,28 +108,21 @@ def _check_given(given: dict, film: bool, target: Path) -> None:
 
 def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict) -> dict:
     """Write the picture or film; gives what is said of it."""
-    from simcli.analysis.subject import open_subject
     from simcli.cli.progress import fraction_shown
-    from simcli.records.reader import Trajectory
+    from simcli.records.reader import open_trajectory
     from simcli.view.images import is_film
     from simcli.view.render import shooting_of
+    from simcli.view.subject import subject_of_run
 
-    subject = open_subject(file)
-    try:
-        if not isinstance(subject.file, Trajectory):
-            raise UsageError(f"{file}: is no run; simcli render draws what `simcli run` writes")
-        shooting = shooting_of(subject, worlds, look)
-        for note in shooting.studio.notes:
-            console.say(note)
+    with open_trajectory(file) as run:
+        subject = subject_of_run(run, worlds)
+        shooting = shooting_of(subject, look)
         with fraction_shown("drawing") as tell:
-            write = _write_film if is_film(target) else _write_picture
-            said = write(shooting, target, given, tell)
+            said = (_write_film if is_film(target) else _write_picture)(shooting, target, given, tell)
         eye = shooting.studio.camera
         camera = {"position": eye.position, "target": eye.target, "up": eye.up, "fov": eye.fov}
-        return {"width": look.size[0], "height": look.size[1], **said, "camera": camera}
-    finally:
-        if subject.file is not None:
-            subject.file.close()
+        return {"worlds": worlds, "width": look.size[0], "height": look.size[1], **said, "camera": camera,
+                "notes": [*subject.notes, *subject.drawings[0].notes]}  # fmt: skip
 
 
 def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dict:

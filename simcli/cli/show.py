@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
-from simcli.cli.render import CameraName, Size, parse_size
+from simcli.cli.render import CameraName, Size, parse_size, say_notes
 from simcli.errors import Exit, SceneError, UsageError
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
@@ -81,11 +81,12 @@ def _look(output: Path | None, camera: str, size: str):
 def _draw(document, spec, output: Path, look) -> None:
     from simcli.view.images import write_picture
     from simcli.view.render import start_picture
+    from simcli.view.subject import Subject
 
+    subject = Subject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
     with console.stdout_kept_clean():
-        picture, notes = start_picture(spec, _model(document, spec), document.folder, look)
-    for note in notes:
-        console.say(note)
+        picture = start_picture(subject, look)
+    say_notes(subject.drawings[0].notes)
     write_picture(picture, output)
     console.say(f"wrote {output} ({look.size[0]}x{look.size[1]})")
 

@@ -1,32 +1,33 @@
 """Poses of a run at any time: between frames, and after the end of a world that has ended before the others."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
-from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
-from simcli.view.motion import motion_of_run
+from simcli.view.subject import Subject
 
 Array = np.ndarray
 SAME = 1e-9  # of the time between frames: as near as this one asks for the frame itself
 
 
 class Moments:
-    """Poses of some worlds of a run at any of its times.
+    """Poses of the worlds of a subject at any time of its run.
 
     Args:
-        run: an open file.
-        worlds: which.
-        models: makes the model of a world, for files without poses.
+        subject: of a run; its file stays open as long as it is asked.
+
+    Attributes:
+        time: [s], (F,), of the frames.
+
+    Raises:
+        UsageError: the file holds no poses and nothing that they follow from.
     """
 
-    def __init__(self, run: Trajectory, worlds: Sequence[int], models: Callable[[int], Model]):
-        self._run, self.worlds, self._models = run, list(worlds), models
-        self.time = run.time
+    def __init__(self, subject: Subject):
+        self._subject = subject
+        self.time = subject.motion().time
         self._last = self._last_frames()
 
     def at(self, time: float) -> Array:
@@ -41,7 +42,7 @@ class Moments:
         first, last = float(self.time[0]), float(self.time[-1])
         lean = SAME * (last - first)
         if not first - lean <= time <= last + lean:
-            raise UsageError(f"--time {time:g}: {self._run.path} holds {first:g} to {last:g} s")
+            raise UsageError(f"--time {time:g}: {self._subject.path} holds {first:g} to {last:g} s")
         after = min(bisect_left(self.time, time - lean), len(self.time) - 1)
         if self.time[after] <= time + lean or not after:
             return self._frames(after, after)[0]
@@ -62,14 +63,13 @@ class Moments:
         return rows
 
     def _read(self, first: int, last: int) -> Array:
-        motion = motion_of_run(self._run, self.worlds, slice(first, last + 1), self._models)
-        return np.concatenate([poses for _, poses in motion.blocks()])
+        return np.concatenate([poses for _, poses in self._subject.motion(slice(first, last + 1)).blocks()])
 
     def _last_frames(self) -> list[int]:
         """The last frame of each world that has poses; worlds end once."""
         end = len(self.time) - 1
         ended = np.isnan(self._read(end, end)[0]).any(axis=(1, 2))
-        found = [end] * len(self.worlds)
+        found = [end] * len(ended)
         for w in np.flatnonzero(ended):
             found[w] = bisect_right(range(end + 1), 0, key=lambda f, w=w: int(np.isnan(self._read(f, f)[0, w]).any())) - 1
         return found

@@ -3,28 +3,24 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.subject import Subject
 from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
-from simcli.model.tables import WORLD, Model
-from simcli.spec import SceneSpec
+from simcli.model.tables import WORLD
 from simcli.spec.faults import did_you_mean
-from simcli.view.drawing import drawing_of, drawing_of_run
 from simcli.view.glyphs import along
 from simcli.view.moments import Moments
-from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run
+from simcli.view.motion import bounds, camera_of
 from simcli.view.parts import Camera, Drawing, Item
 from simcli.view.stage import LINES, MeshStore, Stage, joined, nice
+from simcli.view.subject import Subject
 
 Array = np.ndarray
 AUTO = "auto"
-GHOST = 0.35  # opacity of all worlds but the first, where they are drawn over each other
+GHOST = 0.28  # opacity of all worlds but the first, where they are drawn over each other
 FAINT = 0.12  # opacity of the first of several instants in one picture
 FRAMES_FOR_CAMERA = 1000  # that decide what the camera sees
 GAP = 2  # pixels between worlds side by side
@@ -75,8 +71,9 @@ class Studio:
         self.camera = _camera(self._first, box, self._cell_size, look.camera)
         store = MeshStore()
         more = _floor(self._first, box, self._scale)
+        behind = self._first.background or LIGHT_BACKGROUND
         spacing = nice(2.0 * self._scale / LINES)
-        self._stages = [Stage(drawing, poses[w], store, spacing, more if not k else ()) for cell in self._cells
+        self._stages = [Stage(drawing, poses[w], store, spacing, behind, more if not k else ()) for cell in self._cells
                         for k, (w, drawing) in enumerate((w, drawings[w]) for w in cell)]  # fmt: skip
         self._meshes = store.meshes()
         self._rays = _ray_camera(self.camera, self._origin, self._scale, self._cell_size)
@@ -137,37 +134,30 @@ class Shooting:
             tell((k + 1) / len(times))
 
 
-def shooting_of(subject: Subject, worlds: Sequence[int], look: Look) -> Shooting:
+def shooting_of(subject: Subject, look: Look) -> Shooting:
     """Make ready to draw a run.
 
     Args:
-        subject: the run; its file stays open as long as pictures are taken.
-        worlds: which.
+        subject: of a run; its file stays open as long as pictures are taken.
         look: of the pictures.
 
     Raises:
-        UsageError: the file holds no poses, not these worlds, or the scene has no such camera.
+        UsageError: the file holds no poses, or the scene has no such camera.
     """
-    run, folder = subject.file, subject.document.folder
-    models = cache(subject.build)
-    motion_of_run(run, worlds, slice(0, 1), models)  # refuses what cannot be drawn, before anything takes long
-    drawings = [drawing_of_run(subject.spec, run, world, folder) for world in worlds]
-    moments = Moments(run, worlds, models)
-    box = bounds(drawings[0], motion_of_run(run, worlds, moments.thinned(FRAMES_FOR_CAMERA), models))
-    studio = Studio(drawings, moments.at(float(moments.time[0])), box, look)
-    return Shooting(studio, moments)
+    moments = Moments(subject)
+    box = bounds(subject.drawings[0], subject.motion(moments.thinned(FRAMES_FOR_CAMERA)))
+    return Shooting(Studio(subject.drawings, moments.at(float(moments.time[0])), box, look), moments)
 
 
-def start_picture(spec: SceneSpec, model: Model, folder: Path, look: Look) -> tuple[Array, tuple[str, ...]]:
-    """The picture of the start of a scene, (h, w, 3) uint8, and what cannot be drawn.
+def start_picture(subject: Subject, look: Look) -> Array:
+    """The picture of the start of a scene, (h, w, 3) uint8.
 
     Raises:
         UsageError: the scene has no such camera.
     """
-    drawing = drawing_of(spec, model, 0, folder)
-    motion = motion_of_model(model)
-    _, poses = next(motion.blocks())
-    return Studio([drawing], poses[0], bounds(drawing, motion), look).picture(poses[0]), drawing.notes
+    _, poses = next(subject.motion().blocks())
+    box = bounds(subject.drawings[0], subject.motion())
+    return Studio(subject.drawings, poses[0], box, look).picture(poses[0])
 
 
 def times_of_film(first: float, last: float, rate: Fraction, speed: float) -> list[float]:

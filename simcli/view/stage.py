@@ -9,9 +9,9 @@ from simcli.model import rotations as rot
 from simcli.view.parts import Drawing, Item, Strand
 
 Array = np.ndarray
-LINES = 2.5  # lines on a plane within the size of the scene, about
-COIL = (64, 0.16, 1.7)  # sides along a turn and a half of a coil; radius of its wire and advance of a turn, in radii
-TURNS = (4, 14)  # of a coil, least and most
+LINES = 8.0  # lines on a plane within the size of the scene, about
+COIL = (26, 10, 0.16, 0.8)  # of a coil: sides of a turn, turns, radius of its wire in radii, its part between straight ends
+SHEET = 0.42  # of a plane's own colour, the rest is that of the background
 WIRE_SIDES = 8
 
 
@@ -49,10 +49,12 @@ class Stage:
         poses: [m, 1], (B, 7), of its bodies at some instant, by which coils are made.
         store: of meshes.
         spacing: [m], of the lines on planes.
+        behind: colour of the background.
         more: items beside those of the drawing.
     """
 
-    def __init__(self, drawing: Drawing, poses: Array, store: MeshStore, spacing: float, more: tuple[Item, ...] = ()):
+    def __init__(self, drawing: Drawing, poses: Array, store: MeshStore, spacing: float,
+                 behind: tuple[float, ...], more: tuple[Item, ...] = ()):  # fmt: skip
         items = [item for item in (*drawing.items, *more) if item.shown]
         self._strands = drawing.strands
         rows = [_unit_shape(item, store) for item in items]
@@ -66,7 +68,9 @@ class Stage:
         self._centre += np.einsum("nij,nj->ni", turn, shift)
         self._form = np.array([form for *_, form, _ in rows], float).reshape(n, 2)
         self._mesh = np.array([mesh for *_, mesh in rows], int).reshape(n)
-        self._colour = decoded(np.array([item.colour for item in items], float).reshape(n, 3))
+        colour = np.array([item.colour for item in items], float).reshape(n, 3)
+        is_plane = (self._kind == PLANE)[:, None]
+        self._colour = decoded(np.where(is_plane, SHEET * colour + (1.0 - SHEET) * np.array(behind), colour))
         self._opacity = np.array([item.opacity for item in items], float).reshape(n)
         self._lines = np.where(self._kind == PLANE, spacing, 0.0)
         ends = _ends(self._strands, *_places(poses))
@@ -161,14 +165,13 @@ def _coil(length: float) -> tuple[Array, Array]:
     Returns:
         Vertices (n, 3) and triangles (m, 3).
     """
-    sides, wire, advance = COIL
-    turns = float(np.clip(round(0.8 * length / advance), *TURNS))
-    n = int(sides * turns / 2)
+    sides, turns, wire, part = COIL
+    n = sides * turns
     t = np.linspace(0.0, 1.0, n + 1)
-    reach = np.clip(np.minimum(t, 1.0 - t) / 0.06, 0.0, 1.0)
+    reach = np.clip(np.minimum(t, 1.0 - t) / 0.03, 0.0, 1.0)
     reach = reach * reach * (3.0 - 2.0 * reach)
     angle = 2.0 * np.pi * turns * t
-    path = np.stack((reach * np.cos(angle), reach * np.sin(angle), (t - 0.5) * 0.84 * length), axis=-1)
+    path = np.stack((reach * np.cos(angle), reach * np.sin(angle), (t - 0.5) * part * length), axis=-1)
     path = np.concatenate(([(0.0, 0.0, -0.5 * length)], path, [(0.0, 0.0, 0.5 * length)]))
     tangent = np.gradient(path, axis=0)
     tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model.table_base import Array
 
 MOST_IN_LEAF = 4
-CREASE = 0.8  # cosine of the angle between two faces, 37 degrees, from which on an edge is drawn sharp
+CREASE = 0.825  # cosine of 0.6 rad, the angle between two faces from which on an edge is drawn sharp
 PAD = 1e-6  # [1] of the mesh's size, about every box: flat ones have no inside
 
 
