@@ -1,6 +1,7 @@
 """Pictures and films as files: PNG and GIF by Pillow, MP4 by PyAV, the extra `render`."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -108,7 +109,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: it cannot be written.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
         part.replace(path)

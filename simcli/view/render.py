@@ -24,9 +24,9 @@ GHOST = 0.28  # opacity of all worlds but the first, where they are drawn over e
 FAINT = 0.12  # opacity of the first of several instants in one picture
 FRAMES_FOR_CAMERA = 1000  # that decide what the camera sees
 GAP = 2  # pixels between worlds side by side
-LIGHT_BACKGROUND = (0.965, 0.972, 0.982)
-FLOOR = 0.955  # of the background, the floor that is drawn where a scene has none
-UNDER = 0.015  # of the size of the scene, the floor below what moves
+LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
+FLOOR = 0.91  # of the background, the floor that is drawn where a scene has none
+UNDER = 0.02  # of the size of the scene, the floor below what moves
 _SUN = (-0.5, 0.85, 0.42)  # right, up and towards the camera, where the light is
 _GAP_SHADE = 0.9
 

@@ -26,6 +26,7 @@ from simcli.kernels.rays.shapes import (
 BIAS = 2e-4  # [1]: rays to the light start so far above the surface
 FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
 REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
+LINE, DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
 # Places in the table of numbers of a picture.
 EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
 SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SHINE, PIXEL = range(21, 29)
@@ -179,11 +180,28 @@ def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start:
 
 @ti.func
 def line_share(x, width, distance):
-    """Share of a pixel that lines of a plane cover along one coordinate; `width` of the pixel, and of a line."""
-    line = ti.max(0.012 * distance, width)
+    """Share of a pixel that lines of a plane cover along one coordinate; `width` of the pixel.
+
+    Lines are at least most of a pixel wide, and vanish where pixels come near to their distance.
+    """
+    line = ti.max(LINE * distance, 0.7 * width)
     near = ti.abs(x / distance - ti.round(x / distance)) * distance
     share = ti.max(0.0, ti.min(1.0, (0.5 * (line + width) - near) / width))
-    return share * ti.min(1.0, 0.012 * distance / width) * ti.max(0.0, 1.0 - 3.0 * width / distance)
+    return share * ti.max(0.0, 1.0 - 3.0 * width / distance)
+
+
+@ti.func
+def ruled(s, p, normal, d, depth, numbers: ti.template(), solids: ti.template()):
+    """What the lines of the plane s leave of its colour at p; each fifth is darker."""
+    offset, left = p - of_solid(s, solids, 9), 1.0
+    slant = ti.max(0.05, -d.dot(normal))
+    for k in ti.static(range(2)):
+        axis = of_solid(s, solids, 3 * k).normalized()
+        lean = ti.abs((d - d.dot(normal) * normal).dot(axis))
+        width = depth * numbers[PIXEL] * (1.0 + lean * (1.0 / slant - 1.0))
+        left *= 1.0 - DARK * line_share(axis.dot(offset), width, solids[s, 18])
+        left *= 1.0 - DARK * line_share(axis.dot(offset), width, 5.0 * solids[s, 18])
+    return left
 
 
 @ti.func
@@ -192,13 +210,7 @@ def colour_of(s, p, normal, d, seen, depth, numbers: ti.template(), solids: ti.t
     base = of_solid(s, solids, 14)
     light = three(numbers, LIGHT)
     if names[s, 0] == PLANE and solids[s, 18] > 0.0:
-        offset = p - of_solid(s, solids, 9)
-        slant = ti.max(0.05, -d.dot(normal))
-        for k in ti.static(range(2)):
-            axis = of_solid(s, solids, 3 * k).normalized()
-            lean = ti.abs((d - d.dot(normal) * normal).dot(axis))
-            width = depth * numbers[PIXEL] * (1.0 + lean * (1.0 / slant - 1.0))
-            base *= 1.0 - 0.22 * line_share(axis.dot(offset), width, solids[s, 18])
+        base *= ruled(s, p, normal, d, depth, numbers, solids)
     up = 0.5 + 0.5 * normal.dot(three(numbers, ABOVE))
     ambient = up * three(numbers, SKY) + (1.0 - up) * three(numbers, EARTH)
     key = ti.max(0.0, normal.dot(light)) * seen
