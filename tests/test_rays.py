@@ -26,7 +26,7 @@ def shoot(origins: ti.types.ndarray(ti.f32, ndim=2), directions: ti.types.ndarra
     for i in range(origins.shape[0]):
         o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
         d = lit.vec3(directions[i, 0], directions[i, 1], directions[i, 2])
-        found = lit.against(0, o, d, 0.0, rows, names, nodes, links, triangles)
+        found = lit.against(0, o, d, 0.0, 0, rows, names, nodes, links, triangles)
         for k in ti.static(range(4)):
             out[i, k] = found[k]
 

@@ -46,8 +46,8 @@ def of_solid(s, solids: ti.template(), place):
 
 
 @ti.func
-def in_unit_frame(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
-                  triangles: ti.template()):
+def in_unit_frame(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+                  links: ti.template(), triangles: ti.template()):
     """A ray in the frame of solid s against its unit shape."""
     kind = names[s, 0]
     found = vec4(NEVER, 0.0, 0.0, 0.0)
@@ -62,14 +62,14 @@ def in_unit_frame(s, o, d, after, solids: ti.template(), names: ti.template(), n
     elif kind == PLANE:
         found = plane(o, d)
     elif kind == MESH:
-        found = mesh(o, d, after, names[s, 1], names[s, 2], nodes, links, triangles)
+        found = mesh(o, d, after, any_does, names[s, 1], names[s, 2], nodes, links, triangles)
     return found
 
 
 @ti.func
-def against(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: ti.template(), links: ti.template(),
-            triangles: ti.template()):
-    """A ray with unit direction against solid s: (t, normal that is not of length 1), t > after."""
+def against(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+            links: ti.template(), triangles: ti.template()):
+    """A ray with unit direction against solid s: (t, normal that is not of length 1), t > after; `any_does`: see `mesh`."""
     found = vec4(NEVER, 0.0, 0.0, 0.0)
     offset = of_solid(s, solids, 9) - o
     radius = solids[s, 12]
@@ -79,7 +79,7 @@ def against(s, o, d, after, solids: ti.template(), names: ti.template(), nodes: 
     if radius < 0.0 or miss.dot(miss) <= radius * radius:
         x, y, z = of_solid(s, solids, 0), of_solid(s, solids, 3), of_solid(s, solids, 6)
         local = in_unit_frame(s, vec3(x.dot(miss), y.dot(miss), z.dot(miss)), vec3(x.dot(d), y.dot(d), z.dot(d)),
-                              after - nearest, solids, names, nodes, links, triangles)
+                              after - nearest, any_does, solids, names, nodes, links, triangles)
         t = nearest + local[0]
         if local[0] < NEVER and t > after:
             normal = local[1] * x + local[2] * y + local[3] * z
@@ -149,17 +149,17 @@ def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template()
     while m < last and left > 0.0:
         s = light_solid[m]
         if solids[s, 22] == 0.0:
-            if against(s, p, d, BIAS, solids, names, nodes, links, triangles)[0] < NEVER:
+            if against(s, p, d, BIAS, 1, solids, names, nodes, links, triangles)[0] < NEVER:
                 left *= 1.0 - solids[s, 24]
         m += 1
     return left
 
 
 @ti.func
-def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
+def seen_light(own, p, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
                light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
                links: ti.template(), triangles: ti.template()):
-    """How much of the lamp a point p of the solid `own` sees, 0 to 1."""
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`."""
     light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
     i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
     j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
@@ -167,14 +167,16 @@ def seen_light(own, p, lamp: ti.template(), numbers: ti.template(), light_start:
     if 0 <= i < n_tiles and 0 <= j < n_tiles:
         first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
         left, others = behind_rods(own, p, numbers, first, last, light_solid, solids)
-        seen, k, most = 0.0, 0, lamp.shape[0] if others == 1 and left > 0.0 else 0
+        seen, taken = 0.0, 0
+        k, most = first_ray % stride, lamp.shape[0] if others == 1 and left > 0.0 else 0
         while k < most:
             d = (light + numbers[SPREAD] * (lamp[k, 0] * u + lamp[k, 1] * v)).normalized()
             seen += left_on(p, d, first, last, light_solid, solids, names, nodes, links, triangles)
-            k += 1
-            if k == FEW and seen == 0.0:
+            taken += 1
+            k += stride
+            if taken == FEW and seen == 0.0:
                 most = k
-        found = left * (seen / k if k > 0 else 1.0)
+        found = left * (seen / taken if taken > 0 else 1.0)
     return found
 
 

@@ -39,10 +39,11 @@ def triangle(o, d, triangles: ti.template(), f):
 
 
 @ti.func
-def mesh(o, d, after, first, last, nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+def mesh(o, d, after, any_does, first, last, nodes: ti.template(), links: ti.template(), triangles: ti.template()):
     """The nearest triangle with t > after, of the mesh whose nodes are first to last - 1; its normal towards the ray.
 
-    Nodes stand in the order of a walk in depth, so that no stack is needed: a box that is missed tells where to go on.
+    If any one does (1), the walk ends with the first that is found. Nodes stand in the order of a walk in depth, so that
+    no stack is needed: a box that is missed tells where to go on.
     """
     found = vec4(NEVER, 0.0, 0.0, 0.0)
     face = -1
@@ -58,7 +59,7 @@ def mesh(o, d, after, first, last, nodes: ti.template(), links: ti.template(), t
                 one = triangle(o, d, triangles, f)
                 if after < one[0] < found[0]:
                     found, face = one, f
-        n = goes_on
+        n = goes_on if any_does == 0 or face < 0 else last
     if face >= 0:
         normal = shading_normal(triangles, face, found[1], found[2])
         found = met(found[0], -normal if normal.dot(d) > 0.0 else normal)

@@ -18,6 +18,7 @@ MOST_LAYERS = 24  # solids behind each other that are looked through
 EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays
 # Rays of such a pixel: a lattice of rank 1, whose projections on both axes are even.
 LATTICE = np.array([((k + 0.5) / 12, (0.5 + k * 5 % 12) / 12) for k in range(12)], np.float32)
+LATTICE_STRIDE = 6  # each of these takes so much fewer rays to the lamp, others than its neighbours
 MIDDLE = np.full((1, 2), 0.5, np.float32)
 table = ti.types.ndarray
 
@@ -83,12 +84,12 @@ def draw(solids: Solids, meshes: Meshes, camera: Camera, light: Light) -> Pictur
               seen.start, seen.solid, shadows.lists.start, shadows.lists.solid)  # fmt: skip
     every = np.arange(camera.width * camera.height, dtype=np.int32)
     linear, solid = np.empty((len(every), 3), np.float32), np.empty(len(every), np.int32)
-    draw_pixels(every, MIDDLE, linear, solid, *tables)
+    draw_pixels(every, MIDDLE, 1, linear, solid, *tables)
     is_plane = np.append(solids.is_plane, False)[solid]
     edge = _edges(encoded(linear).reshape(camera.height, camera.width, 3), is_plane.reshape(camera.height, camera.width))
     if len(edge):
         finer, unused = np.empty((len(edge), 3), np.float32), np.empty(len(edge), np.int32)
-        draw_pixels(edge, LATTICE, finer, unused, *tables)
+        draw_pixels(edge, LATTICE, LATTICE_STRIDE, finer, unused, *tables)
         linear[edge] = finer
     size = (camera.height, camera.width)
     return Picture(np.round(255.0 * encoded(linear)).astype(np.uint8).reshape(*size, 3), solid.reshape(size))
@@ -159,7 +160,7 @@ def nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.temp
     found, solid = ti.Vector([NEVER, 0.0, 0.0, 0.0], ti.f32), -1
     for m in range(first, last):
         s = tile_solid[m]
-        one = against(s, o, d, after, solids, names, nodes, links, triangles)
+        one = against(s, o, d, after, 0, solids, names, nodes, links, triangles)
         if one[0] < found[0]:
             found, solid = one, s
     return found, solid
@@ -178,7 +179,7 @@ def opacity_at(s, p, numbers: ti.template(), solids: ti.template(), names: ti.te
 
 
 @ti.kernel
-def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), out: table(ti.f32, ndim=2),
+def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), stride: ti.i32, out: table(ti.f32, ndim=2),
                 out_solid: table(ti.i32, ndim=1), numbers: table(ti.f32, ndim=1), counts: table(ti.i32, ndim=1),
                 lamp: table(ti.f32, ndim=2),
                 solids: table(ti.f32, ndim=2), names: table(ti.i32, ndim=2), nodes: table(ti.f32, ndim=2),
@@ -186,7 +187,8 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), o
                 tile_solid: table(ti.i32, ndim=1), light_start: table(ti.i32, ndim=1), light_solid: table(ti.i32, ndim=1)):
     """Mean colour of some pixels over the rays of a pattern, and what the first ray meets.
 
-    Reads: pixels (n,), numbers row by row; offsets (rays, 2), within the pixel; the tables. Writes: out (n, 3), linear
+    Reads: pixels (n,), numbers row by row; offsets (rays, 2), within the pixel; the tables; each `stride`-th point of the
+    lamp, others for each ray of a pixel. Writes: out (n, 3), linear
     light; out_solid (n,).
     """
     ti.loop_config(block_dim=TASK)
@@ -216,8 +218,8 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), o
                         shown = s if shown < 0 else shown
                         seen = 0.0
                         if normal.dot(three(numbers, lit.LIGHT)) > 0.0:
-                            seen = seen_light(s, p + lit.BIAS * normal, lamp, numbers, light_start, light_solid,
-                                              counts[3], solids, names, nodes, links, triangles)
+                            seen = seen_light(s, p + lit.BIAS * normal, k, stride, lamp, numbers, light_start,
+                                              light_solid, counts[3], solids, names, nodes, links, triangles)
                         total += share * colour_of(s, p, normal, d, seen, hit[0], numbers, solids, names)
                         left -= share
             total += left * background(py / counts[1], numbers)
