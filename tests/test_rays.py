@@ -147,6 +147,15 @@ def test_a_flat_mesh_and_a_sharp_edge_keep_their_normals():
     assert np.abs(normal - other)[hit].max() < 1e-5
 
 
+def test_planes_are_seen_from_above_and_sheets_from_below_too():
+    for both in (0.0, 1.0):
+        floor = solids(solid(PLANE, top=1e6, length=both, colour=(0.5, 0.5, 0.5)))
+        for height, shown in ((3, True), (-3, both > 0)):
+            found = draw(floor, NO_MESH, camera_from((0.1, 0, height)), plain_light(key=0, around=1))
+            assert (found.solid == 0).all() == shown
+            assert bool(found.colour.any()) == shown
+
+
 def share(image, number=0):
     return (image.solid == number).mean()
 
@@ -229,7 +238,7 @@ def test_light_falls_by_lamberts_law():
 
 def test_a_shadow_is_whole_half_and_none():
     """A slab above a floor under a lamp straight above: below it dark, below its edge half lit, beyond bright."""
-    rows = solids(solid(PLANE, (0, 0, -0.5)), solid(BOX, (-2, 0, 0.3), (2, 2, 0.01)))  # its edge is at x = 0, 0.79 above
+    rows = solids(solid(PLANE, (0, 0, -0.5), top=1e6), solid(BOX, (-2, 0, 0.3), (2, 2, 0.01)))  # its edge is above x = 0
     camera = camera_from((0.9, -0.02, 4), 400, 300, 0.5)
     light = plain_light(spread=0.1, n_rays=256)
     found = draw(rows, NO_MESH, camera, light)
@@ -255,6 +264,17 @@ def test_what_is_half_transparent_lets_half_through():
     behind = 0.5 * np.array([0.2, 0.4, 0.6]) + 0.5 * np.array([1, 0, 0])
     assert linear_at(found, 80, 60) == pytest.approx(0.75 * behind + 0.25 * np.array([0, 1, 0]), abs=SHADE)
     assert found.solid[60, 80] == 2
+
+
+def test_ghosts_close_to_a_solid_leave_no_gap():
+    """One faint ball a little off a solid one: the solid one is always there behind it, or before."""
+    white = plain_light(key=0, around=1)
+    camera = camera_from((0, -4, 0))
+    alone = draw(solids(solid(BALL)), NO_MESH, camera, white).solid == 0
+    for shift in (0.0, 3e-5, 1e-4, 1e-3):
+        rows = solids(solid(BALL), solid(BALL, (shift, 0, 0), opacity=0.1))
+        found = draw(rows, NO_MESH, camera, white)
+        assert found.colour[alone].min() > 250, shift
 
 
 def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):

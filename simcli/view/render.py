@@ -9,12 +9,11 @@ import numpy as np
 from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
-from simcli.model.tables import WORLD
 from simcli.spec.faults import did_you_mean
-from simcli.view.glyphs import along
+from simcli.view.grounds import LIGHT_BACKGROUND, grounds_of
 from simcli.view.moments import Moments
-from simcli.view.motion import bounds, camera_of
-from simcli.view.parts import Camera, Drawing, Item
+from simcli.view.motion import Motion, bounds, camera_of
+from simcli.view.parts import Camera, Drawing
 from simcli.view.stage import LINES, MeshStore, Stage, joined, nice
 from simcli.view.subject import Subject
 
@@ -24,9 +23,6 @@ GHOST = 0.28  # opacity of all worlds but the first, where they are drawn over e
 FAINT = 0.12  # opacity of the first of several instants in one picture
 FRAMES_FOR_CAMERA = 1000  # that decide what the camera sees
 GAP = 2  # pixels between worlds side by side
-LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
-FLOOR = 0.91  # of the background, the floor that is drawn where a scene has none
-UNDER = 0.02  # of the size of the scene, the floor below what moves
 _SUN = (-0.5, 0.85, 0.42)  # right, up and towards the camera, where the light is
 _GAP_SHADE = 0.9
 
@@ -51,12 +47,14 @@ class Studio:
 
     Args:
         drawings: of the worlds.
-        poses: [m, 1], (W, B, 7), at some instant.
-        box: two corners of all that moves, see `motion.bounds`.
+        motion: that decides what the camera sees, some frames of it.
         look: of the pictures.
     """
 
-    def __init__(self, drawings: Sequence[Drawing], poses: Array, box: tuple[Array, Array], look: Look):
+    def __init__(self, drawings: Sequence[Drawing], motion: Motion, look: Look):
+        _, poses = next(motion.blocks())
+        box = bounds(drawings[0], motion)
+        grounds = grounds_of(drawings[0], motion, box)
         self.look, self.notes = look, drawings[0].notes
         self._first = drawings[0]
         self._cells = [list(range(len(drawings)))] if look.overlay else [[w] for w in range(len(drawings))]
@@ -70,10 +68,8 @@ class Studio:
         self._scale = max(0.5 * float(np.linalg.norm(box[1] - box[0])), 1e-9)
         self.camera = _camera(self._first, box, self._cell_size, look.camera)
         store = MeshStore()
-        more = _floor(self._first, box, self._scale)
-        behind = self._first.background or LIGHT_BACKGROUND
         spacing = nice(2.0 * self._scale / LINES)
-        self._stages = [Stage(drawing, poses[w], store, spacing, behind, more if not k else ()) for cell in self._cells
+        self._stages = [Stage(drawing, poses[0, w], store, spacing, grounds if not k else []) for cell in self._cells
                         for k, (w, drawing) in enumerate((w, drawings[w]) for w in cell)]  # fmt: skip
         self._meshes = store.meshes()
         self._rays = _ray_camera(self.camera, self._origin, self._scale, self._cell_size)
@@ -145,8 +141,7 @@ def shooting_of(subject: Subject, look: Look) -> Shooting:
         UsageError: the file holds no poses, or the scene has no such camera.
     """
     moments = Moments(subject)
-    box = bounds(subject.drawings[0], subject.motion(moments.thinned(FRAMES_FOR_CAMERA)))
-    return Shooting(Studio(subject.drawings, moments.at(float(moments.time[0])), box, look), moments)
+    return Shooting(Studio(subject.drawings, subject.motion(moments.thinned(FRAMES_FOR_CAMERA)), look), moments)
 
 
 def start_picture(subject: Subject, look: Look) -> Array:
@@ -156,8 +151,7 @@ def start_picture(subject: Subject, look: Look) -> Array:
         UsageError: the scene has no such camera.
     """
     _, poses = next(subject.motion().blocks())
-    box = bounds(subject.drawings[0], subject.motion())
-    return Studio(subject.drawings, poses[0], box, look).picture(poses[0])
+    return Studio(subject.drawings, subject.motion(), look).picture(poses[0])
 
 
 def times_of_film(first: float, last: float, rate: Fraction, speed: float) -> list[float]:
@@ -208,15 +202,3 @@ def _light(drawing: Drawing, camera: RayCamera) -> Light:
     behind = decoded(np.array(drawing.background or LIGHT_BACKGROUND))
     key, sky, earth = np.full(3, 0.72), np.array((0.44, 0.455, 0.48)), np.array((0.30, 0.29, 0.28))
     return Light(sun / np.linalg.norm(sun), up, key, sky, earth, behind, 0.93 * behind)
-
-
-def _floor(drawing: Drawing, box: tuple[Array, Array], scale: float) -> tuple[Item, ...]:
-    """A floor under all that moves, for its shadow: where a scene has no plane and does not say `grid: false`."""
-    if not drawing.grid or any(item.kind == "plane" for item in drawing.items):
-        return ()
-    up = np.array(drawing.up, float)
-    low = min(float(box[0] @ up), float(box[1] @ up)) - UNDER * scale
-    middle = 0.5 * (box[0] + box[1])
-    colour = tuple(FLOOR * part for part in drawing.background or LIGHT_BACKGROUND)
-    place = middle + (low - middle @ up) * up
-    return (Item("floor", WORLD, "plane", (), tuple(place.tolist()), along(up), colour),)

@@ -6,12 +6,12 @@ from simcli.kernels.rays.picture import decoded
 from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
 from simcli.model import rotations as rot
+from simcli.view.grounds import Ground
 from simcli.view.parts import Drawing, Item, Strand
 
 Array = np.ndarray
 LINES = 8.0  # lines on a plane within the size of the scene, about
 COIL = (26, 10, 0.16, 0.8)  # of a coil: sides of a turn, turns, radius of its wire in radii, its part between straight ends
-SHEET = 0.42  # of a plane's own colour, the rest is that of the background
 WIRE_SIDES = 8
 
 
@@ -49,13 +49,12 @@ class Stage:
         poses: [m, 1], (B, 7), of its bodies at some instant, by which coils are made.
         store: of meshes.
         spacing: [m], of the lines on planes.
-        behind: colour of the background.
-        more: items beside those of the drawing.
+        grounds: in place of the planes of the drawing.
     """
 
-    def __init__(self, drawing: Drawing, poses: Array, store: MeshStore, spacing: float,
-                 behind: tuple[float, ...], more: tuple[Item, ...] = ()):  # fmt: skip
-        items = [item for item in (*drawing.items, *more) if item.shown]
+    def __init__(self, drawing: Drawing, poses: Array, store: MeshStore, spacing: float, grounds: list[Ground]):
+        items = [item for item in drawing.items if item.shown and (item.kind != "plane" or item.body >= 0)]
+        items += [ground.item for ground in grounds]
         self._strands = drawing.strands
         rows = [_unit_shape(item, store) for item in items]
         n = len(items)
@@ -68,9 +67,8 @@ class Stage:
         self._centre += np.einsum("nij,nj->ni", turn, shift)
         self._form = np.array([form for *_, form, _ in rows], float).reshape(n, 2)
         self._mesh = np.array([mesh for *_, mesh in rows], int).reshape(n)
-        colour = np.array([item.colour for item in items], float).reshape(n, 3)
-        is_plane = (self._kind == PLANE)[:, None]
-        self._colour = decoded(np.where(is_plane, SHEET * colour + (1.0 - SHEET) * np.array(behind), colour))
+        self._form[n - len(grounds) :] = [(ground.reach, ground.is_sheet) for ground in grounds] if grounds else ()
+        self._colour = decoded(np.array([item.colour for item in items], float).reshape(n, 3))
         self._opacity = np.array([item.opacity for item in items], float).reshape(n)
         self._lines = np.where(self._kind == PLANE, spacing, 0.0)
         ends = _ends(self._strands, *_places(poses))
@@ -114,8 +112,9 @@ class Stage:
 
 def joined(parts: list[list[Array]], origin: Array, size: float) -> Solids:
     """Columns of several stages as solids in the frame of the picture: origin at `origin`, `size` [m] the unit."""
-    kind, map_, centre, *rest, lines = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Solids(kind, map_ / size, (centre - origin) / size, *rest, lines / size).kept()
+    kind, map_, centre, top, *rest, lines = (np.concatenate(column) for column in zip(*parts, strict=True))
+    top = np.where(kind == PLANE, top / size, top)
+    return Solids(kind, map_ / size, (centre - origin) / size, top, *rest, lines / size).kept()
 
 
 def nice(length: float) -> float:

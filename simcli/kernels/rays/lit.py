@@ -29,8 +29,8 @@ REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than 
 LINE, DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
 # Places in the table of numbers of a picture.
 EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
-SPREAD, TILES_U, TILES_V, PER_U, PER_V, FADE, SHINE, PIXEL = range(21, 29)
-SKY, EARTH, KEY, TOP, BOTTOM, ABOVE, N_NUMBERS = range(29, 50, 3)
+SPREAD, TILES_U, TILES_V, PER_U, PER_V, SHINE, PIXEL = range(21, 28)
+SKY, EARTH, KEY, TOP, BOTTOM, ABOVE, N_NUMBERS = range(28, 49, 3)
 
 
 @ti.func
@@ -60,7 +60,7 @@ def in_unit_frame(s, o, d, after, any_does, solids: ti.template(), names: ti.tem
     elif kind == CAPSULE:
         found = capsule(o, d, solids[s, 18], solids[s, 13])
     elif kind == PLANE:
-        found = plane(o, d)
+        found = plane(o, d, names[s, 1])
     elif kind == MESH:
         found = mesh(o, d, after, any_does, names[s, 1], names[s, 2], nodes, links, triangles)
     return found

@@ -6,13 +6,14 @@ import numpy as np
 import taichi as ti
 
 from simcli.kernels.rays import lit
-from simcli.kernels.rays.lit import against, background, colour_of, seen_light, three
+from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of
 from simcli.kernels.rays.shapes import NEVER, PLANE, vec3
 from simcli.kernels.rays.solids import Meshes, Solids
 from simcli.kernels.runtime import live_device, start_device
 from simcli.model.table_base import Array
 
+SAME = 3e-5  # [1] between surfaces that are one: more than rounding makes of it
 TASK = 256  # pixels of a task
 MOST_LAYERS = 24  # solids behind each other that are looked through
 EDGE = 0.025  # [1] of the range of sRGB: pixels that differ from a neighbour by more are drawn again with more rays
@@ -34,7 +35,6 @@ class Light:
         top, bottom: (3,), background at the upper and lower edge of the picture.
         spread: tangent of half the angle under which the lamp is seen.
         shine: of highlights.
-        fade: distance from the middle over which planes vanish in the background.
         n_rays: to the lamp.
     """
 
@@ -47,7 +47,6 @@ class Light:
     bottom: Array
     spread: float = 0.09
     shine: float = 0.18
-    fade: float = 3.0
     n_rays: int = 24
 
 
@@ -148,30 +147,29 @@ def _numbers(camera: Camera, light: Light, shadows) -> Array:
     for place, values in groups.items():
         found[place : place + 3] = values
     found[lit.TILES_U : lit.PER_V + 1] = *shadows.origin, *shadows.per_unit
-    found[lit.SPREAD], found[lit.FADE] = light.spread, light.fade
-    found[lit.SHINE], found[lit.PIXEL] = light.shine, camera.pixel
+    found[lit.SPREAD], found[lit.SHINE], found[lit.PIXEL] = light.spread, light.shine, camera.pixel
     return found
 
 
 @ti.func
 def nearest(o, d, after, first, last, tile_solid: ti.template(), solids: ti.template(), names: ti.template(),
             nodes: ti.template(), links: ti.template(), triangles: ti.template()):
-    """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number."""
+    """The solid that a ray meets first beyond `after`, of those of a tile: (t, normal), number; of equal ones the first."""
     found, solid = ti.Vector([NEVER, 0.0, 0.0, 0.0], ti.f32), -1
     for m in range(first, last):
         s = tile_solid[m]
         one = against(s, o, d, after, 0, solids, names, nodes, links, triangles)
-        if one[0] < found[0]:
+        if one[0] < found[0] - SAME:
             found, solid = one, s
     return found, solid
 
 
 @ti.func
-def opacity_at(s, p, numbers: ti.template(), solids: ti.template(), names: ti.template()):
-    """How much solid s hides at p: planes vanish in the distance."""
+def opacity_at(s, p, solids: ti.template(), names: ti.template()):
+    """How much solid s hides at p: planes vanish in the distance from their middle."""
     found = solids[s, 17]
     if names[s, 0] == PLANE:
-        away = p.norm() / numbers[lit.FADE]
+        away = (p - of_solid(s, solids, 9)).norm() / solids[s, 13]
         found *= ti.exp(-away * away)
         if found < 0.004:
             found = 0.0
@@ -212,8 +210,8 @@ def draw_pixels(pixels: table(ti.i32, ndim=1), offsets: table(ti.f32, ndim=2), s
                 else:
                     p = eye + hit[0] * d
                     normal = vec3(hit[1], hit[2], hit[3]).normalized()
-                    after = hit[0] + lit.BIAS
-                    share = left * opacity_at(s, p, numbers, solids, names)
+                    after = hit[0] + 0.5 * SAME  # less than between what is told apart: nothing is skipped
+                    share = left * opacity_at(s, p, solids, names)
                     if share > 0.0:
                         shown = s if shown < 0 else shown
                         seen = 0.0

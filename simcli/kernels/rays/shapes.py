@@ -102,9 +102,9 @@ def capsule(o, d, h, top):
 
 
 @ti.func
-def plane(o, d):
-    """The half space z <= 0."""
-    t = NEVER
-    if d[2] < 0.0:
-        t = -o[2] / d[2]
-    return vec4(t, 0.0, 0.0, 1.0)
+def plane(o, d, both):
+    """The half space z <= 0; seen from within, too, if `both` is 1, as a sheet."""
+    found = vec4(NEVER, 0.0, 0.0, 1.0)
+    if d[2] < 0.0 or (both == 1 and d[2] > 0.0):
+        found = met(-o[2] / d[2], vec3(0.0, 0.0, -1.0 if d[2] > 0.0 else 1.0))
+    return found

@@ -69,9 +69,11 @@ class Solids:
         kind: (N,), of `shapes`.
         map: (N, 3, 3), from the unit shape to the frame of the picture.
         centre: (N, 3).
-        top: (N,), radius of a frustum's or capsule's top, of that of its foot.
+        top: (N,), radius of a frustum's or capsule's top, of that of its foot; of a plane the distance from its centre
+            over which it vanishes.
         length: (N,), half the length of a capsule between the middles of its ends, in radii of its foot; of a mesh not 0
-            if its shadow may be that of a translucent rod from z = -1 to 1: of a coil.
+            if its shadow may be that of a translucent rod from z = -1 to 1: of a coil; of a plane not 0 if it is seen
+            from both sides.
         colour: (N, 3), linear light.
         opacity: (N,), 0 to 1.
         mesh: (N,), number of the mesh.
@@ -139,6 +141,7 @@ class Solids:
         rows[:, 24] = self.opacity * np.where(self.is_coil, COIL_SHADE, 1.0)
         names = np.zeros((n, 3), np.int32)
         names[:, 0] = self.kind
+        names[:, 1] = self.is_plane & (self.length > 0.0)
         at = self.kind == MESH
         names[at, 1], names[at, 2] = meshes.start[self.mesh[at]], meshes.start[self.mesh[at] + 1]
         return _one_row(rows.astype(np.float32)), _one_row(names)
