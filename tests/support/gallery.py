@@ -13,7 +13,8 @@ import simcli
 DOCS = Path(simcli.__file__).parent / "docs"
 ROOT = DOCS.parents[1]
 PAGE = DOCS / "gallery.md"
-COLOURS = 256  # of a picture in the manual
+VIVID, PALE = 128, 128  # colours of a picture in the manual: of bodies, which are few pixels, and of what is around
+CHROMA = 14  # of 255, between them
 _ENTRY = re.compile(r"^## (?P<title>.+?)\n\n!\[(?P<alt>.*?)\]\((?P<file>.*?)\)\n\n(?P<text>.+?)\n\n"
                     r"```console\n(?P<code>.+?)```", re.MULTILINE | re.DOTALL)  # fmt: skip
 
@@ -73,8 +74,15 @@ def made(entry, folder, command, size=None):
 
 def write_small(picture, path):
     """Write a picture with few colours, so that the repository stays small."""
+    pixels = picture.reshape(-1, 3)
+    is_vivid = np.ptp(pixels.astype(int), axis=1) > CHROMA
+    palette = []
+    for part, n in ((pixels[is_vivid], VIVID), (pixels[~is_vivid], PALE)):
+        palette += Image.fromarray(part[None]).quantize(n, kmeans=3).getpalette()[: 3 * n]
+    colours = Image.new("P", (1, 1))
+    colours.putpalette(palette)
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(picture).quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.fromarray(picture).quantize(palette=colours, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def shrunk(picture, size):
