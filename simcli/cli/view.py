@@ -12,7 +12,7 @@ from simcli.errors import Exit, OutputError, UsageError
 
 POSE_BYTES = 16  # of a pose in the page: 12, in base64
 MOST_POSES = 12e6  # [B] of poses that are shown unasked
-MOST_WORLDS = 16  # that are shown unasked
+MOST_WORLDS = 9  # that are shown unasked
 MOST_BYTES = 100e6  # of poses that are written unasked
 
 

@@ -112,13 +112,13 @@ class Content:
         one_of = {id(drawing): drawing for drawing in drawings}
         meshes = Meshes()
         low, high = self.extent.box()
-        auto = camera_of(low, high, drawings[0].up)
+        auto = camera_of(low, high, drawings[0])
         return {
             "title": spec.name or subject.path.stem, "description": spec.description, "live": live,
             "bodies": list(drawings[0].bodies), "worlds": self._worlds(kinds),
             "drawings": [_drawing(one_of[key], meshes) for key in kinds], "meshes": meshes.rows,
             "background": drawings[0].background, "grid": drawings[0].grid, "up": drawings[0].up,
-            "unit": drawings[0].unit, "bounds": [low.tolist(), high.tolist()],
+            "unit": drawings[0].unit, "reach": self.reach.tolist(), "bounds": [low.tolist(), high.tolist()],
             "cameras": {name: _camera(one) for name, one in drawings[0].cameras.items()}, "camera": drawings[0].camera,
             "auto": _camera(auto), "aspect": ASPECT, "strip": self._strip(), "events": self.events(),
             "hasContacts": subject.run is not None and "contacts" in subject.run.channels, "force": self.force,

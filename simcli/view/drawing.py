@@ -17,7 +17,7 @@ from simcli.view.tables import JointRow, Tables, tables_of, tables_of_run
 _NO_LOOK = BodyLookSpec()
 
 
-def drawing_of(spec: SceneSpec, model: Model, world: int = 0, folder: Path = Path()) -> Drawing:
+def drawing_of(spec: SceneSpec, model: Model, world: int = 0, folder: Path = Path(), unit: float = 0.0) -> Drawing:
     """The drawing of one world of a scene.
 
     Args:
@@ -25,20 +25,21 @@ def drawing_of(spec: SceneSpec, model: Model, world: int = 0, folder: Path = Pat
         model: its tables.
         world: of the model.
         folder: of the scene, for meshes and terrain that it names.
+        unit: [m], by which glyphs are sized, that of another world; 0: its own.
     """
-    return _drawing(spec, tables_of(model, world), folder)
+    return _drawing(spec, tables_of(model, world), folder, unit)
 
 
-def drawing_of_run(spec: SceneSpec, run: Trajectory, world: int = 0, folder: Path = Path()) -> Drawing:
+def drawing_of_run(spec: SceneSpec, run: Trajectory, world: int = 0, folder: Path = Path(), unit: float = 0.0) -> Drawing:
     """The drawing of one world of a run; its shapes and numbers are those of the file, its look that of the scene."""
-    return _drawing(spec, tables_of_run(run, world), folder)
+    return _drawing(spec, tables_of_run(run, world), folder, unit)
 
 
-def _drawing(spec: SceneSpec, tables: Tables, folder: Path) -> Drawing:
+def _drawing(spec: SceneSpec, tables: Tables, folder: Path, unit: float) -> Drawing:
     notes: list[str] = []
     items = solids(spec, tables, folder, notes)
     nodes = nodes_of(tables)
-    unit = unit_of(tables, nodes, items)
+    unit = unit or unit_of(tables, nodes, items)
     names = tables.names("body")
     looks = [spec.bodies[name].look if name in spec.bodies else _NO_LOOK for name in names]
     with_shapes = {item.body for item in items}

@@ -20,7 +20,8 @@ BOB = 0.1  # radius of what stands for a mass at the end of a bar, of the unit
 MASS = 0.045  # radius of a centre of mass, of the unit
 FRAME = (0.35, 0.012)  # length and radius of the axes of a frame, of the unit
 SIDES, RINGS = 16, 4  # of a bar, and of each of its round ends
-SOLID = (0.08, 1.5)  # of the unit: least and largest edge of the box that stands for an inertia
+ROTOR = 0.6  # edge of the plate that stands for a rotor, of the box of its inertia
+SOLID = (0.08, 1.0)  # of the unit: least and largest edge of the box that stands for an inertia
 
 
 def nodes_of(tables: Tables) -> list[Array]:
@@ -62,12 +63,24 @@ def unit_of(tables: Tables, nodes: list[Array], solids: list[Item]) -> float:
 
 
 def links(tables: Tables, b: int, points: Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
-    """Bars of a body without shapes, between its points; what stands for its mass if there are none."""
+    """Bars of a body without shapes, between its points; what stands for its inertia if there are none.
+
+    Args:
+        tables: of one world.
+        b: the body.
+        points: [m], (n, 3), of the body.
+        unit: [m], a length of the mechanism.
+        colour: of the body.
+        opacity: of the body.
+    """
     name, com = tables.names("body")[b], tables["body_com"][b]
     look = {"name": name, "body": b, "colour": colour, "opacity": opacity, "layer": "link"}
     to_mass = [float(np.linalg.norm(point - com)) for point in points]
-    if not len(points) or (len(points) == 1 and to_mass[0] < SAME * unit):
+    if not len(points):
         return [_block(tables, b, unit, look)]
+    if len(points) == 1 and to_mass[0] < SAME * unit:
+        axis = _hinge_axis(tables, b)
+        return [_block(tables, b, unit, look) if axis is None else _rotor(tables, b, axis, unit, look)]
     if len(points) > 1:
         return [_bar(points[i], points[k], unit, look) for i, k in _pairs(points)]
     radius = min(BOB * unit, 0.3 * to_mass[0])
@@ -141,6 +154,21 @@ def _block(tables: Tables, b: int, unit: float, look: dict) -> Item:
         return Item(kind="sphere", size=(BOB * unit,), position=place, orientation=UPRIGHT, **look)
     size = tuple(np.clip(edges, SOLID[0] * unit, SOLID[1] * unit).tolist())
     return Item(kind="box", size=size, position=place, orientation=_tuple(rot.matrix_to_quat(axes)), **look)
+
+
+def _hinge_axis(tables: Tables, b: int) -> Array | None:
+    """The axis about which a joint lets a body turn, in the body; None if it has none or several."""
+    for joint in tables.joints():
+        if joint.child == b and len(joint.angular) == 1 and not len(joint.linear):
+            return rot.quat_rotate(joint.X_c[3:], joint.angular[0])
+    return None
+
+
+def _rotor(tables: Tables, b: int, axis: Array, unit: float, look: dict) -> Item:
+    """A plate that turns about an axis through its middle, thinner than a bearing is long."""
+    edge = float(np.clip(ROTOR * max(_edges(tables, b)[0]), SOLID[0] * unit, ROTOR * unit))
+    place = _tuple(tables["body_com"][b])
+    return Item(kind="box", size=(edge, edge, 0.1 * unit), position=place, orientation=along(axis), **look)
 
 
 def _edges(tables: Tables, b: int) -> tuple[Array, Array]:

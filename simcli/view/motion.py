@@ -15,6 +15,7 @@ from simcli.view.parts import Camera, Drawing
 Array = np.ndarray
 BLOCK = 16e6  # [B] of poses that are read at once
 FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
+FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
 MARGIN = 1.1  # of the distance from which everything is just seen
 FOV = 0.6  # [rad]
 ASPECT = 16 / 9
@@ -146,16 +147,16 @@ def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
     return extent.box()
 
 
-def camera_of(low: Array, high: Array, up: Sequence[float], aspect: float = ASPECT) -> Camera:
-    """A camera that sees a box: across a flat motion, from above one that lies, else from a corner.
+def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT) -> Camera:
+    """A camera that sees a box: across a flat motion, from above one that lies, else from a corner; outside of planes.
 
     Args:
         low: [m], (3,), corner of the box.
         high: [m], (3,), the other corner.
-        up: [1], (3,), an axis of the world.
+        drawing: for what is up, and planes.
         aspect: width of the picture by its height.
     """
-    up = np.array(up, float)
+    up = np.array(drawing.up, float)
     size = np.maximum(high - low, 1e-9)
     level = [k for k in range(3) if not up[k]]
     thin, wide = sorted(level, key=lambda k: size[k])
@@ -166,8 +167,23 @@ def camera_of(low: Array, high: Array, up: Sequence[float], aspect: float = ASPE
     is_lying = size[upright] < 0.25 * size[wide] and size[thin] > 0.3 * size[wide]
     is_flat = size[thin] < 0.4 * max(size[wide], size[upright])
     weights = (1.0, 0.3, 0.9) if is_lying else (1.0, 0.32, 0.22) if is_flat else (1.0, 0.55, 0.45)
-    towards = sum(weight * axis for weight, axis in zip(weights, (front, right, up), strict=True))
-    towards /= np.linalg.norm(towards)
+    planes = [(np.array(item.position), rot.quat_to_matrix(np.array(item.orientation))[:, 2])
+              for item in drawing.items if item.kind == "plane" and item.body < 0]  # fmt: skip
+    cameras = [_seeing(low, high, up, weights[0] * f * front + weights[1] * r * right + weights[2] * up, aspect)
+               for f, r in ((1, 1), (1, -1), (-1, 1), (-1, -1))]  # fmt: skip
+    outside = [one for one in cameras if all(_is_above(one, *plane) for plane in planes)]
+    return (outside or cameras)[0]
+
+
+def _is_above(camera: Camera, point: Array, normal: Array) -> bool:
+    """Whether a camera sees the outside of a plane, and not too flat."""
+    away = np.array(camera.position) - point
+    return float(away @ normal) > FLAT * float(np.linalg.norm(away))
+
+
+def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -> Camera:
+    """A camera in a direction from the middle of a box, so far away that all corners of the box are seen."""
+    towards = towards / np.linalg.norm(towards)
     middle = 0.5 * (low + high)
     across = np.cross(up, towards)
     across /= np.linalg.norm(across)

@@ -67,7 +67,7 @@ class Stage:
         self._centre += np.einsum("nij,nj->ni", turn, shift)
         self._form = np.array([form for *_, form, _ in rows], float).reshape(n, 2)
         self._mesh = np.array([mesh for *_, mesh in rows], int).reshape(n)
-        self._form[n - len(grounds) :] = [(ground.reach, ground.is_sheet) for ground in grounds] if grounds else ()
+        self._form[n - len(grounds) :] = np.array([(one.reach, one.is_sheet) for one in grounds], float).reshape(-1, 2)
         self._colour = decoded(np.array([item.colour for item in items], float).reshape(n, 3))
         self._opacity = np.array([item.opacity for item in items], float).reshape(n)
         self._lines = np.where(self._kind == PLANE, spacing, 0.0)

@@ -46,11 +46,12 @@ class Subject:
     @cached_property
     def drawings(self) -> list[Drawing]:
         """The drawing of each world."""
-        if self.run is None:
-            return [drawing_of(self.spec, self.model, world, self.folder) for world in self.worlds]
-        varied = len(self.run.params) > 0
-        made = {world if varied else 0: None for world in self.worlds}
-        made = {world: drawing_of_run(self.spec, self.run, world, self.folder) for world in made}
+        varied = len(self.run.params if self.run else self.model.param_name) > 0
+        made: dict[int, Drawing] = {}
+        for world in self.worlds if varied else (0,):
+            unit = next(iter(made.values())).unit if made else 0.0  # glyphs are of one size in all worlds
+            made[world] = (drawing_of_run(self.spec, self.run, world, self.folder, unit) if self.run
+                           else drawing_of(self.spec, self.model, world, self.folder, unit))  # fmt: skip
         return [made[world if varied else 0] for world in self.worlds]
 
     def motion(self, frames: slice = slice(None)) -> Motion:

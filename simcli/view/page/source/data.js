@@ -117,12 +117,14 @@ export class Recording {
   }
 
   isValid(frame, world) {
+    if (!this.n) return true
     const chunk = this.chunkOf(frame)
     return chunk.valid[(frame - chunk.first) * this.nWorlds + world] === 1
   }
 
   // The pose at a time, between frames too: along the straight line and the shortest turn.
   sample(time, world, body, position, orientation) {
+    if (!this.n) return
     const frame = this.frameAt(time)
     this.poseAt(frame, world, body, position, orientation)
     const next = frame + 1
@@ -139,12 +141,14 @@ export class Recording {
   }
 
   series(index, frame, world) {
+    if (!this.n) return NaN
     const chunk = this.chunkOf(frame)
     const values = chunk.strip[index]
     return values ? values[(frame - chunk.first) * this.nWorlds + world] : NaN
   }
 
   contacts(frame, world) {
+    if (!this.n) return null
     const chunk = this.chunkOf(frame)
     if (!chunk.contactStart) return null
     const at = (frame - chunk.first) * this.nWorlds + world

@@ -226,6 +226,7 @@ class App {
     const one = this.recording.nWorlds > 1 ? `${scene.worlds[state.focus].name}   ${words(state.focus)}` : ''
     this.facts.textContent = state.mode === 'grid' ? '' : `${one}${ended(state.focus).replace(' · ', one ? ' · ' : '')}`
     const wanted = state.mode === 'grid' ? state.shown : []
+    document.documentElement.dataset.mode = state.mode
     const boxes = stage.viewports()
     const key = JSON.stringify([wanted, boxes, state.focus, wanted.map(ended)])
     if (key === this.labelled) return

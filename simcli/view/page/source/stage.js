@@ -125,6 +125,7 @@ export class Stage {
     let ground
     if (normal.dot(this.up) > 0.999) {
       ground = groundGrid(this.size, item.colour)
+      ground.material.depthWrite = true
     } else {
       const near = this.touching(at, normal)
       let reach = 0.25 * this.size
@@ -133,7 +134,8 @@ export class Stage {
         for (const point of near) middle.addScaledVector(point, 1 / near.length)
         reach = Math.max(...near.map((point) => point.distanceTo(middle))) + 0.2 * this.size
       }
-      ground = groundGrid(this.size, item.colour, reach, 0.55)
+      ground = groundGrid(this.size, item.colour, reach, 0.6)
+      ground.renderOrder = 0 // after level ground, which hides what is below it
     }
     ground.position.copy(middle).addScaledVector(normal, at.clone().sub(middle).dot(normal))
     ground.quaternion.copy(turn)
@@ -143,16 +145,21 @@ export class Stage {
   // Where bodies are, at some times, that come near a plane.
   touching(at, normal) {
     const { recording } = this
-    const near = 0.06 * this.size + 0.5 * recording.scene.unit
     const every = Math.max(1, Math.floor(recording.n / 40))
     const place = new THREE.Vector3()
     const turn = new THREE.Quaternion()
     const found = []
-    for (let frame = 0; frame < recording.n; frame += every) {
-      for (let body = 0; body < recording.nBodies; body++) {
+    for (let body = 0; body < recording.nBodies; body++) {
+      const reach = recording.scene.reach[body]
+      const near = []
+      let lowest = Infinity
+      for (let frame = 0; frame < recording.n; frame += every) {
         recording.poseAt(frame, 0, body, place, turn)
-        if (Math.abs(place.clone().sub(at).dot(normal)) < near) found.push(place.clone())
+        const height = place.clone().sub(at).dot(normal)
+        lowest = Math.min(lowest, height)
+        if (height < 1.3 * reach) near.push(place.clone())
       }
+      if (lowest > -0.2 * reach) found.push(...near) // what is below the plane does not touch it
     }
     return found
   }
