@@ -15,7 +15,6 @@ from simcli.model import rotations as rot
 from simcli.records.reader import open_trajectory
 from simcli.view import images
 from simcli.view.moments import Moments, between
-from simcli.view.motion import camera_of
 from simcli.view.render import times_of_film
 from simcli.view.subject import subject_of_run
 
@@ -290,7 +289,10 @@ def test_the_last_picture_of_a_film_is_not_after_the_end():
     assert times_of_film(2.0, 2.0, Fraction(30), 1.0) == [2.0]
 
 
-def test_the_camera_of_a_wide_picture_comes_nearer():
-    low, high = np.array([-2.0, -0.1, -0.5]), np.array([2.0, 0.1, 0.5])
-    wide, tall = (np.linalg.norm(camera_of(low, high, (0, 0, 1), aspect).position) for aspect in (3.0, 1.0))
-    assert wide < tall
+def test_the_camera_of_a_wide_picture_comes_nearer(render):
+    """The motion is wider than high; in a picture that is higher than wide the camera has to go back."""
+    wide, tall = (render(name, "--camera", "auto", "--size", size)[0]["camera"] for name, size in (
+        ("a.png", "192x64"), ("b.png", "64x192")))  # fmt: skip
+    assert wide["target"] == tall["target"]
+    away = [np.linalg.norm(np.subtract(one["position"], one["target"])) for one in (wide, tall)]
+    assert away[0] < 0.7 * away[1]

@@ -176,7 +176,7 @@ def _grid(n: int, size: tuple[int, int]) -> tuple[int, int]:
 def _camera(drawing: Drawing, box: tuple[Array, Array], size: tuple[int, int], name: str) -> Camera:
     name = name or drawing.camera or AUTO
     if name == AUTO:
-        return camera_of(*box, drawing.up, size[0] / size[1])
+        return camera_of(*box, drawing, size[0] / size[1])
     if name not in drawing.cameras:
         raise UsageError(f"--camera {name}: the scene has no such camera; {did_you_mean(name, [AUTO, *drawing.cameras])}")
     return drawing.cameras[name]
