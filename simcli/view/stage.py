@@ -74,7 +74,9 @@ class Stage:
         ends = _ends(self._strands, *_places(poses))
         self._coils = [store.add(*_coil(float(np.linalg.norm(b - a)) / strand.radius)) if strand.kind == "spring" else -1
                        for strand, (a, b) in zip(self._strands, ends, strict=True)]  # fmt: skip
-        self._coil_half = np.array([store.centre_and_half(k)[1] if k >= 0 else 1.0 for k in self._coils])
+        boxes = [store.centre_and_half(k) if k >= 0 else (np.zeros(3), 1.0) for k in self._coils]
+        self._coil_shift = np.array([shift for shift, _ in boxes]).reshape(-1, 3)
+        self._coil_half = np.array([half for _, half in boxes])
 
     def solids(self, poses: Array, opacity: float = 1.0, with_fixed: bool = True) -> list[Array]:
         """Columns of `Solids` in the world.
@@ -100,14 +102,25 @@ class Stage:
         ends = np.array(_ends(self._strands, turn, place)).reshape(n, 2, 3)
         along = ends[:, 1] - ends[:, 0]
         length = np.linalg.norm(along, axis=1, keepdims=True)
-        frame = rot.frame_along(along / np.where(length > 0.0, length, 1.0)) if n else np.zeros((0, 3, 3))
+        frame = _least_turn(along / np.where(length > 0.0, length, 1.0))
         radius = np.array([strand.radius for strand in self._strands]).reshape(n, 1)
         coil = np.array(self._coils, int).reshape(n)
-        size = np.concatenate((radius, radius, np.maximum(0.5 * length, 1e-9 * radius)), axis=1) * self._coil_half[:, None]
+        size = np.concatenate((radius, radius, np.maximum(0.5 * length, 1e-9 * radius)), axis=1)
+        middle = ends.mean(axis=1) + np.einsum("nij,nj->ni", frame, size * self._coil_shift)
         colour = decoded(np.array([strand.colour for strand in self._strands], float).reshape(n, 3))
         is_coil = coil >= 0
-        return [np.where(is_coil, MESH, FRUSTUM), frame * size[:, None], ends.mean(axis=1), np.ones(n), 1.0 * is_coil,
-                colour, np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
+        maps = frame * (size * self._coil_half[:, None])[:, None]
+        return [np.where(is_coil, MESH, FRUSTUM), maps, middle, np.ones(n), 1.0 * is_coil, colour,
+                np.full(n, opacity), coil, np.zeros(n)]  # fmt: skip
+
+
+def _least_turn(direction: Array) -> Array:
+    """Rotations (n, 3, 3) that take z to directions (n, 3) on the shortest way: coils do not spin about themselves."""
+    x, y, z = direction.T
+    c = np.maximum(1.0 + z, 1e-9)
+    turn = np.stack((1.0 - x * x / c, -x * y / c, x, -x * y / c, 1.0 - y * y / c, y, -x, -y, z), axis=-1).reshape(-1, 3, 3)
+    down = z < -1.0 + 1e-9
+    return np.where(down[:, None, None], np.diag((1.0, -1.0, -1.0)), turn)
 
 
 def joined(parts: list[list[Array]], origin: Array, size: float) -> Solids:
