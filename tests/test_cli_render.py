@@ -231,6 +231,7 @@ REFUSED = [
     (("a.mp4", "--speed", "nan"), "above 0"),
     (("a.gif", "--fps", 60), "at most 50"),
     (("a.mp4", "--speed", 1e-9), "raise --speed"),
+    (("a.gif", "--speed", 0.01, "--fps", 20), "too large"),
     (("a.png", "--world", "0-2", "--size", "32x32"), "--overlay"),
 ]
 
@@ -251,7 +252,7 @@ def test_a_film_that_cannot_be_finished_leaves_what_was_there(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        images.write_film(pictures(), 2, (64, 48), Fraction(30), target)
+        images.write_film(pictures(), [], (64, 48), Fraction(30), target)
     assert target.read_text() == "before"
     assert list(tmp_path.iterdir()) == [target]
     code = doorman.run_command(["render", str(tmp_path / "none.h5"), "-o", str(target)], debug=False, as_json=False)

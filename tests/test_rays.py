@@ -256,6 +256,39 @@ def test_a_shadow_is_whole_half_and_none():
     assert lit_at(1.0) == pytest.approx(1.0, abs=SHADE)
 
 
+@pytest.mark.parametrize(("end", "most"), [(3.0, 0.03), (0.3, 0.08)])
+def test_the_shadow_of_a_thin_rod_is_the_share_of_the_lamp_that_it_hides(end, most):
+    """Against 20000 rays to the lamp in numpy, across the rod and about its end; slanted light."""
+    light = np.array([0.3, -0.2, 1.0]) / np.linalg.norm([0.3, -0.2, 1.0])
+    spread, radius, height = 0.1, 0.03, 0.8
+    along_x = np.array([(0, 0, 1), (0, 1, 0), (-1, 0, 0)], float).T  # z of the unit shape to -x
+    half = 0.5 * (end + 3.0)
+    rod = solid(CAPSULE, (0.5 * (end - 3.0), 0, height), along_x * radius, length=half / radius)
+    camera = camera_from((0.3, -0.02, 4), 400, 300, 0.35)
+    found = draw(solids(solid(PLANE, top=1e6), rod), NO_MESH, camera, plain_light(light, spread=spread))
+    rng = np.random.default_rng(6)
+    r, angle = np.sqrt(rng.uniform(size=20000)), rng.uniform(0, 2 * np.pi, 20000)
+    across = np.linalg.svd(light[None])[2][1:]
+    lamp = light + spread * np.stack((r * np.cos(angle), r * np.sin(angle)), axis=-1) @ across
+    lamp /= np.linalg.norm(lamp, axis=1, keepdims=True)
+    off = []
+    for x in (-0.6, -0.1, 0.05, 0.12):
+        for y in np.linspace(0.0, 0.35, 9):
+            point = np.array([x, y, 0.0])
+            px, py = np.floor(seen_from(camera, point[None])[0]).astype(int)
+            if found.solid[py - 2 : py + 3, px - 2 : px + 3].any():  # the rod stands before it, or beside it
+                continue
+            t = height / lamp[:, 2]  # where rays pass the rod's height: it is level
+            cut = point + t[:, None] * lamp
+            aside = cut[:, 1] * lamp[:, 2] / np.hypot(lamp[:, 1], lamp[:, 2])  # distance of ray and axis
+            beyond = np.maximum(np.abs(cut[:, 0] - 0.5 * (end - 3.0)) - half, 0)
+            blocked = np.hypot(aside, beyond) < radius
+            off.append(abs(linear_at(found, px, py)[0] / light[2] - (1 - blocked.mean())))
+    assert len(off) > 20
+    assert max(off) < most
+    assert np.mean(off) < 0.015
+
+
 def test_what_is_half_transparent_lets_half_through():
     grey = plain_light(key=0.0, around=1.0)
     rows = [solid(BALL, (0, 2, 0), 1.5, colour=(0.2, 0.4, 0.6)), solid(BOX, (0, 0, 0), 0.3, colour=(1, 0, 0), opacity=0.5),

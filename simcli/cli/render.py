@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 FPS, SPEED, MOST_FPS = 30.0, 1.0, 240.0
 LEAST_EDGE, MOST_EDGE = 16, 8192  # pixels
 MOST_PICTURES = 1_000_000
+SIZE, GIF_SIZE = "1280x720", "640x360"
+SAMPLES = 5  # pictures that decide the colours of a GIF
 ONLY_FILMS = {"--fps": "fps", "--speed": "speed"}
 ONLY_PICTURES = {"--time": "time", "--strobe": "strobe"}
 
-Size = Annotated[str, typer.Option("--size", metavar="WxH", help="Pixels.")]
+Size = Annotated[
+    str, typer.Option("--size", metavar="WxH", help="Pixels.", show_default=f"{SIZE}, of a GIF {GIF_SIZE}")
+]
 CameraName = Annotated[
     str,
     typer.Option("--camera", metavar="NAME", help="A camera of the scene, or auto: frames the motion.", show_default=False),
@@ -44,7 +48,7 @@ def render(
         float | None, typer.Option("--speed", metavar="X", help="Times as fast as the motion.", show_default="1")
     ] = None,
     camera: CameraName = "",
-    size: Size = "1280x720",
+    size: Size = "",
     world: WorldList = None,
     overlay: Annotated[bool, typer.Option("--overlay", help="Worlds over each other, else side by side.")] = False,
     json: JsonFlag = False,
@@ -62,7 +66,7 @@ def render(
     check_suffix(target)
     given = {"fps": fps, "speed": speed, "time": time, "strobe": strobe}
     _check_given(given, is_film(target), target)
-    look = Look(parse_size(size), camera, overlay)
+    look = Look(parse_size(size or (GIF_SIZE if target.suffix.lower() == ".gif" else SIZE)), camera, overlay)
     with console.stdout_kept_clean():
         document = _draw(file, target, parse_worlds(world), look, given)
     say_notes(document["notes"])
@@ -143,7 +147,7 @@ def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dic
 
 
 def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
-    from simcli.view.images import write_film
+    from simcli.view.images import check_film, write_film
     from simcli.view.render import times_of_film
 
     rate = Fraction(given["fps"] or FPS).limit_denominator(1001)
@@ -153,7 +157,11 @@ def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
         raise UsageError(f"{end - begin:g} s at --speed {speed:g} and --fps {float(rate):g} are more than {MOST_PICTURES} "
                          "pictures: raise --speed")  # fmt: skip
     times = times_of_film(begin, end, rate, speed)
-    write_film(shooting.film(times, tell), len(times), shooting.studio.look.size, rate, target)
+    size = shooting.studio.look.size
+    check_film(len(times), size, rate, target)
+    few = sorted({times[k * (len(times) - 1) // (SAMPLES - 1)] for k in range(SAMPLES)})
+    samples = [shooting.at(time) for time in few] if target.suffix.lower() == ".gif" else []
+    write_film(shooting.film(times, tell), samples, size, rate, target)
     return {"pictures": len(times), "fps": float(rate), "speed": speed, "times": [times[0], times[-1]]}
 
 

@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
-from simcli.cli.render import CameraName, Size, parse_size, say_notes
+from simcli.cli.render import SIZE, CameraName, Size, parse_size, say_notes
 from simcli.errors import Exit, SceneError, UsageError
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
@@ -25,7 +25,7 @@ def show(
         Path | None, typer.Option("--output", "-o", help="Draw the start into a picture (png).", show_default=False)
     ] = None,
     camera: CameraName = "",
-    size: Size = "1280x720",
+    size: Size = SIZE,
     json: JsonFlag = False,
 ) -> int:
     """Show the tree, the layout of the coordinates and the degrees of freedom of a scene, or draw its start.

@@ -16,9 +16,8 @@ PICTURE, FILMS = ".png", (".gif", ".mp4")
 SUFFIXES = (PICTURE, *FILMS)
 INSTALL = "pip install 'simcli[render]'"
 CENTISECOND = 100  # per second: GIF counts in them
-MOST_GIF = 1e9  # [B] of pixels: a GIF is put together in memory
+MOST_GIF = 1e8  # pixels: a GIF is put together in memory
 QUALITY = "18"  # of H.264: nobody sees what is lost
-SAMPLES = 5  # pictures that decide the colours of a GIF
 
 
 def check_suffix(path: Path) -> None:
@@ -52,19 +51,11 @@ def write_picture(picture: Array, path: Path) -> None:
         image.fromarray(picture).save(part, format="PNG", optimize=True)
 
 
-def write_film(pictures: Iterable[Array], n_pictures: int, size: tuple[int, int], rate: Fraction, path: Path) -> None:
-    """Write pictures, (h, w, 3) uint8 each, in the format of the suffix.
-
-    Args:
-        pictures: in order; they are taken one by one.
-        n_pictures: how many.
-        size: width and height, pixels.
-        rate: pictures a second.
-        path: .gif or .mp4.
+def check_film(n_pictures: int, size: tuple[int, int], rate: Fraction, path: Path) -> None:
+    """Refuse a film that its format cannot hold; arguments as of `write_film`.
 
     Raises:
-        UsageError: a library is missing, or the format cannot hold this.
-        OutputError: the file cannot be written.
+        UsageError: that is so.
     """
     if path.suffix.lower() == ".gif":
         if rate > CENTISECOND // 2:
@@ -74,17 +65,33 @@ def write_film(pictures: Iterable[Array], n_pictures: int, size: tuple[int, int]
                              "--fps or --size")  # fmt: skip
     elif size[0] % 2 or size[1] % 2:
         raise UsageError(f"--size {size[0]}x{size[1]}: MP4 wants even numbers")
+
+
+def write_film(pictures: Iterable[Array], samples: list[Array], size: tuple[int, int], rate: Fraction, path: Path) -> None:
+    """Write pictures, (h, w, 3) uint8 each, in the format of the suffix.
+
+    Args:
+        pictures: in order; they are taken one by one.
+        samples: some of them, which decide the colours of a GIF.
+        size: width and height, pixels.
+        rate: pictures a second.
+        path: .gif or .mp4.
+
+    Raises:
+        UsageError: a library is missing.
+        OutputError: the file cannot be written.
+    """
     with whole_file(path) as part:
-        (_write_gif if path.suffix.lower() == ".gif" else _write_mp4)(pictures, size, rate, part)
+        if path.suffix.lower() == ".gif":
+            _write_gif(pictures, samples, rate, part)
+        else:
+            _write_mp4(pictures, size, rate, part)
 
 
-def _write_gif(pictures: Iterable[Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
+def _write_gif(pictures: Iterable[Array], samples: list[Array], rate: Fraction, part: Path) -> None:
     image = _pillow()
-    shown = [image.fromarray(picture) for picture in pictures]
-    few = np.unique(np.linspace(0, len(shown) - 1, SAMPLES).astype(int))
-    sample = np.concatenate([np.asarray(shown[k]) for k in few])
-    palette = image.fromarray(sample).quantize(256, method=image.Quantize.MEDIANCUT)
-    flat = [one.quantize(palette=palette, dither=image.Dither.NONE) for one in shown]
+    palette = image.fromarray(np.concatenate(samples)).quantize(256, method=image.Quantize.MEDIANCUT, kmeans=1)
+    flat = [image.fromarray(one).quantize(palette=palette, dither=image.Dither.NONE) for one in pictures]
     # GIF counts in hundredths of a second: pictures last unequally so that the whole takes its time.
     marks = [round(CENTISECOND * k / rate) for k in range(len(flat) + 1)]
     lasts = [10 * (end - begin) for begin, end in pairwise(marks)]
