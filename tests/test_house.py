@@ -38,6 +38,8 @@ OWNERS = {  # library -> rooms that may import it
     "matplotlib": {"analysis"},
     "plotext": {"analysis"},
     "pyarrow": {"analysis"},
+    "PIL": {"view"},
+    "av": {"view"},
     "mujoco": {"analysis"},
     "pinocchio": {"analysis"},
 }

@@ -45,6 +45,7 @@ COMMANDS = (
     Command("table", RESULTS),
     Command("view", RESULTS),
     Command("plot", RESULTS),
+    Command("render", RESULTS),
     Command("export", RESULTS),
     Command("diff", RESULTS),
     Command("repair", RESULTS),

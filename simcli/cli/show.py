@@ -7,6 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
+from simcli.cli.render import SIZE, CameraName, Size, parse_size, say_notes
 from simcli.errors import Exit, SceneError, UsageError
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
@@ -20,14 +21,27 @@ def show(
     dof: Annotated[bool, typer.Option("--dof", help="Degrees of freedom, and rows that say nothing new.")] = False,
     select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Draw the start into a picture (png).", show_default=False)
+    ] = None,
+    camera: CameraName = "",
+    size: Size = SIZE,
     json: JsonFlag = False,
 ) -> int:
-    """Show the tree, the layout of the coordinates and the degrees of freedom of a scene.
+    """Show the tree, the layout of the coordinates and the degrees of freedom of a scene, or draw its start.
 
     Without an option: tree, layout and dof. --select says what its patterns mean, and shows that part only.
     Example: simcli show scenes/double_pendulum.yaml --dof
+    Example: simcli show scenes/double_pendulum.yaml -o start.png
     """
+    look = _look(output, camera, size)
     document, spec = _understand(scene, sets)
+    if output is not None:
+        _draw(document, spec, output, look)
+        if not (resolved or tree or layout or dof or select):
+            if json:
+                console.emit("show", {"scene": spec.name, "path": output})
+            return Exit.OK
     asked = {"tree": tree, "layout": layout, "dof": dof}
     if not resolved and not any(asked.values()):
         asked = dict.fromkeys(asked, True)
@@ -43,6 +57,38 @@ def show(
     if parts:
         console.data("\n\n".join(_lines(document, spec, parts, split_words(select))))
     return Exit.OK
+
+
+def _look(output: Path | None, camera: str, size: str):
+    """How the picture is taken, None if there is none.
+
+    Raises:
+        UsageError: the picture cannot be written so.
+    """
+    if output is None:
+        if camera:
+            raise UsageError("--camera is of a picture: name it with -o")
+        return None
+    from simcli.view.images import check_suffix, is_film
+    from simcli.view.render import Look
+
+    check_suffix(output)
+    if is_film(output):
+        raise UsageError(f"-o {output}: a start does not move; write a name that ends in .png")
+    return Look(parse_size(size), camera)
+
+
+def _draw(document, spec, output: Path, look) -> None:
+    from simcli.view.images import write_picture
+    from simcli.view.render import start_picture
+    from simcli.view.subject import Subject
+
+    subject = Subject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
+    with console.stdout_kept_clean():
+        picture = start_picture(subject, look)
+    say_notes(subject.drawings[0].notes)
+    write_picture(picture, output)
+    console.say(f"wrote {output} ({look.size[0]}x{look.size[1]})")
 
 
 def _understand(scene: Path, sets: list[str]):

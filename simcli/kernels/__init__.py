@@ -26,6 +26,7 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     sparse      L D L^T on a fixed pattern;  system: mass and rows and laws in one matrix (system_entries)
     collision   shapes to contacts, a room of its own
     complementarity  impulses of rows and frictional contacts, a room of its own
+    rays        solids to pictures, a room of its own
     report      what a frame holds
     algorithms  the host's door to them: arrays of states in, arrays out
     balance     forces, rows and reactions at rest, for equilibria and small motions

@@ -1,7 +1,8 @@
 """What is seen of a mechanism and of its motion.
 
-In: a scene and its model, or a run. Out: items to draw (`drawing`), poses over time (`motion`), and one page that shows
-them (`page`). Never here: Taichi, and how pictures are computed.
+In: a scene and its model, or a run. Out: items to draw (`drawing`), poses over time (`motion`), one page that shows
+them (`page`), pictures and films (`render`, `images`). Never here: Taichi, and how rays are cast.
 
-Modules in reading order: palette, parts, tables, solids, glyphs, joints, drawing, motion.
+Modules in reading order: palette, parts, tables, solids, glyphs, joints, drawing, motion; of pictures: grounds, stage,
+moments, render, images.
 """

@@ -110,9 +110,10 @@ def _bar(a: Array, b: Array, unit: float, look: dict) -> Item:
     """A tapered bar from one point to another."""
     length = float(np.linalg.norm(b - a))
     radius = min(BAR * unit, 0.15 * length)
-    vertices, triangles = tapered(length, radius, BAR_TIP * radius)
+    bar = (length, radius, BAR_TIP * radius)
+    vertices, triangles = tapered(*bar)
     return Item(kind="mesh", size=(), position=_tuple(a), orientation=along((b - a) / length), vertices=vertices,
-                triangles=triangles, **look)  # fmt: skip
+                triangles=triangles, bar=bar, **look)  # fmt: skip
 
 
 def tapered(length: float, first: float, last: float) -> tuple[Array, Array]:

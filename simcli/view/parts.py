@@ -43,6 +43,7 @@ class Item:
         shown: whether it is drawn before somebody switches its layer.
         vertices: [m], (n, 3), of a mesh, in the item's frame; None for others.
         triangles: (m, 3), of a mesh, counter-clockwise seen from outside; None for others.
+        bar: [m], length, first and last radius of a mesh that is a `glyphs.tapered` bar, for those who can draw it round.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Item:
     shown: bool = True
     vertices: Array | None = field(default=None, compare=False)
     triangles: Array | None = field(default=None, compare=False)
+    bar: tuple[float, float, float] | None = None
 
     @property
     def corners(self) -> Array:

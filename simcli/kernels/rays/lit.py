@@ -1,0 +1,229 @@
+"""Light: what a ray meets first, how much of the light a point sees, the colour that comes back.
+
+One light far away, as wide as a window, and light from all around, more from above than from below.
+"""
+
+import taichi as ti
+
+from simcli.kernels.rays.meshes import mesh
+from simcli.kernels.rays.shapes import (
+    BALL,
+    BOX,
+    CAPSULE,
+    FRUSTUM,
+    MESH,
+    NEVER,
+    PLANE,
+    ball,
+    box,
+    capsule,
+    frustum,
+    plane,
+    vec3,
+    vec4,
+)
+
+BIAS = 2e-4  # [1]: rays to the light start so far above the surface
+FEW = 8  # rays to the lamp: if all of them are blocked, so are the others
+REACH = 1.02  # of the square of a distance: the cone of the lamp is wider than its middle plane by the square of its spread
+LINE, DARK = 0.006, 0.11  # width of a line of a plane by their distance; what it takes of the light
+# Places in the table of numbers of a picture.
+EYE, RIGHT, UP, FORWARD, LIGHT, LIGHT_U, LIGHT_V = range(0, 21, 3)
+SPREAD, TILES_U, TILES_V, PER_U, PER_V, SHINE, PIXEL = range(21, 28)
+SKY, EARTH, KEY, TOP, BOTTOM, ABOVE, N_NUMBERS = range(28, 49, 3)
+
+
+@ti.func
+def three(table: ti.template(), place):
+    """Three numbers from a place on."""
+    return vec3(table[place], table[place + 1], table[place + 2])
+
+
+@ti.func
+def of_solid(s, solids: ti.template(), place):
+    """Three numbers of solid s."""
+    return vec3(solids[s, place], solids[s, place + 1], solids[s, place + 2])
+
+
+@ti.func
+def in_unit_frame(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+                  links: ti.template(), triangles: ti.template()):
+    """A ray in the frame of solid s against its unit shape."""
+    kind = names[s, 0]
+    found = vec4(NEVER, 0.0, 0.0, 0.0)
+    if kind == BALL:
+        found = ball(o, d)
+    elif kind == BOX:
+        found = box(o, d)
+    elif kind == FRUSTUM:
+        found = frustum(o, d, solids[s, 13])
+    elif kind == CAPSULE:
+        found = capsule(o, d, solids[s, 18], solids[s, 13])
+    elif kind == PLANE:
+        found = plane(o, d, names[s, 1])
+    elif kind == MESH:
+        found = mesh(o, d, after, any_does, names[s, 1], names[s, 2], nodes, links, triangles)
+    return found
+
+
+@ti.func
+def against(s, o, d, after, any_does, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+            links: ti.template(), triangles: ti.template()):
+    """A ray with unit direction against solid s: (t, normal that is not of length 1), t > after; `any_does`: see `mesh`."""
+    found = vec4(NEVER, 0.0, 0.0, 0.0)
+    offset = of_solid(s, solids, 9) - o
+    radius = solids[s, 12]
+    # From the point next to the solid's middle: from the eye, roots of small and far solids lose their digits.
+    nearest = offset.dot(d) if radius >= 0.0 else 0.0
+    miss = nearest * d - offset
+    if radius < 0.0 or miss.dot(miss) <= radius * radius:
+        x, y, z = of_solid(s, solids, 0), of_solid(s, solids, 3), of_solid(s, solids, 6)
+        local = in_unit_frame(s, vec3(x.dot(miss), y.dot(miss), z.dot(miss)), vec3(x.dot(d), y.dot(d), z.dot(d)),
+                              after - nearest, any_does, solids, names, nodes, links, triangles)
+        t = nearest + local[0]
+        if local[0] < NEVER and t > after:
+            normal = local[1] * x + local[2] * y + local[3] * z
+            found = vec4(t, normal[0], normal[1], normal[2])
+    return found
+
+
+@ti.func
+def disc_share(x):
+    """Share of a disc of radius 1 on one side of a chord at x."""
+    u = ti.max(-1.0, ti.min(1.0, x))
+    return 0.5 + (u * ti.sqrt(1.0 - u * u) + ti.asin(u)) / 3.14159265
+
+
+@ti.func
+def behind_rod(s, p, numbers: ti.template(), solids: ti.template()):
+    """Share of the lamp that the thin round solid s hides from p: of its disc, a strip with ends.
+
+    Rays would need to be many, for the strip is thinner than the lamp. That the ends are cut by a second strip across is
+    exact where they lie outside of the disc, or the disc within the first strip.
+    """
+    light = three(numbers, LIGHT)
+    half = of_solid(s, solids, 19)
+    foot = of_solid(s, solids, 9) - half - p
+    whole = 2.0 * half
+    at, rise = foot.dot(light), whole.dot(light)
+    # Only the part before p, towards the lamp.
+    begin = ti.max(0.0, ti.min(1.0, (BIAS - at) / rise)) if rise > 0.0 and at < BIAS else 0.0
+    end = ti.max(0.0, ti.min(1.0, (BIAS - at) / rise)) if rise < 0.0 and at + rise < BIAS else 1.0
+    found = 0.0
+    if at + begin * rise >= 0.5 * BIAS or at + end * rise >= 0.5 * BIAS:
+        flat, across = foot - at * light, whole - rise * light
+        length = ti.max(1e-9, across.norm())
+        axis = across / length
+        y = -flat.dot(axis)  # of p along the strip, from the foot
+        near = ti.max(begin, ti.min(end, y / length))
+        radius = solids[s, 22] + near * (solids[s, 23] - solids[s, 22])
+        x = (flat + y * axis).norm()
+        wide = numbers[SPREAD] * ti.max(BIAS, at + near * rise)
+        found = disc_share((x + radius) / wide) - disc_share((x - radius) / wide)
+        found *= disc_share((end * length + radius - y) / wide) - disc_share((begin * length - radius - y) / wide)
+    return found
+
+
+@ti.func
+def behind_rods(own, p, numbers: ti.template(), first, last, light_solid: ti.template(), solids: ti.template()):
+    """What is left of the lamp by thin round solids other than `own`, and whether other solids can hide a part of it."""
+    left, others = 1.0, 0
+    for m in range(first, last):
+        s = light_solid[m]
+        if solids[s, 22] == 0.0:
+            offset = of_solid(s, solids, 9) - p
+            along = offset.dot(three(numbers, LIGHT))
+            reach = solids[s, 12] + numbers[SPREAD] * ti.max(0.0, along)
+            if along > -solids[s, 12] and offset.dot(offset) - along * along < reach * reach * REACH:
+                others = 1
+        elif s != own:
+            left *= 1.0 - solids[s, 24] * behind_rod(s, p, numbers, solids)
+    return left, others
+
+
+@ti.func
+def left_on(p, d, first, last, light_solid: ti.template(), solids: ti.template(), names: ti.template(),
+            nodes: ti.template(), links: ti.template(), triangles: ti.template()):
+    """What solids that are not thin and round leave of the light on one ray."""
+    left, m = 1.0, first
+    while m < last and left > 0.0:
+        s = light_solid[m]
+        if solids[s, 22] == 0.0:
+            if against(s, p, d, BIAS, 1, solids, names, nodes, links, triangles)[0] < NEVER:
+                left *= 1.0 - solids[s, 24]
+        m += 1
+    return left
+
+
+@ti.func
+def seen_light(own, p, first_ray, stride, lamp: ti.template(), numbers: ti.template(), light_start: ti.template(),
+               light_solid: ti.template(), n_tiles, solids: ti.template(), names: ti.template(), nodes: ti.template(),
+               links: ti.template(), triangles: ti.template()):
+    """How much of the lamp a point p of the solid `own` sees, 0 to 1: by each `stride`-th of its rays from `first_ray`."""
+    light, u, v = three(numbers, LIGHT), three(numbers, LIGHT_U), three(numbers, LIGHT_V)
+    i = ti.cast(ti.floor((p.dot(u) - numbers[TILES_U]) * numbers[PER_U]), ti.i32)
+    j = ti.cast(ti.floor((p.dot(v) - numbers[TILES_V]) * numbers[PER_V]), ti.i32)
+    found = 1.0
+    if 0 <= i < n_tiles and 0 <= j < n_tiles:
+        first, last = light_start[j * n_tiles + i], light_start[j * n_tiles + i + 1]
+        left, others = behind_rods(own, p, numbers, first, last, light_solid, solids)
+        seen, taken = 0.0, 0
+        k, most = first_ray % stride, lamp.shape[0] if others == 1 and left > 0.0 else 0
+        while k < most:
+            d = (light + numbers[SPREAD] * (lamp[k, 0] * u + lamp[k, 1] * v)).normalized()
+            seen += left_on(p, d, first, last, light_solid, solids, names, nodes, links, triangles)
+            taken += 1
+            k += stride
+            if taken == FEW and seen == 0.0:
+                most = k
+        found = left * (seen / taken if taken > 0 else 1.0)
+    return found
+
+
+@ti.func
+def line_share(x, width, distance):
+    """Share of a pixel that lines of a plane cover along one coordinate; `width` of the pixel.
+
+    Lines are at least most of a pixel wide, and vanish where pixels come near to their distance.
+    """
+    line = ti.max(LINE * distance, 0.7 * width)
+    near = ti.abs(x / distance - ti.round(x / distance)) * distance
+    share = ti.max(0.0, ti.min(1.0, (0.5 * (line + width) - near) / width))
+    return share * ti.max(0.0, 1.0 - 3.0 * width / distance)
+
+
+@ti.func
+def ruled(s, p, normal, d, depth, numbers: ti.template(), solids: ti.template()):
+    """What the lines of the plane s leave of its colour at p; each fifth is darker."""
+    offset, left = p - of_solid(s, solids, 9), 1.0
+    slant = ti.max(0.05, -d.dot(normal))
+    for k in ti.static(range(2)):
+        axis = of_solid(s, solids, 3 * k).normalized()
+        lean = ti.abs((d - d.dot(normal) * normal).dot(axis))
+        width = depth * numbers[PIXEL] * (1.0 + lean * (1.0 / slant - 1.0))
+        left *= 1.0 - DARK * line_share(axis.dot(offset), width, solids[s, 18])
+        left *= 1.0 - DARK * line_share(axis.dot(offset), width, 5.0 * solids[s, 18])
+    return left
+
+
+@ti.func
+def colour_of(s, p, normal, d, seen, depth, numbers: ti.template(), solids: ti.template(), names: ti.template()):
+    """Linear light that comes from the point p of solid s against d."""
+    base = of_solid(s, solids, 14)
+    light = three(numbers, LIGHT)
+    if names[s, 0] == PLANE and solids[s, 18] > 0.0:
+        base *= ruled(s, p, normal, d, depth, numbers, solids)
+    up = 0.5 + 0.5 * normal.dot(three(numbers, ABOVE))
+    ambient = up * three(numbers, SKY) + (1.0 - up) * three(numbers, EARTH)
+    key = ti.max(0.0, normal.dot(light)) * seen
+    found = base * (ambient + key * three(numbers, KEY))
+    if names[s, 0] != PLANE:
+        half = ti.max(0.0, normal.dot((light - d).normalized()))
+        found += numbers[SHINE] * seen * ti.pow(half, 48.0) * three(numbers, KEY)
+    return found
+
+
+@ti.func
+def background(share, numbers: ti.template()):
+    """Linear light from behind everything; `share` 0 at the top, 1 at the bottom."""
+    return (1.0 - share) * three(numbers, TOP) + share * three(numbers, BOTTOM)

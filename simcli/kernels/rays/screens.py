@@ -1,0 +1,142 @@
+"""Which solids a ray can meet: of each tile of the picture, and of each tile of the picture that the light would take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.kernels.rays.solids import Solids
+from simcli.model.table_base import Array
+
+TILE = 16  # pixels of a tile's edge
+LIGHT_TILES = 64  # along either side of the light's picture
+NEAR = 1e-3  # [1], least depth that is projected
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Numbers of solids by tile, ascending in each.
+
+    Attributes:
+        start: (tiles + 1,) int32.
+        solid: int32.
+    """
+
+    start: Array
+    solid: Array
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera without distortion, in the frame of the picture.
+
+    Attributes:
+        eye: (3,).
+        axes: (3, 3), rows right, up, forward; orthonormal.
+        half_height: tangent of half the angle of view from bottom to top.
+        width, height: pixels.
+    """
+
+    eye: Array
+    axes: Array
+    half_height: float
+    width: int
+    height: int
+
+    @property
+    def pixel(self) -> float:
+        """Edge of a pixel at depth 1."""
+        return 2.0 * self.half_height / self.height
+
+    def project(self, points: Array) -> Array:
+        """Pixels along x and y, from the upper left corner, and depth: (..., 3)."""
+        right, up, depth = np.moveaxis((points - self.eye) @ self.axes.T, -1, 0)
+        scale = 1.0 / (np.where(np.abs(depth) < NEAR, NEAR, depth) * self.pixel)
+        return np.stack((0.5 * self.width + right * scale, 0.5 * self.height - up * scale, depth), axis=-1)
+
+
+def tiles_of(solids: Solids, camera: Camera) -> Lists:
+    """Lists of the tiles of a picture, row by row."""
+    shown = camera.project(solids.corners())
+    depth = shown[..., 2]
+    behind = (depth <= NEAR).all(axis=1) & ~solids.is_plane
+    whole = (depth <= NEAR).any(axis=1) | solids.is_plane
+    count = np.array((-(-camera.width // TILE), -(-camera.height // TILE)))
+    low = np.where(whole[:, None], 0.0, shown[..., :2].min(axis=1) - 1.0)
+    high = np.where(whole[:, None], (camera.width, camera.height), shown[..., :2].max(axis=1) + 1.0)
+    return _lists(low / TILE, np.where(behind[:, None], -1.0, high / TILE), count)
+
+
+@dataclass(frozen=True)
+class LightTiles:
+    """Tiles of the light's picture, and where they are.
+
+    Attributes:
+        lists: of LIGHT_TILES x LIGHT_TILES tiles.
+        axes: (2, 3), the picture's axes.
+        origin: (2,), its lower left corner along them.
+        per_unit: (2,), tiles per unit.
+    """
+
+    lists: Lists
+    axes: Array
+    origin: Array
+    per_unit: Array
+
+
+def light_tiles_of(solids: Solids, light: Array, spread: float) -> LightTiles:
+    """Lists of solids that can stand between a point and the light.
+
+    Args:
+        solids: all of them; planes throw no shadow.
+        light: (3,), unit vector to the middle of the light, which is far away.
+        spread: tangent of half the angle under which the light is seen.
+    """
+    axes = across(light)
+    corners = solids.corners()
+    along, flat = corners @ light, corners @ axes.T
+    throws = ~solids.is_plane
+    # A point at a distance s below a solid sees it before the light if it is within `spread` s of its shadow.
+    floor = along[throws].min() if throws.any() else 0.0
+    normal = solids.map[~throws, :, 2]
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    reach = along.max(axis=1) - floor
+    for n, centre in zip(normal, solids.centre[~throws], strict=True):
+        if n @ light > spread:  # lit: points of it below the solid
+            height = np.einsum("nki,i->nk", corners - centre, n).max(axis=1)
+            reach = np.maximum(reach, height / (n @ light))
+    margin = spread * reach[:, None] * (1.0 + spread)
+    low, high = flat.min(axis=1) - margin, flat.max(axis=1) + margin
+    origin = low[throws].min(axis=0) if throws.any() else np.zeros(2)
+    size = np.maximum(high[throws].max(axis=0) - origin, 1e-6) if throws.any() else np.ones(2)
+    per_unit = LIGHT_TILES / size
+    last = np.where(throws[:, None], (high - origin) * per_unit, -1.0)
+    return LightTiles(_lists((low - origin) * per_unit, last, np.array((LIGHT_TILES, LIGHT_TILES))), axes, origin, per_unit)
+
+
+def across(direction: Array) -> Array:
+    """Two unit vectors (2, 3) that are orthogonal to a unit vector and to each other."""
+    least = np.eye(3)[np.argmin(np.abs(direction))]
+    one = np.cross(direction, least)
+    one /= np.linalg.norm(one)
+    return np.stack((one, np.cross(direction, one)))
+
+
+def _lists(low: Array, high: Array, count: Array) -> Lists:
+    """Lists of count[0] x count[1] tiles out of rectangles.
+
+    Args:
+        low, high: (N, 2), in tiles; nothing where high < 0.
+        count: (2,), tiles along x and y.
+    """
+    first = np.clip(np.floor(low), 0, count).astype(int)
+    last = np.clip(np.floor(high), -1, count - 1).astype(int)
+    size = np.maximum(last - first + 1, 0)
+    cells = size.prod(axis=1)
+    solid = np.repeat(np.arange(len(low)), cells)
+    nth = np.arange(len(solid)) - np.repeat(np.cumsum(cells) - cells, cells)
+    x = first[solid, 0] + nth % np.maximum(size[solid, 0], 1)
+    y = first[solid, 1] + nth // np.maximum(size[solid, 0], 1)
+    tile = y * count[0] + x
+    order = np.argsort(tile, kind="stable")
+    start = np.searchsorted(tile[order], np.arange(count.prod() + 1)).astype(np.int32)
+    return Lists(start, solid[order].astype(np.int32) if len(order) else np.zeros(1, np.int32))

@@ -1,0 +1,156 @@
+"""What is drawn: unit shapes under affine maps, and meshes, each once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simcli.kernels.rays.hierarchy import Hierarchy, hierarchy_of
+from simcli.kernels.rays.shapes import BALL, CAPSULE, FRUSTUM, MESH, PLANE
+from simcli.model.table_base import Array
+
+LEAST_SIZE = 1e-6  # [1] of the scene: flatter solids have no inverse map
+ROW = 25  # numbers of a solid in the kernel's table
+THIN, ROUND = 3.0, 0.9  # half length in radii, and least by largest radius, of what throws the shadow of a straight strip
+COIL_SHADE = 0.5  # share of the light that a coil takes
+UNBOUNDED = -1.0  # as radius: the plane
+_SIGNS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+@dataclass(frozen=True)
+class Meshes:
+    """Meshes of a scene, made once: each fills the cube |x|, |y|, |z| <= 1 of its own unit frame.
+
+    Attributes:
+        centre: (K, 3), of the cube in the mesh's frame.
+        half: (K,), half an edge of the cube.
+        start: (K + 1,) int32, first node of each.
+        nodes, links, triangles: see `Hierarchy`; numbers count through all meshes.
+    """
+
+    centre: Array
+    half: Array
+    start: Array
+    nodes: Array
+    links: Array
+    triangles: Array
+
+
+def meshes_of(parts: list[tuple[Array, Array]]) -> Meshes:
+    """Meshes out of vertices (V, 3) and faces (F, 3)."""
+    centres, halves, trees = [], [], []
+    for vertices, faces in parts:
+        used = np.asarray(vertices, float)[np.unique(faces)]
+        low, high = used.min(axis=0), used.max(axis=0)
+        centres.append(0.5 * (low + high))
+        halves.append(max(0.5 * float((high - low).max()), np.finfo(float).tiny))
+        trees.append(hierarchy_of((vertices - centres[-1]) / halves[-1], faces))
+    trees = trees or [Hierarchy(np.zeros((0, 6), np.float32), np.zeros((0, 3), np.int32), np.zeros((0, 18), np.float32))]
+    start = np.cumsum([0, *(len(tree.box) for tree in trees)])
+    first = np.cumsum([0, *(len(tree.triangle) for tree in trees)])
+    links = [tree.link + np.array((node, face, 0)) for tree, node, face in zip(trees, start, first, strict=False)]
+    return Meshes(
+        centre=np.array(centres).reshape(-1, 3), half=np.array(halves), start=start.astype(np.int32),
+        nodes=_one_row(np.concatenate([tree.box for tree in trees])),
+        links=_one_row(np.concatenate(links).astype(np.int32)),
+        triangles=_one_row(np.concatenate([tree.triangle for tree in trees])),
+    )  # fmt: skip
+
+
+def _one_row(table: Array) -> Array:
+    """A table that is not empty: the kernel takes none that is."""
+    return table if len(table) else np.zeros((1, table.shape[1]), table.dtype)
+
+
+@dataclass(frozen=True)
+class Solids:
+    """N solids in the frame of the picture (see kernels/rays/__init__.py).
+
+    Attributes:
+        kind: (N,), of `shapes`.
+        map: (N, 3, 3), from the unit shape to the frame of the picture.
+        centre: (N, 3).
+        top: (N,), radius of a frustum's or capsule's top, of that of its foot; of a plane the distance from its centre
+            over which it vanishes.
+        length: (N,), half the length of a capsule between the middles of its ends, in radii of its foot; of a mesh not 0
+            if its shadow may be that of a translucent rod from z = -1 to 1: of a coil; of a plane not 0 if it is seen
+            from both sides.
+        colour: (N, 3), linear light.
+        opacity: (N,), 0 to 1.
+        mesh: (N,), number of the mesh.
+        lines: (N,), distance of the lines on a plane, 0 for none.
+    """
+
+    kind: Array
+    map: Array
+    centre: Array
+    top: Array
+    length: Array
+    colour: Array
+    opacity: Array
+    mesh: Array
+    lines: Array
+
+    def kept(self) -> "Solids":
+        """Those that can be drawn: poses are numbers, opacities are not 0; none is too flat."""
+        good = np.isfinite(self.map).all(axis=(1, 2)) & np.isfinite(self.centre).all(axis=1) & (self.opacity > 0.0)
+        found = Solids(**{name: value[good] for name, value in vars(self).items()})
+        return Solids(**{**vars(found), "map": _thick(found.map)})
+
+    @property
+    def is_plane(self) -> Array:
+        """(N,) bool."""
+        return self.kind == PLANE
+
+    @property
+    def is_coil(self) -> Array:
+        """(N,) bool, meshes that are coils."""
+        return (self.kind == MESH) & (self.length > 0.0)
+
+    def corners(self) -> Array:
+        """Corners of a box about each solid, (N, 8, 3); of no meaning for planes."""
+        half = np.ones((len(self.kind), 3))
+        half[:, 2] += np.where(self.kind == CAPSULE, self.length, 0.0)
+        return self.centre[:, None] + np.einsum("nij,nkj->nki", self.map, half[:, None] * _SIGNS)
+
+    def radius(self) -> Array:
+        """Radius of a ball about each solid, (N,), UNBOUNDED for planes."""
+        if not len(self.kind):
+            return np.zeros(0)
+        reach = np.linalg.norm(self.corners() - self.centre[:, None], axis=-1).max(axis=1)
+        longest = np.linalg.norm(self.map, ord=2, axis=(1, 2))
+        return np.where(self.is_plane, UNBOUNDED, np.where(self.kind == BALL, longest, reach))
+
+    def rods(self) -> tuple[Array, Array, Array]:
+        """Half axes (N, 3) of thin round solids, radii (N,) of their feet and tops; radii are 0 for all others."""
+        across = np.linalg.norm(self.map[:, :, :2], axis=1)
+        half = np.where(self.kind == CAPSULE, self.length, 1.0)[:, None] * self.map[:, :, 2]
+        radius = across.max(axis=1)
+        thin = (np.isin(self.kind, (CAPSULE, FRUSTUM)) | self.is_coil) & (np.linalg.norm(half, axis=1) > THIN * radius)
+        thin &= (across.min(axis=1) > ROUND * radius) & (self.top > 0.0)
+        return half, np.where(thin, radius, 0.0), np.where(thin, radius * self.top, 0.0)
+
+    def table(self, meshes: Meshes) -> tuple[Array, Array]:
+        """The kernel's tables: numbers (N, ROW) float32, and (N, 3) int32 of kind, first node, one past the last."""
+        n = len(self.kind)
+        rows = np.zeros((n, ROW))
+        rows[:, :9] = np.linalg.inv(self.map).reshape(n, 9)
+        rows[:, 9:12], rows[:, 12], rows[:, 13] = self.centre, self.radius(), self.top
+        rows[:, 14:17], rows[:, 17] = self.colour, self.opacity
+        rows[:, 18] = np.where(self.is_plane, self.lines, self.length)
+        rows[:, 19:22], rows[:, 22], rows[:, 23] = self.rods()
+        rows[:, 24] = self.opacity * np.where(self.is_coil, COIL_SHADE, 1.0)
+        names = np.zeros((n, 3), np.int32)
+        names[:, 0] = self.kind
+        names[:, 1] = self.is_plane & (self.length > 0.0)
+        at = self.kind == MESH
+        names[at, 1], names[at, 2] = meshes.start[self.mesh[at]], meshes.start[self.mesh[at] + 1]
+        return _one_row(rows.astype(np.float32)), _one_row(names)
+
+
+def _thick(maps: Array) -> Array:
+    """Maps of which no singular value is below LEAST_SIZE."""
+    if not len(maps):
+        return maps
+    u, size, v = np.linalg.svd(maps)
+    thin = size.min(axis=1) < LEAST_SIZE
+    return np.where(thin[:, None, None], u @ (np.maximum(size, LEAST_SIZE)[..., None] * v), maps)

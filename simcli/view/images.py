@@ -1,0 +1,143 @@
+"""Pictures and films as files: PNG and GIF by Pillow, MP4 by PyAV, the extra `render`."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from simcli.errors import OutputError, UsageError
+
+Array = np.ndarray
+PICTURE, FILMS = ".png", (".gif", ".mp4")
+SUFFIXES = (PICTURE, *FILMS)
+INSTALL = "pip install 'simcli[render]'"
+CENTISECOND = 100  # per second: GIF counts in them
+MOST_GIF = 1e8  # pixels: a GIF is put together in memory
+QUALITY = "18"  # of H.264: nobody sees what is lost
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a name whose suffix says no format, and a format whose library is not there.
+
+    Raises:
+        UsageError: that is so.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"-o {path}: the suffix says the format; write a name that ends in .png, .gif or .mp4")
+    if path.suffix.lower() == ".mp4":
+        _av()
+    else:
+        _pillow()
+
+
+def is_film(path: Path) -> bool:
+    """Whether a file is a film by its name."""
+    return path.suffix.lower() in FILMS
+
+
+def write_picture(picture: Array, path: Path) -> None:
+    """Write a picture, (h, w, 3) uint8, as PNG.
+
+    Raises:
+        UsageError: Pillow is missing.
+        OutputError: the file cannot be written.
+    """
+    image = _pillow()
+    with whole_file(path) as part:
+        image.fromarray(picture).save(part, format="PNG", optimize=True)
+
+
+def check_film(n_pictures: int, size: tuple[int, int], rate: Fraction, path: Path) -> None:
+    """Refuse a film that its format cannot hold; arguments as of `write_film`.
+
+    Raises:
+        UsageError: that is so.
+    """
+    if path.suffix.lower() == ".gif":
+        if rate > CENTISECOND // 2:
+            raise UsageError(f"--fps {float(rate):g}: a GIF shows at most 50 pictures a second")
+        if n_pictures * size[0] * size[1] > MOST_GIF:
+            raise UsageError(f"a GIF of {n_pictures} pictures of {size[0]}x{size[1]} is too large: write .mp4, or lower "
+                             "--fps or --size")  # fmt: skip
+    elif size[0] % 2 or size[1] % 2:
+        raise UsageError(f"--size {size[0]}x{size[1]}: MP4 wants even numbers")
+
+
+def write_film(pictures: Iterable[Array], samples: list[Array], size: tuple[int, int], rate: Fraction, path: Path) -> None:
+    """Write pictures, (h, w, 3) uint8 each, in the format of the suffix.
+
+    Args:
+        pictures: in order; they are taken one by one.
+        samples: some of them, which decide the colours of a GIF.
+        size: width and height, pixels.
+        rate: pictures a second.
+        path: .gif or .mp4.
+
+    Raises:
+        UsageError: a library is missing.
+        OutputError: the file cannot be written.
+    """
+    with whole_file(path) as part:
+        if path.suffix.lower() == ".gif":
+            _write_gif(pictures, samples, rate, part)
+        else:
+            _write_mp4(pictures, size, rate, part)
+
+
+def _write_gif(pictures: Iterable[Array], samples: list[Array], rate: Fraction, part: Path) -> None:
+    image = _pillow()
+    palette = image.fromarray(np.concatenate(samples)).quantize(256, method=image.Quantize.MEDIANCUT, kmeans=1)
+    flat = [image.fromarray(one).quantize(palette=palette, dither=image.Dither.NONE) for one in pictures]
+    # GIF counts in hundredths of a second: pictures last unequally so that the whole takes its time.
+    marks = [round(CENTISECOND * k / rate) for k in range(len(flat) + 1)]
+    lasts = [10 * (end - begin) for begin, end in pairwise(marks)]
+    flat[0].save(part, format="GIF", save_all=True, append_images=flat[1:], duration=lasts, loop=0, optimize=False)
+
+
+def _write_mp4(pictures: Iterable[Array], size: tuple[int, int], rate: Fraction, part: Path) -> None:
+    av = _av()
+    with av.open(str(part), "w", format="mp4", options={"movflags": "faststart"}) as container:
+        stream = container.add_stream("h264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        stream.options = {"crf": QUALITY, "preset": "medium"}
+        for picture in pictures:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give a name beside `path` to write to; it gets its own name when it is whole, else nothing is left.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _pillow():
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise UsageError(f"pictures need Pillow: {INSTALL}") from error
+    return Image
+
+
+def _av():
+    try:
+        import av
+    except ImportError as error:
+        raise UsageError(f"MP4 needs PyAV: {INSTALL}") from error
+    return av

@@ -1,0 +1,351 @@
+"""The ray caster: intersections against oracles without rays, silhouettes and light against closed forms."""
+
+import numpy as np
+import pytest
+import taichi as ti
+from support.solids import MESH, UNIT, camera_from, plain_light, solid, solids, torus, turned
+
+from simcli.kernels.rays import lit, picture, shapes
+from simcli.kernels.rays.picture import decoded, draw, ready_device
+from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, PLANE
+from simcli.kernels.rays.solids import meshes_of
+
+NO_MESH = meshes_of([])
+FLOAT32 = 2e-4  # [1] of points of rays that start 4 units away
+FAR = 8.0  # [1], as far as the oracle goes
+AREA = 0.01  # relative, of silhouettes of some 10^4 pixels
+SHADE = 2.5 / 255  # one step of 8 bits where sRGB is steepest, and half of one
+
+
+@ti.kernel
+def shoot(origins: ti.types.ndarray(ti.f32, ndim=2), directions: ti.types.ndarray(ti.f32, ndim=2), rows: ti.types.ndarray(
+        ti.f32, ndim=2), names: ti.types.ndarray(ti.i32, ndim=2), nodes: ti.types.ndarray(ti.f32, ndim=2),
+        links: ti.types.ndarray(ti.i32, ndim=2), triangles: ti.types.ndarray(ti.f32, ndim=2),
+        out: ti.types.ndarray(ti.f32, ndim=2)):  # fmt: skip
+    """What each ray meets of the first solid: t and normal."""
+    for i in range(origins.shape[0]):
+        o = lit.vec3(origins[i, 0], origins[i, 1], origins[i, 2])
+        d = lit.vec3(directions[i, 0], directions[i, 1], directions[i, 2])
+        found = lit.against(0, o, d, 0.0, 0, rows, names, nodes, links, triangles)
+        for k in ti.static(range(4)):
+            out[i, k] = found[k]
+
+
+def shot(which, meshes, origins, directions):
+    """Parameters t (n,), infinite for a miss, and unit normals (n, 3)."""
+    ready_device()
+    rows, names = which.table(meshes)
+    out = np.full((len(origins), 4), np.nan, np.float32)
+    shoot(origins.astype(np.float32), directions.astype(np.float32), rows, names, meshes.nodes, meshes.links,
+          meshes.triangles, out)  # fmt: skip
+    met = out[:, 0] < shapes.NEVER
+    normal = out[:, 1:].astype(float)
+    return np.where(met, out[:, 0], np.inf), normal / np.where(met, np.linalg.norm(normal, axis=1), 1.0)[:, None]
+
+
+def rays(rng, n, reach=1.0):
+    """Rays from a sphere of radius 4 to points about the origin."""
+    origins = rng.normal(size=(n, 3))
+    origins *= 4 / np.linalg.norm(origins, axis=1, keepdims=True)
+    directions = rng.uniform(-reach, reach, (n, 3)) - origins
+    return origins, directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def entered(inside, origins, directions, steps=4000):
+    """Where rays first come from outside to inside: by steps, then by bisection; infinite if never."""
+    t = np.linspace(0, FAR, steps)
+    within = inside(origins[:, None] + t[:, None] * directions[:, None]) < 0
+    comes = within[:, 1:] & ~within[:, :-1]
+    first = comes.argmax(axis=1)
+    low, high = t[first], t[first + 1]
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        now = inside(origins + middle[:, None] * directions) < 0
+        low, high = np.where(now, low, middle), np.where(now, middle, high)
+    return np.where(comes.any(axis=1), high, np.inf)
+
+
+@pytest.mark.parametrize("name", UNIT)
+def test_rays_meet_shapes_where_they_come_in(name):
+    rng = np.random.default_rng(3)
+    kind, top, length, inside = UNIT[name]
+    where = turned(rng) @ np.diag([0.5, 0.3, 0.4]) @ (np.eye(3) + 0.2 * rng.normal(size=(3, 3)))
+    centre = np.array([0.1, -0.2, 0.3])
+    which = solids(solid(kind, centre, where, top, length))
+    back = np.linalg.inv(where)
+
+    def implicit(x):
+        return inside((x - centre) @ back.T)
+
+    origins, directions = rays(rng, 2000)
+    t, normal = shot(which, NO_MESH, origins, directions)
+    t = np.where(t < FAR, t, np.inf)  # of the plane
+    right = entered(implicit, origins, directions)
+    both = np.isfinite(t) & np.isfinite(right)
+    assert both.sum() > 150
+    assert (np.isfinite(t) != np.isfinite(right)).sum() <= 4  # rays that graze within a step of the oracle
+    off = np.abs(t[both] - right[both])
+    assert off.max() < 40 * FLOAT32  # at grazing rays an error of the place is long
+    assert np.median(off) < 0.01 * FLOAT32
+    points = origins[both] + right[both, None] * directions[both]
+    step = 1e-5
+    slope = np.stack([implicit(points + step * axis) - implicit(points - step * axis) for axis in np.eye(3)], axis=-1)
+    slope /= np.linalg.norm(slope, axis=1, keepdims=True)
+    off = np.linalg.norm(slope - normal[both], axis=1)
+    assert np.quantile(off, 0.98) < 0.01  # at edges the difference takes both sides
+
+
+def test_who_stands_inside_looks_out():
+    origins = np.zeros((50, 3))
+    _, directions = rays(np.random.default_rng(1), 50)
+    for kind, top, length, _ in [one for name, one in UNIT.items() if name != "plane"]:
+        assert not np.isfinite(shot(solids(solid(kind, top=top, length=length)), NO_MESH, origins, directions)[0]).any()
+
+
+def brute(vertices, faces, origins, directions):
+    """The first triangle of all: by the plane of each and the signs of three volumes."""
+    corners = vertices[faces]
+    a, b, c = (corners[None, :, k] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    o, d = origins[:, None], directions[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = ((a - o) * normal).sum(-1) / (d * normal).sum(-1)
+    sides = [(np.cross(p - o, q - o) * d).sum(-1) for p, q in ((a, b), (b, c), (c, a))]
+    within = (np.min(sides, axis=0) >= 0) | (np.max(sides, axis=0) <= 0)
+    t = np.where(within & (t > 0), t, np.inf)
+    return t.min(axis=1), normal[0] / np.linalg.norm(normal[0], axis=1, keepdims=True), t.argmin(axis=1)
+
+
+def test_rays_find_the_triangle_that_all_triangles_say():
+    rng = np.random.default_rng(4)
+    vertices, faces = torus()
+    meshes = meshes_of([(7 * np.eye(3), np.array([[0, 1, 2]])), (vertices + 5, faces)])  # the second one is asked
+    where = turned(rng) * 0.8
+    which = solids(solid(MESH, where @ (meshes.centre[1] - 5), where * meshes.half[1], mesh=1))
+    origins, directions = rays(rng, 3000)
+    t, normal = shot(which, meshes, origins, directions)
+    right, flat, face = brute(vertices @ where.T, faces, origins, directions)
+    assert (np.isfinite(t) != np.isfinite(right)).sum() <= 2
+    both = np.isfinite(t) & np.isfinite(right)
+    assert both.sum() > 800
+    assert np.quantile(np.abs(t[both] - right[both]), 0.999) < FLOAT32
+    faced = np.abs((normal * flat[face]).sum(axis=1))[both]
+    assert faced.min() > 0.8  # shaded round, but about the triangle's own
+    assert ((normal * directions).sum(axis=1)[both] < 0.2).all()
+
+
+def test_a_flat_mesh_and_a_sharp_edge_keep_their_normals():
+    box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    origins, directions = rays(np.random.default_rng(2), 500)
+    cube = solids(solid(BOX, size=0.5)), NO_MESH
+    mesh = solids(solid(MESH, size=0.5)), meshes_of([(box, faces)])
+    (t, normal), (other_t, other) = (shot(*one, origins, directions) for one in (cube, mesh))
+    hit = np.isfinite(t)
+    assert np.abs(t[hit] - other_t[hit]).max() < FLOAT32
+    assert np.abs(normal - other)[hit].max() < 1e-5
+
+
+def test_planes_are_seen_from_above_and_sheets_from_below_too():
+    for both in (0.0, 1.0):
+        floor = solids(solid(PLANE, top=1e6, length=both, colour=(0.5, 0.5, 0.5)))
+        for height, shown in ((3, True), (-3, both > 0)):
+            found = draw(floor, NO_MESH, camera_from((0.1, 0, height)), plain_light(key=0, around=1))
+            assert (found.solid == 0).all() == shown
+            assert bool(found.colour.any()) == shown
+
+
+def share(image, number=0):
+    return (image.solid == number).mean()
+
+
+def test_the_disc_of_a_ball_has_its_area():
+    camera = camera_from((0, -4, 0), 320, 240)
+    found = draw(solids(solid(BALL, size=0.9)), NO_MESH, camera, plain_light())
+    radius = 0.9 / np.sqrt(4**2 - 0.9**2) / camera.pixel
+    assert share(found) * 320 * 240 == pytest.approx(np.pi * radius**2, rel=AREA)
+
+
+def hull_area(points):
+    """Area of the convex hull of points of the plane, by a rotating sum over sorted directions."""
+    points = points[np.lexsort(points.T)]
+    hull = []
+    for side in (points, points[::-1]):
+        chain = []
+        for p in side:
+            while len(chain) > 1 and np.linalg.det(np.stack((chain[-1] - chain[-2], p - chain[-1]))) <= 0:
+                chain.pop()
+            chain.append(p)
+        hull += chain[:-1]
+    x, y = np.array(hull).T
+    return 0.5 * abs(x @ np.roll(y, 1) - y @ np.roll(x, 1))
+
+
+def seen_from(camera, points):
+    """Pixels of points, by the pinhole's own words."""
+    right, up, forward = ((points - camera.eye) @ camera.axes.T).T
+    tall = 2 * camera.half_height
+    return np.stack((camera.width / 2 + right / forward / tall * camera.height,
+                     camera.height / 2 - up / forward / tall * camera.height), axis=-1)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [BOX, MESH])
+def test_the_polygon_of_a_box_has_its_area(kind):
+    rng = np.random.default_rng(8)
+    camera = camera_from((1, -3.5, 1.4), 320, 240)
+    where = turned(rng) @ np.diag([0.9, 0.5, 0.2])
+    corners = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    faces = np.array([(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+                      (0, 6, 4), (1, 5, 7), (1, 7, 3)])  # fmt: skip
+    found = draw(solids(solid(kind, size=where)), meshes_of([(corners, faces)]), camera, plain_light())
+    area = hull_area(seen_from(camera, corners @ where.T))
+    assert share(found) * 320 * 240 == pytest.approx(area, rel=AREA)
+
+
+def test_no_tile_loses_a_solid():
+    """Hundreds of small ones all over the picture: each middle shows its own."""
+    rng = np.random.default_rng(5)
+    camera = camera_from((0.5, -4, 0.8), 320, 240)
+    centres = rng.uniform(-1.2, 1.2, (300, 3))
+    kinds = [(BALL, 1.0, 0.0), (BOX, 1.0, 0.0), (FRUSTUM, 0.5, 0.0), (CAPSULE, 0.7, 0.5)]
+    rows = [solid(kinds[k % 4][0], centre, 0.02 * turned(rng), *kinds[k % 4][1:]) for k, centre in enumerate(centres)]
+    found = draw(solids(*rows), NO_MESH, camera, plain_light())
+    at = np.floor(seen_from(camera, centres)).astype(int)
+    inside = (at >= 0).all(axis=1) & (at < (320, 240)).all(axis=1)
+    shown = found.solid[at[inside, 1], at[inside, 0]]
+    depth = (centres - camera.eye) @ camera.axes[2]
+    own = shown == np.flatnonzero(inside)
+    nearer = depth[shown] < depth[inside]
+    assert inside.sum() > 200
+    assert (own | nearer).all()
+    assert own.mean() > 0.9
+
+
+def linear_at(found, x, y):
+    return decoded(found.colour[y, x] / 255)
+
+
+def test_light_falls_by_lamberts_law():
+    """A ball under light from above alone: each pixel is as bright as its normal is high."""
+    camera = camera_from((0, -4, 1.5), 200, 200)
+    found = draw(solids(solid(BALL, colour=(0.8, 0.8, 0.8))), NO_MESH, camera, plain_light())
+    for direction in ((0, -0.3, 1), (0.5, -0.6, 0.5), (-0.4, -0.9, 0.2)):
+        normal = np.array(direction) / np.linalg.norm(direction)
+        x, y = np.floor(seen_from(camera, normal[None])[0]).astype(int)
+        assert linear_at(found, x, y) == pytest.approx(0.8 * normal[2], abs=3 * SHADE)
+
+
+def test_a_shadow_is_whole_half_and_none():
+    """A slab above a floor under a lamp straight above: below it dark, below its edge half lit, beyond bright."""
+    rows = solids(solid(PLANE, (0, 0, -0.5), top=1e6), solid(BOX, (-2, 0, 0.3), (2, 2, 0.01)))  # its edge is above x = 0
+    camera = camera_from((0.9, -0.02, 4), 400, 300, 0.5)
+    light = plain_light(spread=0.1, n_rays=256)
+    found = draw(rows, NO_MESH, camera, light)
+
+    def lit_at(x):
+        px, py = np.floor(seen_from(camera, np.array([[x, 0, -0.5]]))[0]).astype(int)
+        assert found.solid[py, px] == 0
+        return linear_at(found, px, py)[0]
+
+    reach = 0.1 * 0.8  # half width of the penumbra on the floor
+    disc = lambda u: 0.5 + (u * np.sqrt(1 - u * u) + np.arcsin(u)) / np.pi  # noqa: E731  part of a disc beside a chord
+    for u in (0.1, 0.4, 0.8):
+        assert lit_at(u * reach) == pytest.approx(disc(u), abs=0.06)
+    assert lit_at(1.3 * reach) == pytest.approx(1.0, abs=SHADE)
+    assert lit_at(1.0) == pytest.approx(1.0, abs=SHADE)
+
+
+@pytest.mark.parametrize(("end", "most"), [(3.0, 0.03), (0.3, 0.08)])
+def test_the_shadow_of_a_thin_rod_is_the_share_of_the_lamp_that_it_hides(end, most):
+    """Against 20000 rays to the lamp in numpy, across the rod and about its end; slanted light."""
+    light = np.array([0.3, -0.2, 1.0]) / np.linalg.norm([0.3, -0.2, 1.0])
+    spread, radius, height = 0.1, 0.03, 0.8
+    along_x = np.array([(0, 0, 1), (0, 1, 0), (-1, 0, 0)], float).T  # z of the unit shape to -x
+    half = 0.5 * (end + 3.0)
+    rod = solid(CAPSULE, (0.5 * (end - 3.0), 0, height), along_x * radius, length=half / radius)
+    camera = camera_from((0.3, -0.02, 4), 400, 300, 0.35)
+    found = draw(solids(solid(PLANE, top=1e6), rod), NO_MESH, camera, plain_light(light, spread=spread))
+    rng = np.random.default_rng(6)
+    r, angle = np.sqrt(rng.uniform(size=20000)), rng.uniform(0, 2 * np.pi, 20000)
+    across = np.linalg.svd(light[None])[2][1:]
+    lamp = light + spread * np.stack((r * np.cos(angle), r * np.sin(angle)), axis=-1) @ across
+    lamp /= np.linalg.norm(lamp, axis=1, keepdims=True)
+    off = []
+    for x in (-0.6, -0.1, 0.05, 0.12):
+        for y in np.linspace(0.0, 0.35, 9):
+            point = np.array([x, y, 0.0])
+            px, py = np.floor(seen_from(camera, point[None])[0]).astype(int)
+            if found.solid[py - 2 : py + 3, px - 2 : px + 3].any():  # the rod stands before it, or beside it
+                continue
+            t = height / lamp[:, 2]  # where rays pass the rod's height: it is level
+            cut = point + t[:, None] * lamp
+            aside = cut[:, 1] * lamp[:, 2] / np.hypot(lamp[:, 1], lamp[:, 2])  # distance of ray and axis
+            beyond = np.maximum(np.abs(cut[:, 0] - 0.5 * (end - 3.0)) - half, 0)
+            blocked = np.hypot(aside, beyond) < radius
+            off.append(abs(linear_at(found, px, py)[0] / light[2] - (1 - blocked.mean())))
+    assert len(off) > 20
+    assert max(off) < most
+    assert np.mean(off) < 0.015
+
+
+def test_what_is_half_transparent_lets_half_through():
+    grey = plain_light(key=0.0, around=1.0)
+    rows = [solid(BALL, (0, 2, 0), 1.5, colour=(0.2, 0.4, 0.6)), solid(BOX, (0, 0, 0), 0.3, colour=(1, 0, 0), opacity=0.5),
+            solid(BOX, (0, -1, 0), 0.2, colour=(0, 1, 0), opacity=0.25)]  # fmt: skip
+    found = draw(solids(*rows), NO_MESH, camera_from((0, -4, 0)), grey)
+    behind = 0.5 * np.array([0.2, 0.4, 0.6]) + 0.5 * np.array([1, 0, 0])
+    assert linear_at(found, 80, 60) == pytest.approx(0.75 * behind + 0.25 * np.array([0, 1, 0]), abs=SHADE)
+    assert found.solid[60, 80] == 2
+
+
+def test_ghosts_close_to_a_solid_leave_no_gap():
+    """One faint ball a little off a solid one: the solid one is always there behind it, or before."""
+    white = plain_light(key=0, around=1)
+    camera = camera_from((0, -4, 0))
+    y, x = np.mgrid[:120, :160]
+    inside = np.hypot(x - 79.5, y - 59.5) < 0.9 / np.sqrt(15) / camera.pixel
+    for shift in (0.0, 3e-5, 1e-4, 1e-3):
+        rows = solids(solid(BALL), solid(BALL, (shift, 0, 0), opacity=0.1))
+        found = draw(rows, NO_MESH, camera, white)
+        assert found.colour[inside].min() > 250, shift
+
+
+def test_edges_are_smooth_and_inner_parts_are_not_drawn_twice(monkeypatch):
+    drawn = []
+    kernel = picture.draw_pixels
+    monkeypatch.setattr(picture, "draw_pixels", lambda pixels, offsets, *rest: (drawn.append((len(pixels), len(offsets))),
+                                                                                kernel(pixels, offsets, *rest)))
+    found = draw(solids(solid(BOX, size=(0.7, 0.7, 0.7))), NO_MESH, camera_from((0, -4, 0.0)), plain_light(key=0, around=1))
+    assert drawn[0] == (160 * 120, 1)
+    assert drawn[1][1] > 4
+    assert 0 < drawn[1][0] < 0.15 * 160 * 120
+    values = np.unique(found.colour)
+    assert {0, 255} < set(values.tolist())  # black, white, and what is between along edges
+
+
+def test_pictures_are_the_same_whoever_draws_them():
+    rng = np.random.default_rng(0)
+    rows = [solid(kind, rng.uniform(-0.8, 0.8, 3), 0.3 * turned(rng), *sizes, rng.uniform(size=3), 0.6 + 0.4 * (k % 2))
+            for k, (kind, *sizes, _) in enumerate(UNIT.values())]  # fmt: skip
+    from simcli.kernels.runtime import start_device
+
+    found = []
+    for threads in (1, 3):
+        start_device("cpu", "float32", threads)
+        found.append(draw(solids(*rows), NO_MESH, camera_from((1, -3, 2)), plain_light((0.3, -0.4, 1), 0.7, 0.3)))
+    start_device("cpu", "float64", 1)
+    found.append(draw(solids(*rows), NO_MESH, camera_from((1, -3, 2)), plain_light((0.3, -0.4, 1), 0.7, 0.3)))
+    for one in found[1:]:
+        assert np.array_equal(one.colour, found[0].colour)
+        assert np.array_equal(one.solid, found[0].solid)
+
+
+def test_poses_that_are_no_numbers_and_flat_things_do_no_harm():
+    rows = solids(solid(BALL, (np.nan, 0, 0)), solid(BALL, opacity=0.0), solid(FRUSTUM, (0, 0, 0), (1, 1, 0), 1.0))
+    assert len(rows.kind) == 1
+    found = draw(rows, NO_MESH, camera_from((0.1, 0, 4)), plain_light(key=0.0, around=1.0))
+    assert share(found) > 0.2
+    nothing = draw(solids(solid(BALL, opacity=0.0)), NO_MESH, camera_from((0, -4, 0)), plain_light())
+    assert not nothing.colour.any()
+    assert (nothing.solid == -1).all()
