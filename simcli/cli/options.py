@@ -8,7 +8,6 @@ import typer
 
 from simcli.errors import UsageError
 
-HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
@@ -49,21 +48,10 @@ def existing_files(paths: list[Path] | None) -> list[Path]:
     return [existing_file(path) for path in paths or ()]
 
 
-def existing_scene(path: Path | None) -> Path | None:
-    """A file that is there and no output of a run; whether it is a scene is for the reader to say.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if existing_file(path) is not None and path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(HDF5_MAGIC)) == HDF5_MAGIC:
-                raise UsageError(f"{path}: is an output of a run, not a scene; see simcli info")
-    return path
-
-
 ScenePath = Annotated[
-    Path, typer.Argument(metavar="SCENE", help="Scene file (YAML).", callback=existing_scene, show_default=False)
+    Path,
+    typer.Argument(metavar="SCENE", help="Scene file (YAML), or an output of `simcli run`: the scene inside.",
+                   callback=existing_file, show_default=False),
 ]
 FilePath = Annotated[
     Path,

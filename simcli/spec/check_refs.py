@@ -11,6 +11,7 @@ from simcli.spec.faults import did_you_mean
 from simcli.spec.nodes import Scalar, Table, find, format_path, walk
 from simcli.spec.patterns import matching, wanted
 from simcli.spec.quantities import is_signal
+from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_joint import JointSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -164,21 +165,21 @@ def _materials(check: Checker) -> None:
                 check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
 
 
+def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
+    """(dotted path, file) of every mesh, terrain and table that a scene names."""
+    shapes = [(f"bodies.{name}.shapes.{key}.file", shape) for name, body in spec.bodies.items()
+              for key, shape in body.shapes.items()]  # fmt: skip
+    shapes += [(f"world.shapes.{key}.file", shape) for key, shape in spec.world.shapes.items()]
+    named = [(path, getattr(shape, "file", None)) for path, shape in shapes]
+    named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
+    return [(path, file) for path, file in named if file]
+
+
 def _files(check: Checker) -> None:
     """Meshes, terrain and tables lie below the scene's folder."""
-    named = [
-        (f"bodies.{name}.shapes.{key}.file", getattr(shape, "file", None))
-        for name, body in check.spec.bodies.items()
-        for key, shape in body.shapes.items()
-    ]
-    named += [(f"world.shapes.{key}.file", getattr(shape, "file", None)) for key, shape in check.spec.world.shapes.items()]
-    named += [
-        (f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in check.spec.signals.items()
-    ]
     folder = check.document.folder
-    for path, file in named:
-        if file:
-            checked_file(file, folder, folder, check.where(path), check.faults)
+    for path, file in named_files(check.spec):
+        checked_file(file, folder, folder, check.where(path), check.faults)
 
 
 def _signals(check: Checker) -> None:
