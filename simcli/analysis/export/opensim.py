@@ -1,8 +1,9 @@
 """OpenSim's tables: .sto of any channels, .mot of joint coordinates. One world; SI units, angles in radians.
 
 Source: OpenSim's storage format, version 1: a name, `version`, `nRows`, `nColumns` (the time counts), `inDegrees`,
-`endheader`, then tab-separated columns, the first of them `time`. No deviation. Columns have the names of the channels, in .mot those of
-the joints (`pin`, `hip/ball.0` where a joint has several coordinates), because OpenSim looks for its coordinates by name.
+`endheader`, then tab-separated columns, the first of them `time`. No deviation. Columns have the names of the channels, in
+.mot those of the joints (`pin`, `hip/ball.0` where a joint has several coordinates), because OpenSim looks for its
+coordinates by name.
 """
 
 from functools import partial
@@ -34,7 +35,8 @@ def write(asked: Asked, path: Path, seen: Seen = unseen, is_motion: bool = False
         labels = [labels[0], *(name.removeprefix("joint.").replace(f"{COORDINATE}.", ".").removesuffix(COORDINATE)
                                for name in labels[1:])]  # fmt: skip
     head = [path.stem, "version=1", f"nRows={table.n_rows}", f"nColumns={len(labels)}", "inDegrees=no", "",
-            "Units are SI units: second, metre, newton; angles are in radians.", "", "endheader", "\t".join(labels)]  # fmt: skip
+            "Units are SI units: second, metre, newton; angles are in radians.", "",
+            "endheader", "\t".join(labels)]  # fmt: skip
     with written(path) as stream:
         stream.write("\n".join(head) + "\n")
         for columns in table.blocks(seen):
