@@ -8,6 +8,7 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     chunks      how many frames make a commit, and the chunk shapes
     model_columns  /model as data
     create      the whole file, before the first frame
+    growing     its datasets, digest and counters while it grows
     provenance  where a file comes from
     ring        frames in memory that two processes see
     messages    what they say to each other

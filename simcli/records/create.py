@@ -13,7 +13,6 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
-from simcli.model.tables import Model
 from simcli.records.chunks import chunk_shape
 from simcli.records.digest import static_digest
 from simcli.records.layout import (
@@ -24,10 +23,9 @@ from simcli.records.layout import (
     STATUS_BYTES,
     Axes,
     Dataset,
-    coordinate_units,
 )
 from simcli.records.measures import MeasureLayout, create_measures
-from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, model_arrays
+from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, Tables
 from simcli.records.provenance import Provenance, write_provenance
 from simcli.records.superblock import FORMAT_BOUNDS
 
@@ -42,14 +40,14 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    filename: str, model: Model, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+    filename: str, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
     provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
 ) -> h5py.File:  # fmt: skip
     """Make the file with everything in it, zero frames long, and switch it to SWMR mode.
 
     Args:
         filename: of the file.
-        model: what is simulated.
+        tables: what is simulated.
         axes: sizes and labels.
         rows: datasets that grow.
         float_type: "float64" or "float32".
@@ -70,8 +68,8 @@ def create_file(
     file.attrs["conventions"] = CONVENTIONS
     write_provenance(file.create_group("provenance"), provenance)
     _write_scales(file, axes)
-    _write_model(file, model, axes)
-    _write_params(file, model)
+    _write_model(file, tables)
+    _write_params(file, tables, axes)
     for row in rows:
         _create_growing(file, row, axes, float_type, grain)
     create_measures(file, measures, axes.n_worlds)
@@ -143,18 +141,16 @@ def _create_growing(file: h5py.File, row: Dataset, axes: Axes, float_type: str, 
     _attach(file, dataset, row.axes, group)
 
 
-def _write_model(file: h5py.File, model: Model, axes: Axes) -> None:
+def _write_model(file: h5py.File, tables: Tables) -> None:
     group = file["model"]
-    arrays = model_arrays(model, axes)
     for column in COLUMNS:
-        array = arrays[column.name]
+        array = tables.columns[column.name]
         dataset = _static(group, column.name, array)
         dataset.attrs["units"] = column.unit
         for k, axis in enumerate(column.axes):
             dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
-    for name, values in coordinate_units(model).items():
+    for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
-        kept = [values[i] for i in axes.index[axis]] if axis in axes.index else values
         dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=TEXT)
         dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
 
@@ -178,16 +174,16 @@ def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     return group.create_dataset(name, data=array, **options)
 
 
-def _write_params(file: h5py.File, model: Model) -> None:
+def _write_params(file: h5py.File, tables: Tables, axes: Axes) -> None:
     group = file.create_group("params")
-    name = _scale(group, "name", np.array(model.param_name, object), TEXT)
+    name = _scale(group, "name", np.array(axes.label["P"], object), TEXT)
     world = _linked(file, "params", "world", "frames")
-    value = _static(group, "value", np.asarray(model.param_value, float).reshape(model.n_worlds, len(name)))
+    value = _static(group, "value", np.ascontiguousarray(tables.param_value, float))
     value.dims[0].attach_scale(world)
     value.dims[1].attach_scale(name)
-    unit = group.create_dataset("unit", shape=name.shape, data=np.array(model.param_unit, object), dtype=TEXT)
+    unit = group.create_dataset("unit", shape=name.shape, data=np.array(tables.param_unit, object), dtype=TEXT)
     unit.dims[0].attach_scale(name)
-    seed = _static(group, "seed", np.asarray(model.world_seed, np.uint64))
+    seed = _static(group, "seed", np.asarray(tables.world_seed, np.uint64))
     seed.dims[0].attach_scale(world)
 
 
