@@ -61,6 +61,8 @@ def scene_in(path: Path) -> "HeldScene":
 
     with open_trajectory(path) as run:
         known = run.provenance
+    if known.overrides is None and known.origin:
+        raise UsageError(f"{path}: is put together from several runs, whose options differ: give one of them, or the scene")
     if known.overrides is None:
         raise UsageError(f"{path}: does not hold the options of its run beside the scene, as files of this version do: "
                          "give the scene file")  # fmt: skip

@@ -46,6 +46,8 @@ COMMANDS = (
     Command("plot", RESULTS),
     Command("export", RESULTS),
     Command("diff", RESULTS),
+    Command("slice", RESULTS, "slice:slice_run"),
+    Command("merge", RESULTS),
     Command("repair", RESULTS),
     Command("fk", MECHANICS),
     Command("ik", MECHANICS),

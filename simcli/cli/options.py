@@ -81,6 +81,10 @@ SelectPatterns = Annotated[
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
+Target = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)
+]
+Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
 ]
@@ -93,6 +97,27 @@ Channels = Annotated[
         help="As energy.total, joint.pin.q, body.upper.position. Repeatable, or separated by commas.",
     ),
 ]
+
+
+def seconds(option: str, text: str) -> float:
+    """A time: `30`, `30 s`, `10 min`.
+
+    Args:
+        option: that it was given to, for messages.
+        text: of it.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    from simcli.spec.units import UnitError, to_si
+
+    try:
+        found = float(text) if text.replace(".", "", 1).isdigit() else to_si(text, "s")
+    except UnitError as error:
+        raise UsageError(f"{option} {text}: {error}; write 30, '30 s' or '10 min'") from error
+    if not 0 <= found < float("inf"):
+        raise UsageError(f"{option} {text}: a time is at least 0")
+    return found
 
 
 def split_words(values: list[str]) -> list[str]:

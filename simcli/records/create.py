@@ -13,6 +13,7 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
+from simcli.records.backing import Backing
 from simcli.records.chunks import chunk_shape
 from simcli.records.digest import static_digest
 from simcli.records.layout import (
@@ -40,13 +41,14 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    filename: str, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+    target: str | Backing, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
     provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
+    is_watched: bool = True,
 ) -> h5py.File:  # fmt: skip
-    """Make the file with everything in it, zero frames long, and switch it to SWMR mode.
+    """Make the file with everything in it, zero frames long.
 
     Args:
-        filename: of the file.
+        target: name of the file, or the file.
         tables: what is simulated.
         axes: sizes and labels.
         rows: datasets that grow.
@@ -56,11 +58,12 @@ def create_file(
         title: of the file.
         uuid: its name, a new one if left out.
         measures: that are written at its end.
+        is_watched: others may read it while it grows (SWMR mode).
 
     Raises:
         OSError: it cannot be written.
     """
-    file = h5py.File(filename, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
+    file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
                      rdcc_nbytes=CHUNK_CACHE)  # fmt: skip
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
     file.attrs["uuid"] = uuid or str(uuid4())
@@ -75,7 +78,8 @@ def create_file(
     create_measures(file, measures, axes.n_worlds)
     _create_run(file, grain)
     file["provenance"].attrs["static_digest"] = static_digest(file)
-    file.swmr_mode = True
+    if is_watched:
+        file.swmr_mode = True
     return file
 
 
