@@ -71,7 +71,9 @@ def comparison(a: "Trajectory", b: "Trajectory", found: "Comparison", everything
     for word, n in (("A", pairs.only_a), ("B", pairs.only_b)):
         if n:
             lines.append(f"  {plural(n, 'frame')} of {word} without a partner")
-    if a.n_worlds != b.n_worlds:
+    if found.worlds.by_origin:
+        lines.append("  worlds that come from one world of one run are compared; numbers of worlds are those of A")
+    elif a.n_worlds != b.n_worlds:
         lines.append(f"  A has {plural(a.n_worlds, 'world')}, B {b.n_worlds}: those of one number are compared")
     for word, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
@@ -183,7 +185,8 @@ def comparison_data(a: "Trajectory", b: "Trajectory", found: "Comparison", toler
         "within": not found.above, "rtol": tolerance.rtol, "atol": tolerance.atol, "align": pairs.align,
         "params": [vars(one) for one in found.params],
         "frames": {"compared": len(pairs.a), "only_a": pairs.only_a, "only_b": pairs.only_b},
-        "worlds": {"compared": found.worlds, "same_number": a.n_worlds == b.n_worlds},
+        "worlds": {"compared": found.worlds.a, "partners": found.worlds.b, "by_origin": found.worlds.by_origin,
+                   "same_number": a.n_worlds == b.n_worlds},
         "channels": [_channel_data(found, channel) for channel in found.channels],
         "only_a": found.only_a, "only_b": found.only_b,
     }  # fmt: skip
