@@ -65,6 +65,20 @@ def create_file(
     """
     file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
                      rdcc_nbytes=CHUNK_CACHE)  # fmt: skip
+    try:
+        _fill(file, tables, axes, rows, float_type, grain, provenance, title, uuid, measures)
+    except (OSError, RuntimeError):
+        if isinstance(target, Backing):  # a file on disk that cannot be written crashes as it is closed
+            file.close()
+        raise
+    if is_watched:
+        file.swmr_mode = True
+    return file
+
+
+def _fill(file: h5py.File, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+          provenance: Provenance, title: str, uuid: str, measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
+    """Everything that is in a file before its first frame; arguments as of `create_file`."""
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
     file.attrs["uuid"] = uuid or str(uuid4())
     file.attrs["title"] = title
@@ -78,9 +92,6 @@ def create_file(
     create_measures(file, measures, axes.n_worlds)
     _create_run(file, grain)
     file["provenance"].attrs["static_digest"] = static_digest(file)
-    if is_watched:
-        file.swmr_mode = True
-    return file
 
 
 def _write_scales(file: h5py.File, axes: Axes) -> None:

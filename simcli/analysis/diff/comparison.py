@@ -9,9 +9,11 @@ import numpy as np
 
 from simcli.analysis.channels import CONTACTS, matches_channel
 from simcli.analysis.diff.contact_lists import MATCHED, UNMATCHED, ContactDifferences
+from simcli.analysis.diff.event_lists import EventDifference, event_changes
 from simcli.analysis.diff.extremes import Extremes, Spread, Tolerance
-from simcli.analysis.diff.frame_pairs import Align, FramePairs, pair_frames
+from simcli.analysis.diff.frame_pairs import Align, FramePairs, longest_step, pair_frames
 from simcli.analysis.diff.labelled import Component, Labelled, labelled_columns, oriented
+from simcli.analysis.diff.model_tables import TableDifference, model_changes
 from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, name_changes, param_changes, scene_changes
 from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
 from simcli.errors import UsageError
@@ -83,6 +85,8 @@ class Comparison:
         facts: versions, device, seed and the like.
         names: of bodies, joints and the like.
         params: parameters of the worlds.
+        model: tables of /model that differ; told, and not judged, because they are causes.
+        events: that differ; told, and not judged, because what they do to the motion is.
         pairs: frames that were compared.
         worlds: that were compared.
         channels: that were compared, the farthest beyond the tolerance first.
@@ -94,6 +98,8 @@ class Comparison:
     facts: list[Change]
     names: list[NameChange]
     params: list[Change]
+    model: list[TableDifference]
+    events: list[EventDifference]
     pairs: FramePairs
     worlds: WorldPairs
     channels: list[ChannelDifference]
@@ -134,8 +140,10 @@ def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: Seen = lambda 
     if kept.contacts:
         found += spreads.of_contacts()
     channels = _by_channel(found, other_solver)
-    return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), pairs, worlds, channels,
-                      kept.only_a, kept.only_b)  # fmt: skip
+    model = model_changes(a, b, worlds, asked.tolerance)
+    events = [] if asked.channels else event_changes(a, b, worlds, asked.tolerance, longest_step(a, b))
+    return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), model, events, pairs,
+                      worlds, channels, kept.only_a, kept.only_b)  # fmt: skip
 
 
 @dataclass(frozen=True)
