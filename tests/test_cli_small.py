@@ -17,8 +17,8 @@ from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "plot", "export", "diff", "repair",
-            "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "precompile",
+COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "view", "plot", "export", "diff",
+            "repair", "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs", "bench", "precompile",
             "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 

@@ -21,6 +21,7 @@ FLOORS = {
     "records": 3,
     "solvers": 4,
     "analysis": 4,
+    "view": 5,
     "job": 5,
     "pipeline": 6,
     "cli": 7,

@@ -43,6 +43,7 @@ COMMANDS = (
     Command("explain", SCENES),
     Command("info", RESULTS),
     Command("table", RESULTS),
+    Command("view", RESULTS),
     Command("plot", RESULTS),
     Command("export", RESULTS),
     Command("diff", RESULTS),

@@ -22,14 +22,14 @@ def export(
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK).
+    """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
 
     Several worlds get a column `world`. Without --channel: all joint coordinates and velocities. `-c contacts` writes a row
     per contact, with time, world and the names of the shapes. Without -o: CSV to stdout.
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     """
-    from simcli.analysis.export.formats import format_of
     from simcli.analysis.export.tables import Asked
+    from simcli.cli.export_formats import format_of
     from simcli.records.reader import open_trajectory
 
     output = None if output == Path("-") else output
@@ -39,6 +39,8 @@ def export(
     worlds, channels = parse_worlds(world), split_words(channel)
     if channels and not format.takes_channels:
         raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
+    if len(worlds) > 1 and not format.takes_worlds:
+        raise UsageError(f"-o {output}: {format.suffix} holds one world: choose it with --world")
     if target.exists() and target.samefile(file):
         raise UsageError(f"-o {output}: is the file that is read; name another one")
     with open_trajectory(file) as run, progress.fraction_shown("exporting") as show:

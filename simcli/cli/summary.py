@@ -103,7 +103,7 @@ def outcome_text(outcome, solver: str = "", verbose: int = 0) -> str:
     lines += _failures(outcome.failures, len(outcome.failures) if verbose else MAX_ROWS)
     lines += _verdicts(outcome.verdicts, len(outcome.verdicts) if verbose else MAX_ROWS)
     if good and all(verdict.passed for verdict in outcome.verdicts):
-        lines.append(console.paint(f"  next: simcli plot {quote(str(outcome.output))}", "dim"))
+        lines.append(console.paint(f"  next: simcli view {quote(str(outcome.output))} --open, or simcli plot", "dim"))
     if outcome.status == "stopped":
         lines.append(console.paint("  next: the same command with --resume goes on", "dim"))
     return "\n".join(lines)

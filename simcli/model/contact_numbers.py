@@ -10,8 +10,9 @@ from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.tables import Array
 from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_body import MaterialSpec, ShapeSpec
+from simcli.spec.schema_body import MaterialSpec
 from simcli.spec.schema_contact import PairSpec
+from simcli.spec.schema_shape import ShapeSpec
 
 # From the weakest to the strongest, which wins where two materials differ.
 RULES = {

@@ -221,13 +221,26 @@ def _ball(n: int) -> tuple[Array, Array]:
 
 
 def _terrain(heights: Array, size: Array) -> Skin:
-    """The triangles of terrain, cut as in kernels/collision/terrain.py."""
+    vertex, face = terrain_triangles(heights, size)
+    return Skin(vertex, _edges(vertex[0], face), face)
+
+
+def terrain_triangles(heights: Array, size: Array) -> tuple[Array, Array]:
+    """The triangles of terrain, cut as in kernels/collision/terrain.py.
+
+    Args:
+        heights: [m], (rows along y, columns along x).
+        size: [m], (..., 1, 3), extent along x and y.
+
+    Returns:
+        Vertices [m], (..., n, 3), and triangles, (m, 3), counter-clockwise seen from above.
+    """
     rows, columns = np.shape(heights)
     x, y = (np.linspace(-0.5, 0.5, n) for n in (columns, rows))
     flat = np.stack((np.tile(x, rows), np.repeat(y, columns)), axis=-1)
-    up = np.broadcast_to(np.ravel(heights)[:, None], (len(size), rows * columns, 1))
+    up = np.broadcast_to(np.ravel(heights)[:, None], (*size.shape[:-2], rows * columns, 1))
     vertex = np.concatenate((flat * size[..., :2], up), axis=-1)
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     face = np.concatenate([np.stack((corner, corner + 1, corner + columns + 1), axis=-1),
                            np.stack((corner, corner + columns + 1, corner + columns), axis=-1)])  # fmt: skip
-    return Skin(vertex, _edges(vertex[0], face), face)
+    return vertex, face

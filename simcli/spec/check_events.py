@@ -19,7 +19,8 @@ from simcli.spec.schema_parts import TableSignal
 _FIXED = {
     "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
     "include": "the files", "solver": "the solver and its step", "run": "the duration", "output": "the output",
-    "batch": "the batch", "expect": "the expectations", "articulations": "the structure", "events": "the events",
+    "look": "how the scene is drawn", "batch": "the batch", "expect": "the expectations",
+    "articulations": "the structure", "events": "the events",
     "allow_orphan_joints": "the structure", "defaults": "the defaults", "materials": "a material",
     "params": "a parameter, which is gone at run time", "models": "a model", "instances": "an instance",
     "replicate": "a replica", "initial": "the initial state",

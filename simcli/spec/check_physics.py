@@ -10,8 +10,9 @@ from simcli.spec.checker import Checker
 from simcli.spec.frames import dot
 from simcli.spec.nodes import Listing, Scalar, Table, child, find, plain
 from simcli.spec.planes import NORMAL_INDEX
-from simcli.spec.schema_body import ORIENTATIONS, BodySpec, InertiaSpec, norm
+from simcli.spec.schema_body import BodySpec, InertiaSpec
 from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_pose import ORIENTATIONS, norm
 
 SYMMETRY = 1e-9  # relative difference of two mirrored entries that is rounding in the file
 TRIANGLE = 1e-6  # relative amount by which a principal moment may exceed the sum of the others, rounding in the file

@@ -4,8 +4,8 @@ from simcli.spec import dofs
 from simcli.spec.checker import Checker
 from simcli.spec.frames import Vector
 from simcli.spec.planes import NORMAL_INDEX, normal
-from simcli.spec.schema_body import PoseSpec, norm
 from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_pose import PoseSpec, norm
 
 TYPES = frozenset(("fixed", "revolute", "prismatic", "planar", "distance", "d6", "cable", "nc_fixed", "nc_revolute",
                    "nc_prismatic", "nc_planar", "nc_planar_revolute", "nc_orbital", "nc_orbital_revolute"))  # that fit in

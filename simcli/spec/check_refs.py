@@ -65,10 +65,15 @@ def _name_tables(root: Table) -> Iterable[tuple[tuple[str, ...], Table]]:
                 yield (*prefix, section), table
         bodies = node.get("bodies")
         for owner in [*(bodies.items.values() if isinstance(bodies, Table) else ()), node.get("world")]:
-            for inner in ("shapes", "points"):
-                table = owner.get(inner) if isinstance(owner, Table) else None
+            look = owner.get("look") if isinstance(owner, Table) else None
+            for holder, inner in ((owner, "shapes"), (owner, "points"), (look, "shapes")):
+                table = holder.get(inner) if isinstance(holder, Table) else None
                 if isinstance(table, Table):
                     yield (*prefix, "bodies", inner), table
+    look = root.get("look")
+    cameras = look.get("cameras") if isinstance(look, Table) else None
+    if isinstance(cameras, Table):
+        yield ("look", "cameras"), cameras
 
 
 def check_references(check: Checker) -> None:
@@ -167,10 +172,11 @@ def _materials(check: Checker) -> None:
 
 def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
     """(dotted path, file) of every mesh, terrain and table that a scene names."""
-    shapes = [(f"bodies.{name}.shapes.{key}.file", shape) for name, body in spec.bodies.items()
-              for key, shape in body.shapes.items()]  # fmt: skip
-    shapes += [(f"world.shapes.{key}.file", shape) for key, shape in spec.world.shapes.items()]
-    named = [(path, getattr(shape, "file", None)) for path, shape in shapes]
+    owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
+    groups = [(f"{path}.{inner}", shapes) for path, owner in owners
+              for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))]  # fmt: skip
+    named = [(f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups
+             for key, shape in shapes.items()]  # fmt: skip
     named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
     return [(path, file) for path, file in named if file]
 

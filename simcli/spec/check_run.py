@@ -8,6 +8,7 @@ from simcli.spec.nodes import Listing, Scalar, child, find, parse_path, plain
 from simcli.spec.paths import exists, nowhere
 from simcli.spec.schema_parts import VarySpec
 
+LOOK = "how the scene is drawn"
 _MULTIPLE = 1e-9  # relative distance to a whole multiple that is rounding in the file
 MAX_STEPS = 10**12
 MAX_WORLDS = 2**24
@@ -16,7 +17,7 @@ _FIXED = {
     "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
     "include": "the files",
     "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
-    "expect": "the expectations", "articulations": "the structure", "events": "the events",
+    "expect": "the expectations", "look": LOOK, "articulations": "the structure", "events": "the events",
     "allow_orphan_joints": "the structure", "defaults": "the defaults",
 }  # fmt: skip
 
@@ -72,6 +73,8 @@ def _refusal(check: Checker, steps: tuple) -> str:
     head = str(steps[0])
     if head in _FIXED:
         return _FIXED[head]
+    if steps[:2] == ("world", "look") or (head == "bodies" and steps[2:3] == ("look",)):
+        return LOOK
     if head == "signals" and steps[2:4] == ("table", "time"):
         return "a time of a table, which all worlds share"
     if (head == "contact" and steps[1:2] == ("capacity",)) or steps[-1] in ("count", "component", "world"):

@@ -6,6 +6,7 @@ from simcli.spec import (
     check_affine,
     check_events,
     check_gears,
+    check_look,
     check_natural,
     check_physics,
     check_plane,
@@ -61,6 +62,7 @@ def check_spec(
     check_plane.check_plane(check, list(spec.bodies), list(spec.joints))
     check_physics.check_quaternions(check)
     check_touching.check_touching(check)
+    check_look.check_look(check)
     check_signals.check_signals(check)
     check_events.check_events(check)
     honours.check_honours(check, structure)

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from simcli.spec import dofs
 from simcli.spec.planes import default_axis
-from simcli.spec.schema_body import BodySpec, PoseSpec
+from simcli.spec.schema_body import BodySpec
 from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_pose import PoseSpec
 
 
 def value_at(spec: object, steps: Iterable[str | int]) -> object:

@@ -21,10 +21,11 @@ from simcli.spec.quantities import (
     vector,
 )
 from simcli.spec.schema_barrier import BarrierSpec
-from simcli.spec.schema_body import BodySpec, MaterialSpec, PoseSpec, WorldSpec
+from simcli.spec.schema_body import BodySpec, MaterialSpec, WorldSpec
 from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_expect import ExpectSpec
 from simcli.spec.schema_joint import JointSpec
+from simcli.spec.schema_look import LookSpec
 from simcli.spec.schema_measure import MeasureSpec
 from simcli.spec.schema_parts import (
     BatchSpec,
@@ -35,6 +36,7 @@ from simcli.spec.schema_parts import (
     RunSpec,
     SignalSpec,
 )
+from simcli.spec.schema_pose import PoseSpec
 
 PositiveCount = count(gt=0)
 Precision = Literal["float64", "float32"]
@@ -164,6 +166,7 @@ class SceneSpec(Part):
     solver: SolverSpec = say(GeneralizedSolver, "Solver and time step", "", "{type: generalized, dt: 1e-3}")
     run: RunSpec = say(RunSpec, "Duration", "", "{duration: 10}")
     output: OutputSpec = say(OutputSpec, "What is written", "", "{every: 0.01}")
+    look: LookSpec = say(LookSpec, "How it is drawn: background and cameras", "", "{background: white}")
     batch: BatchSpec = say(BatchSpec, "Worlds and what differs between them", "", "{worlds: 1024, seed: 7}")
     measure: dict[str, MeasureSpec] = say(
         dict, "Numbers per world, found at every step, by name", "", "{peak: {max_abs: joint.shaft.effort}}"

@@ -1,19 +1,14 @@
 """Schema of materials, poses, inertia, shapes and bodies."""
 
-import math
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.quantities import (
     REQUIRED,
-    ByType,
     Direction,
-    Length,
     Part,
-    Plain,
     Point,
-    PositiveLength,
     Text,
     Truth,
     drivable_vector,
@@ -26,14 +21,11 @@ from simcli.spec.quantities import (
     say,
     vector,
 )
+from simcli.spec.schema_look import BodyLookSpec
+from simcli.spec.schema_pose import PoseSpec
+from simcli.spec.schema_shape import ShapeSpec
 
 Rule = Literal["average", "geometric", "min", "multiply", "max"]
-Quaternion = vector("", count=4)
-ORIENTATIONS = ("rpy", "quat_xyzw", "quat_wxyz", "axis_angle")
-_NO_ORIENTATION = dict.fromkeys(ORIENTATIONS)
-IDENTITY = (0.0, 0.0, 0.0, 1.0)
-_UNIT_NORM = 1e-15  # rounding of a vector that was normalised before
-_SMALLEST_NORM = 1e-12  # of a quaternion or axis that can still be normalised
 
 
 class CombineSpec(Part):
@@ -71,77 +63,6 @@ def refuse_less_at_rest(sliding: float | None, at_rest: float | None) -> None:
     if sliding is not None and at_rest is not None and at_rest < sliding:
         message = f"friction at rest of {at_rest:g}, below that of sliding, {sliding:g}"
         raise refuse("SC664", message, "write friction <= friction_static", "friction_static")
-
-
-class AxisAngleSpec(Part):
-    """A rotation by an angle about an axis."""
-
-    axis: Direction = say(REQUIRED, "Axis, normalised when read", "", [0, 0, 1])
-    angle: quantity("rad") = say(REQUIRED, "Angle, right-handed", "rad", "90 deg")
-
-
-class PoseSpec(Part):
-    """Position and orientation. After reading, `xyz` and the unit `quat_xyzw` hold the pose, whatever was written."""
-
-    xyz: Point = say((0.0, 0.0, 0.0), "Position", "m", [0, 0, 1])
-    rpy: vector("rad") | None = say(
-        None, "Roll, pitch, yaw about the fixed x, y, z axes, in this order", "rad", [0, 0, 1.57]
-    )
-    quat_xyzw: Quaternion | None = say(None, "Quaternion, x y z w", "", [0, 0, 0, 1])
-    quat_wxyz: Quaternion | None = say(None, "Quaternion, w x y z", "", [1, 0, 0, 0])
-    axis_angle: AxisAngleSpec | None = say(None, "Axis and angle", "", "{axis: [0, 0, 1], angle: 90 deg}")
-
-    @model_validator(mode="after")
-    def _one_quaternion(self) -> "PoseSpec":
-        given = one_of(self, ORIENTATIONS, "SC208", required=False)
-        quaternion = _quaternion(self, given)
-        self.__dict__.update(_NO_ORIENTATION, quat_xyzw=quaternion)
-        self.__pydantic_fields_set__.clear()
-        self.__pydantic_fields_set__.update(("xyz", "quat_xyzw"))
-        return self
-
-
-def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float, float]:
-    if given is None:
-        return IDENTITY
-    if given == "rpy":
-        return quat_from_rpy(*pose.rpy)
-    if given == "axis_angle":
-        if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
-            raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
-        x, y, z = unit(pose.axis_angle.axis)
-        s, c = math.sin(pose.axis_angle.angle / 2), math.cos(pose.axis_angle.angle / 2)
-        return (x * s, y * s, z * s, c)
-    value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
-    if norm(value) < _SMALLEST_NORM:
-        raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
-    return unit(value)
-
-
-def norm(value: tuple[float, ...]) -> float:
-    """Length of a vector, safe from overflow."""
-    return math.hypot(*value)
-
-
-def unit(value: tuple[float, ...]) -> tuple[float, ...]:
-    """A vector of length one; a vector within rounding of it is kept, so that reading twice changes nothing."""
-    length = norm(value)
-    if abs(length - 1.0) <= _UNIT_NORM:
-        return tuple(value)
-    return tuple(x / length for x in value)
-
-
-def quat_from_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
-    """Quaternion x y z w of R_z(yaw) R_y(pitch) R_x(roll)."""
-    sr, cr = math.sin(roll / 2), math.cos(roll / 2)
-    sp, cp = math.sin(pitch / 2), math.cos(pitch / 2)
-    sy, cy = math.sin(yaw / 2), math.cos(yaw / 2)
-    return (
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-        cr * cp * cy + sr * sp * sy,
-    )
 
 
 Inertia = quantity("kg*m^2")
@@ -205,112 +126,6 @@ def _bad_inertia(value: object) -> None:
         f"`inertia` takes a mapping, not {'a list' if isinstance(value, list) else f'`{value}`'}",
         "write {diag: [Ixx, Iyy, Izz]}, {full: ...} or point",
     )
-
-
-class _Shape(Part):
-    pose: PoseSpec = say(PoseSpec, "Pose in the body (or world) frame", "", "{xyz: [0.2, 0, 0]}")
-    material: Text | None = say(None, "Name of a material", "", "steel")
-    density: quantity("kg/m^3", gt=0) | None = say(None, "Mass per volume, instead of the material's", "kg/m^3", 1000)
-    collide: Truth = say(True, "Whether the shape takes part in contact", "", False)
-    grain: Direction | None = say(
-        None, "Direction in the frame of `pose`: `friction` holds along it, `friction_across` across it", "", [1, 0, 0]
-    )
-
-
-class PlaneShape(_Shape):
-    """A half space, solid below the plane; in `world` only."""
-
-    type: Literal["plane"] = say(REQUIRED, "Kind of shape", "", "plane")
-    normal: Direction = say((0.0, 0.0, 1.0), "Outward normal, normalised when read", "", [0, 0, 1])
-    offset: Length = say(0.0, "Distance of the plane from the origin along the normal", "m", 0.0)
-
-
-class SphereShape(_Shape):
-    """A ball."""
-
-    type: Literal["sphere"] = say(REQUIRED, "Kind of shape", "", "sphere")
-    radius: quantity("m", ge=0) = say(REQUIRED, "Radius; 0: a point that touches others", "m", 0.1)
-
-
-class BoxShape(_Shape):
-    """A box about its centre."""
-
-    type: Literal["box"] = say(REQUIRED, "Kind of shape", "", "box")
-    size: vector("m") = say(REQUIRED, "Full lengths along x, y, z", "m", [0.4, 0.02, 0.02])
-
-
-class CapsuleShape(_Shape):
-    """A cylinder along z with half balls on its ends, about its centre."""
-
-    type: Literal["capsule"] = say(REQUIRED, "Kind of shape", "", "capsule")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.02)
-    length: quantity("m", ge=0) = say(REQUIRED, "Length of the cylinder part", "m", 0.3)
-
-
-class CylinderShape(_Shape):
-    """A cylinder along z, about its centre."""
-
-    type: Literal["cylinder"] = say(REQUIRED, "Kind of shape", "", "cylinder")
-    radius: PositiveLength = say(REQUIRED, "Radius", "m", 0.05)
-    length: PositiveLength = say(REQUIRED, "Length along z", "m", 0.3)
-
-
-class ConeShape(_Shape):
-    """A cone along z: base at -length/2, apex at +length/2."""
-
-    type: Literal["cone"] = say(REQUIRED, "Kind of shape", "", "cone")
-    radius: PositiveLength = say(REQUIRED, "Radius of the base", "m", 0.05)
-    length: PositiveLength = say(REQUIRED, "Height along z", "m", 0.3)
-
-
-class EllipsoidShape(_Shape):
-    """An ellipsoid about its centre."""
-
-    type: Literal["ellipsoid"] = say(REQUIRED, "Kind of shape", "", "ellipsoid")
-    radii: vector("m") = say(REQUIRED, "Half axes along x, y, z", "m", [0.1, 0.05, 0.05])
-
-
-_SCALE_JSON = {**list_json(number_json(""), 3, 3), **number_json(""), "type": ["number", "string", "array"]}
-Scale = Annotated[vector(""), WithJsonSchema(_SCALE_JSON)]
-
-
-class MeshShape(_Shape):
-    """A closed triangle mesh from a file."""
-
-    type: Literal["mesh"] = say(REQUIRED, "Kind of shape", "", "mesh")
-    file: Text = say(REQUIRED, "OBJ or STL file, relative to the scene and below its folder", "", "part.obj")
-    scale: Scale = say((1.0, 1.0, 1.0), "Factor on the coordinates, one or one per axis", "", 0.001)
-    convex: Truth = say(True, "Collide with the convex hull", "", True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _scale(cls, value: Any) -> Any:
-        if isinstance(value, dict) and type(value.get("scale")) in (int, float):
-            return {**value, "scale": [value["scale"]] * 3}
-        return value
-
-
-class HeightfieldShape(_Shape):
-    """Terrain: heights on a regular grid, centred; in `world` only."""
-
-    type: Literal["heightfield"] = say(REQUIRED, "Kind of shape", "", "heightfield")
-    file: Text | None = say(None, "CSV file of heights, relative to the scene", "", "hills.csv")
-    data: list[list[Plain]] | None = say(None, "Heights, rows along y", "m", "[[0, 0.1], [0, 0.2]]")
-    size: vector("m") = say(REQUIRED, "Extent along x and y, and the height of the value 1", "m", [10, 10, 1])
-
-    @model_validator(mode="after")
-    def _source(self) -> "HeightfieldShape":
-        one_of(self, ("file", "data"))
-        if self.data is not None and (
-            len(self.data) < 2 or len({len(row) for row in self.data}) != 1 or len(self.data[0]) < 2
-        ):
-            raise refuse("SC205", "heights need at least 2 x 2 values in rows of one length", "", "data")
-        return self
-
-
-_SHAPES = (PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape, EllipsoidShape, MeshShape,
-           HeightfieldShape)  # fmt: skip
-ShapeSpec = Annotated[Union[_SHAPES], ByType(*_SHAPES)]  # noqa: UP007  (of a tuple)
 
 
 class VelocitySpec(Part):
@@ -404,6 +219,7 @@ class BodySpec(Part):
     affine: AffineSpec | None = say(None, "Affine solver: how it resists strain", "", "{stiffness: 1 GPa}")
     motion: BodyMotionSpec | None = say(None, "Kinematic bodies: prescribed velocity", "", "{linear: [1, 0, 0]}")
     points: dict[str, Point] = say(dict, "Named points in the body frame, used as `body/point`", "m", "{tip: [0.4, 0, 0]}")
+    look: BodyLookSpec = say(BodyLookSpec, "How it is drawn", "", "{colour: orange}")
 
 
 class WorldSpec(Part):
@@ -413,6 +229,7 @@ class WorldSpec(Part):
     plane: Literal["xy", "xz", "yz"] | None = say(None, "Planar scene: its plane; a body that nothing holds has the "
                                                  "coordinates [x, y, angle] of its frame there", "", "xy")  # fmt: skip
     shapes: dict[str, ShapeSpec] = say(dict, "Shapes fixed to the world", "", "{ground: {type: plane}}")
+    look: BodyLookSpec = say(BodyLookSpec, "How what is fixed is drawn", "", "{colour: silver}")
 
     @model_validator(mode="before")
     @classmethod

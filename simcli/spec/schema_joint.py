@@ -25,7 +25,7 @@ from simcli.spec.quantities import (
     refuse,
     say,
 )
-from simcli.spec.schema_body import PoseSpec
+from simcli.spec.schema_pose import PoseSpec
 
 JointType = Literal[tuple(dofs.TYPES)]
 

@@ -16,7 +16,7 @@ from simcli.spec.frames import Pose, compose, rotate, transform
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
 from simcli.spec.planes import AXES, default_axis
 from simcli.spec.schema import InstanceSpec, ReplicaSpec
-from simcli.spec.schema_body import PoseSpec
+from simcli.spec.schema_pose import PoseSpec
 from simcli.spec.scopes import Scope, evaluated, place
 from simcli.spec.validate import report
 

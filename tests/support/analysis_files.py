@@ -18,7 +18,7 @@ CHANNELS = ("state", "energy")
 
 
 @contextlib.contextmanager
-def record(path, n_frames, n_worlds, change, events=(), measures=(), measured=None, params=None):
+def record(path, n_frames, n_worlds, change, events=(), measures=(), measured=None, params=None, channels=CHANNELS):
     """Write frames of the tiny model, changed by `change(columns)`, and open the file.
 
     `measures` are layouts, `measured` (rows, value, time) as of `Recorder.close`; `params` name to (unit, values (W,)).
@@ -28,10 +28,10 @@ def record(path, n_frames, n_worlds, change, events=(), measures=(), measured=No
         units, values = zip(*params.values(), strict=True)
         model = replace(model, param_name=tuple(params), param_unit=units, param_value=np.stack(values, axis=1))
     axes = axes_of(model)
-    block = frames(selected(axes, CHANNELS), axes, 0, n_frames, events)
+    block = frames(selected(axes, channels), axes, 0, n_frames, events)
     change(block.columns)
     source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
-    recorder = Recorder(path, model, source, CHANNELS, n_frames, process=RecorderHere(), measures=measures)
+    recorder = Recorder(path, model, source, channels, n_frames, process=RecorderHere(), measures=measures)
     recorder.put(block)
     recorder.close("done", measured)
     with open_trajectory(path) as trajectory:

@@ -20,10 +20,8 @@ def write(asked: Asked, path: Path, seen: Seen = unseen, is_motion: bool = False
     """Write a file; returns its number of rows.
 
     Raises:
-        UsageError: several worlds; contacts; of a .mot anything but joint coordinates.
+        UsageError: contacts; of a .mot anything but joint coordinates.
     """
-    if len(asked.worlds) != 1:
-        raise UsageError(f"{path.suffix} holds one world: choose it with --world")
     if asked.is_of_contacts:
         raise UsageError(f"contacts are no table over time, and {path.suffix} is one: write them as .csv, .parquet, "
                          ".jsonl or .npz")  # fmt: skip

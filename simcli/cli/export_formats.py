@@ -15,7 +15,7 @@ class Format(NamedTuple):
     Attributes:
         suffix: with its dot.
         what: for people.
-        place: `module:function` below this package; the function takes (asked, path, seen) and returns a count.
+        place: `module:function` below simcli; the function takes (asked, path, seen) and returns a count.
         counts: what it counts.
         takes_channels: whether `--channel` chooses; else it holds the motion of the bodies.
         takes_worlds: whether it holds several worlds.
@@ -31,17 +31,18 @@ class Format(NamedTuple):
     def writer(self) -> Callable:
         """The function that writes it."""
         module, _, function = self.place.partition(":")
-        return getattr(import_module(f"simcli.analysis.export.{module}"), function)
+        return getattr(import_module(f"simcli.{module}"), function)
 
 
 FORMATS = (
-    Format(".csv", "CSV", "csv_text:write"),
-    Format(".parquet", "Parquet", "parquet:write"),
-    Format(".npz", "arrays of numpy", "npz:write"),
-    Format(".jsonl", "JSON Lines", "json_lines:write"),
-    Format(".sto", "storage of OpenSim", "opensim:write", takes_worlds=False),
-    Format(".mot", "joint coordinates for OpenSim", "opensim:write_motion", takes_worlds=False),
-    Format(".pvd", "VTK, with a folder of .vtp beside it", "vtk:write", "frame", takes_channels=False),
+    Format(".csv", "CSV", "analysis.export.csv_text:write"),
+    Format(".parquet", "Parquet", "analysis.export.parquet:write"),
+    Format(".npz", "arrays of numpy", "analysis.export.npz:write"),
+    Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
+    Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
+    Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
+    Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
+    Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
 )
 
 

@@ -1,0 +1,197 @@
+"""Poses of bodies over time, what space they take, and a camera that sees all of it."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from simcli.analysis.channels import check_worlds
+from simcli.errors import UsageError
+from simcli.model import rotations as rot
+from simcli.model.reference import body_poses
+from simcli.model.tables import Model
+from simcli.records.reader import Trajectory
+from simcli.view.parts import Camera, Drawing
+
+Array = np.ndarray
+BLOCK = 16e6  # [B] of poses that are read at once
+FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
+FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
+MARGIN = 1.1  # of the distance from which everything is just seen
+FOV = 0.6  # [rad]
+ASPECT = 16 / 9
+_DECIDE = ("shape", "link")  # layers that decide what the camera sees: joints add little, rails may be without end
+
+
+class Motion:
+    """Poses of the bodies of some worlds at some frames of a run, or at the start of a scene.
+
+    Args:
+        time: [s], (F,), of the frames.
+        worlds: numbers of the worlds in the run.
+        n_bodies: B.
+        read: poses of frames first to last - 1 of those, (f, W, B, 7).
+    """
+
+    def __init__(self, time: Array, worlds: Sequence[int], n_bodies: int, read):
+        self.time, self.worlds, self.n_bodies, self._read = time, tuple(worlds), n_bodies, read
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames, F."""
+        return len(self.time)
+
+    def blocks(self) -> Iterator[tuple[int, Array]]:
+        """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended."""
+        step = max(1, int(BLOCK / (56 * max(1, len(self.worlds) * self.n_bodies))))
+        for first in range(0, self.n_frames, step):
+            yield first, self._read(first, min(first + step, self.n_frames))
+
+
+def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> Motion:
+    """The start of a scene, one frame."""
+    start = start_poses(model)
+    chosen = np.stack([start[world if len(start) > 1 else 0] for world in worlds])
+    return Motion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
+
+
+def start_poses(model: Model) -> Array:
+    """[m, 1], (W|1, B, 7), poses of the bodies at the start."""
+    return _forward(model, model.joint_q)
+
+
+def _forward(model: Model, joint_q: Array) -> Array:
+    turn, place = body_poses(model, joint_q)
+    return np.moveaxis(rot.make_pose(place, rot.matrix_to_quat(turn)), 0, 1)
+
+
+def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice = slice(None), models=None) -> Motion:
+    """The motion of a run.
+
+    Args:
+        run: an open file; it stays open as long as blocks are read.
+        worlds: which.
+        frames: which; its step is larger than 0.
+        models: makes the model of a world, for files that hold joint coordinates and no poses; None: they are refused.
+
+    Raises:
+        UsageError: the file holds neither, no frame yet, or not these worlds.
+    """
+    check_worlds(run, worlds)
+    picked = range(run.n_frames)[frames]
+    if not picked:
+        raise UsageError(f"{run.path} holds no frame yet")
+    held = run.channels
+    if "bodies" in held and run.bodies:
+        column = run.column("frames/body_q")
+
+        def read(first: int, last: int) -> Array:
+            rows = column[picked[first] : picked[last - 1] + 1 : picked.step]
+            return np.asarray(rows[:, list(worlds)], np.float64)
+
+    elif "joints" in held and models is not None:
+        column = run.column("frames/joint_q")
+        of_world = [models(world) for world in worlds]
+
+        def read(first: int, last: int) -> Array:
+            q = np.asarray(column[picked[first] : picked[last - 1] + 1 : picked.step], np.float64)
+            return np.stack([_forward(model, q[:, world]) for model, world in zip(of_world, worlds, strict=True)], axis=1)
+
+    else:
+        raise UsageError(f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "
+                         "`output: {channels: [state]}`")  # fmt: skip
+    return Motion(run.time[frames], worlds, len(run.bodies), read)
+
+
+class Extent:
+    """The box that holds what is drawn at first, over a motion that is seen block by block.
+
+    Args:
+        drawing: of one of the worlds; all are taken to be as large.
+    """
+
+    def __init__(self, drawing: Drawing):
+        self._unit = drawing.unit
+        self._solid = [item for item in drawing.items if item.shown and item.layer in _DECIDE and item.kind != "plane"]
+        moving = [item for item in self._solid if item.body >= 0]
+        self._body = np.repeat(np.array([item.body for item in moving], int), 8)
+        self._corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving)])
+        self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
+
+    def see(self, poses: Array) -> None:
+        """Take poses in, (f, W, B, 7)."""
+        if not len(self._body):
+            return
+        step = max(1, int(BLOCK / (24 * len(self._body) * poses.shape[1])))
+        for first in range(0, len(poses), step):
+            place = rot.pose_apply(poses[first : first + step, :, self._body], self._corners).reshape(-1, 3)
+            self._low = np.fmin(self._low, np.fmin.reduce(place))
+            self._high = np.fmax(self._high, np.fmax.reduce(place))
+
+    def box(self) -> tuple[Array, Array]:
+        """Corners [m], two of (3,), world; with what is fixed and not much larger."""
+        low, high = self._low, self._high
+        if not (np.isfinite(low) & np.isfinite(high)).all():
+            low, high = np.full(3, -0.5 * self._unit), np.full(3, 0.5 * self._unit)
+        reach, middle = FAR * float(np.linalg.norm(high - low)), 0.5 * (low + high)
+        for item in self._solid:
+            if item.body < 0 and item.radius < reach and np.linalg.norm(item.corners - middle, axis=1).max() < reach:
+                low, high = np.minimum(low, item.corners.min(axis=0)), np.maximum(high, item.corners.max(axis=0))
+        return low, high
+
+
+def bounds(drawing: Drawing, motion: Motion) -> tuple[Array, Array]:
+    """The box of `Extent` of a whole motion: corners [m], two of (3,), world."""
+    extent = Extent(drawing)
+    for _, poses in motion.blocks():
+        extent.see(poses)
+    return extent.box()
+
+
+def camera_of(low: Array, high: Array, drawing: Drawing, aspect: float = ASPECT) -> Camera:
+    """A camera that sees a box: across a flat motion, from above one that lies, else from a corner; outside of planes.
+
+    Args:
+        low: [m], (3,), corner of the box.
+        high: [m], (3,), the other corner.
+        drawing: for what is up, and planes.
+        aspect: width of the picture by its height.
+    """
+    up = np.array(drawing.up, float)
+    size = np.maximum(high - low, 1e-9)
+    level = [k for k in range(3) if not up[k]]
+    thin, wide = sorted(level, key=lambda k: size[k])
+    upright = int(np.argmax(np.abs(up)))
+    # In a world with z up one looks along y, in one with y up against z, as drawings are made.
+    sign = {(2, 1): -1.0, (1, 2): 1.0}.get((upright, thin), 1.0)
+    front, right = sign * np.eye(3)[thin], np.cross(up, sign * np.eye(3)[thin])
+    is_lying = size[upright] < 0.25 * size[wide] and size[thin] > 0.3 * size[wide]
+    is_flat = size[thin] < 0.4 * max(size[wide], size[upright])
+    weights = (1.0, 0.3, 0.9) if is_lying else (1.0, 0.32, 0.22) if is_flat else (1.0, 0.55, 0.45)
+    planes = [(np.array(item.position), rot.quat_to_matrix(np.array(item.orientation))[:, 2])
+              for item in drawing.items if item.kind == "plane" and item.body < 0]  # fmt: skip
+    cameras = [_seeing(low, high, up, weights[0] * f * front + weights[1] * r * right + weights[2] * up, aspect)
+               for f, r in ((1, 1), (1, -1), (-1, 1), (-1, -1))]  # fmt: skip
+    outside = [one for one in cameras if all(_is_above(one, *plane) for plane in planes)]
+    return (outside or cameras)[0]
+
+
+def _is_above(camera: Camera, point: Array, normal: Array) -> bool:
+    """Whether a camera sees the outside of a plane, and not too flat."""
+    away = np.array(camera.position) - point
+    return float(away @ normal) > FLAT * float(np.linalg.norm(away))
+
+
+def _seeing(low: Array, high: Array, up: Array, towards: Array, aspect: float) -> Camera:
+    """A camera in a direction from the middle of a box, so far away that all corners of the box are seen."""
+    towards = towards / np.linalg.norm(towards)
+    middle = 0.5 * (low + high)
+    across = np.cross(up, towards)
+    across /= np.linalg.norm(across)
+    over = np.cross(towards, across)
+    corners = np.array([[(low, high)[i][0], (low, high)[j][1], (low, high)[k][2]]
+                        for i in (0, 1) for j in (0, 1) for k in (0, 1)]) - middle  # fmt: skip
+    depth, x, y = corners @ towards, np.abs(corners @ across), np.abs(corners @ over)
+    tangent = np.tan(0.5 * FOV)
+    distance = MARGIN * float(np.max(depth + np.maximum(y, x / aspect) / tangent))
+    place = middle + distance * towards
+    return Camera(tuple(place.tolist()), tuple(middle.tolist()), tuple(up.tolist()), FOV)

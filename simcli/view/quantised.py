@@ -1,0 +1,86 @@
+"""Poses in 12 bytes: positions as 16-bit parts of the range of a body, orientations as the three smallest components.
+
+Two bits say which component of the quaternion is the largest; it is positive and follows from the others, which lie within
++-1/sqrt(2) and have 15 bits each. The page reads them in source/data.js.
+"""
+
+import numpy as np
+
+from simcli.model import rotations as rot
+
+Array = np.ndarray
+LEVELS = 65535  # of a position
+HALF = 16383  # of a component of a quaternion: 0 to 2 HALF
+LARGEST = np.sqrt(0.5)
+N_BYTES = 12
+
+
+def quantise(poses: Array) -> tuple[Array, Array]:
+    """Pack poses.
+
+    Args:
+        poses: [m, 1], (F, W, B, 7), finite.
+
+    Returns:
+        Ranges [m], (W, B, 6) float32: lowest corner and extent; and words, (F, W, B, 6) uint16.
+    """
+    place, turn = poses[..., :3], poses[..., 3:]
+    low = np.nextafter(place.min(axis=0).astype(np.float32), np.float32(-np.inf))
+    extent = np.nextafter((place.max(axis=0) - low).astype(np.float32), np.float32(np.inf))
+    words = np.empty((*poses.shape[:-1], 6), np.uint16)
+    words[..., :3] = np.clip(np.rint((place - low) / extent * LEVELS), 0, LEVELS)
+    which = np.abs(turn).argmax(axis=-1)[..., None]
+    turn = turn * np.where(np.take_along_axis(turn, which, axis=-1) < 0.0, -1.0, 1.0)
+    turn = turn / np.linalg.norm(turn, axis=-1, keepdims=True)
+    others = np.arange(3) + (np.arange(3) >= which)
+    small = np.take_along_axis(turn, others, axis=-1)
+    words[..., 3:] = np.clip(np.rint((small / LARGEST + 1.0) * HALF), 0, 2 * HALF)
+    words[..., 3] |= ((which[..., 0] >> 1) << 15).astype(np.uint16)
+    words[..., 4] |= ((which[..., 0] & 1) << 15).astype(np.uint16)
+    return np.concatenate((low, extent), axis=-1).astype(np.float32), words
+
+
+def unpack(ranges: Array, words: Array) -> Array:
+    """Poses [m, 1], (F, W, B, 7), of what `quantise` made."""
+    ranges = ranges.astype(float)
+    place = ranges[..., :3] + words[..., :3] / LEVELS * ranges[..., 3:]
+    which = ((words[..., 3] >> 15) << 1 | (words[..., 4] >> 15)).astype(int)[..., None]
+    small = ((words[..., 3:] & 0x7FFF) / HALF - 1.0) * LARGEST
+    turn = np.empty((*words.shape[:-1], 4))
+    np.put_along_axis(turn, np.arange(3) + (np.arange(3) >= which), small, axis=-1)
+    largest = np.sqrt(np.maximum(1.0 - (small * small).sum(axis=-1, keepdims=True), 0.0))
+    np.put_along_axis(turn, which, largest, axis=-1)
+    return np.concatenate((place, turn), axis=-1)
+
+
+def error(poses: Array, packed: Array, reach: Array) -> float:
+    """[m], most that a point of a body moves by packing.
+
+    Args:
+        poses: [m, 1], (F, W, B, 7).
+        packed: [m, 1], of the same shape, as they are unpacked.
+        reach: [m], (B,), largest distance of a point of each body from its frame.
+    """
+    shift, angle = rot.pose_distance(poses, packed)
+    return float((shift + 2.0 * np.sin(0.5 * angle) * reach).max(initial=0.0))
+
+
+def filled(poses: Array, before: Array | None = None) -> tuple[Array, Array]:
+    """Poses of worlds that have ended as they were last.
+
+    Args:
+        poses: [m, 1], (F, W, B, 7), NaN where a world has ended.
+        before: [m, 1], (W, B, 7), at the frame before; None: there is none.
+
+    Returns:
+        Poses, finite; and whether each world went on, (F, W) bool.
+    """
+    goes_on = np.isfinite(poses).all(axis=(2, 3))
+    if goes_on.all():
+        return poses, goes_on
+    found = poses.copy()
+    last = np.broadcast_to(np.array((0.0,) * 6 + (1.0,)), poses.shape[1:]) if before is None else before
+    for frame, is_whole in enumerate(goes_on):
+        last = np.where(is_whole[:, None, None], found[frame], last)
+        found[frame] = last
+    return found, goes_on

@@ -1,0 +1,163 @@
+"""What is to be seen: some worlds of a run, or of a scene that was not run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from simcli.analysis.subject import Subject as Mechanism
+from simcli.analysis.subject import scene_of
+from simcli.analysis.world_table import WorldTable, read_table
+from simcli.errors import SceneError, UsageError
+from simcli.model.from_scene import build_worlds, world_table
+from simcli.model.tables import Model
+from simcli.records.reader import Trajectory
+from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
+from simcli.spec.held_files import HeldPath
+from simcli.view.drawing import drawing_of, drawing_of_run
+from simcli.view.motion import Motion, motion_of_model, motion_of_run
+from simcli.view.parts import Drawing
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Some worlds of a run or a scene.
+
+    Attributes:
+        path: of the file or scene.
+        spec: the scene; of a run the one inside, with the look of another if one is given.
+        folder: where files that its look names are.
+        worlds: numbers of those that are seen.
+        run: the open file, None for a scene.
+        model: of the scene, None for a run.
+        document: of the scene, None for a run.
+        notes: what cannot be shown, and why.
+    """
+
+    path: Path
+    spec: SceneSpec
+    folder: Path
+    worlds: tuple[int, ...]
+    run: Trajectory | None = None
+    model: Model | None = None
+    document: Document | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def drawings(self) -> list[Drawing]:
+        """The drawing of each world."""
+        varied = len(self.run.params if self.run else self.model.param_name) > 0
+        made: dict[int, Drawing] = {}
+        for world in self.worlds if varied else (0,):
+            unit = next(iter(made.values())).unit if made else 0.0  # glyphs are of one size in all worlds
+            made[world] = (drawing_of_run(self.spec, self.run, world, self.folder, unit) if self.run
+                           else drawing_of(self.spec, self.model, world, self.folder, unit))  # fmt: skip
+        return [made[world if varied else 0] for world in self.worlds]
+
+    def motion(self, frames: slice = slice(None)) -> Motion:
+        """The motion of the worlds."""
+        if self.run is None:
+            return motion_of_model(self.model, self.worlds)
+        mechanism = Mechanism(self.path, None, self.spec, self.run)
+        return motion_of_run(self.run, self.worlds, frames, mechanism.build)
+
+    @cached_property
+    def table(self) -> WorldTable | None:
+        """Parameters, measures and status of the worlds; None of a scene."""
+        return read_table([self.run]).only(self.worlds, self.run.n_worlds) if self.run else None
+
+    @cached_property
+    def params(self) -> list[tuple[str, str, list[float]]]:
+        """What differs between the worlds: name, unit, values."""
+        if self.table is not None:
+            return [(one.name, one.unit, one.values.tolist()) for one in self.table.columns.values() if one.is_varied]
+        names, values = world_table(self.document, self.spec)
+        return [(name, "", values[list(self.worlds), k].tolist()) for k, name in enumerate(names)]
+
+
+def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int] | None = None, most: int = 1) -> Subject:
+    """A scene at its start.
+
+    Args:
+        path: of the scene.
+        sets: overrides of the command line.
+        worlds: of its batch; None: the first.
+        most: how many worlds None means.
+
+    Raises:
+        SceneError: the scene is invalid.
+        UsageError: it has not these worlds.
+    """
+    document = load_document(path, sets)
+    spec = resolve(document)
+    total = n_worlds(spec)
+    chosen = tuple(range(min(total, most)) if worlds is None else worlds)
+    _check(chosen, total, path)
+    return Subject(path, spec, document.folder, chosen, model=build_worlds(document, spec), document=document)
+
+
+def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: int = 1, look: Path | None = None) -> Subject:
+    """A run.
+
+    Args:
+        run: an open file.
+        worlds: which; None: the first.
+        most: how many worlds None means.
+        look: scene whose look is taken instead of that of the scene inside.
+
+    Raises:
+        SceneError: the scene of `look` is invalid.
+        UsageError: the run has not these worlds.
+    """
+    chosen = tuple(range(min(run.n_worlds, most)) if worlds is None else worlds)
+    _check(chosen, run.n_worlds, run.path)
+    spec, notes = _scene_inside(run)
+    folder = _folder(run)
+    if look is not None:
+        document = load_document(look)
+        spec, folder = _looking_as(spec, resolve(document)), document.folder
+    return Subject(Path(run.path), spec, folder, chosen, run, notes=notes)
+
+
+def _check(worlds: Sequence[int], total: int, path: object) -> None:
+    outside = [world for world in worlds if not 0 <= world < total]
+    if outside:
+        raise UsageError(f"no world {outside[0]} in {path}: it has 0 to {total - 1}")
+
+
+def _scene_inside(run: Trajectory) -> tuple[SceneSpec, tuple[str, ...]]:
+    """The scene in a file, as far as this version reads it: the tables of the file do without."""
+    try:
+        return scene_of(run)[1], ()
+    except SceneError as error:
+        if error.spec is not None:
+            return error.spec, ()
+        what = "the scene inside cannot be read by this version: colours and terrain of its own are left out"
+        return SceneSpec(simcli=1), (what,)
+
+
+def _looking_as(spec: SceneSpec, other: SceneSpec) -> SceneSpec:
+    """A scene with the look of another, body by body."""
+    bodies = {name: body.model_copy(update={"look": other.bodies[name].look}) if name in other.bodies else body
+              for name, body in spec.bodies.items()}  # fmt: skip
+    world = spec.world.model_copy(update={"look": other.world.look})
+    return spec.model_copy(update={"look": other.look, "bodies": bodies, "world": world})
+
+
+def _folder(run: Trajectory) -> Path | HeldPath:
+    """The files that the run keeps; else the folder of the scene, if it is still where the command line said."""
+    if run.provenance.files:
+        return HeldPath({name: data for name, _, data in run.provenance.files})
+    name = Path(run.provenance.scene_source[0][0]).name if run.provenance.scene_source else ""
+    for word in run.provenance.argv:
+        place = Path(word)
+        if name and place.name == name and place.is_file():
+            return place.resolve().parent
+    return Path(run.path).resolve().parent
+
+
+def dumped(value: object) -> str:
+    """A value as JSON that can stand within a page: no text of a scene can end the element that holds it."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

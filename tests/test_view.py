@@ -1,0 +1,497 @@
+"""What is drawn of a scene, poses in a page against float64, and the page itself: one file, hostile texts, growing files."""
+
+import base64
+import hashlib
+import json
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.analysis_files import CHANNELS, record
+from support.recorder_here import RecorderHere
+from support.scenes import faults_of, scene
+from support.tiny_model import frames, tiny_model
+from support.world_files import FAILED, grid, world_file
+
+from simcli.cli import doorman
+from simcli.errors import Exit, UsageError
+from simcli.model import rotations as rot
+from simcli.model.from_scene import build
+from simcli.records.layout import axes_of, selected
+from simcli.records.model_columns import model_arrays
+from simcli.records.provenance import collect
+from simcli.records.reader import open_trajectory
+from simcli.records.writer import Recorder
+from simcli.spec import resolve, resolved_yaml
+from simcli.spec.schema_look import COLOURS, rgb
+from simcli.view import palette, quantised
+from simcli.view.content import Content
+from simcli.view.curves import groups_of
+from simcli.view.document import write_page
+from simcli.view.drawing import drawing_of
+from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
+from simcli.view.subject import subject_of_run, subject_of_scene
+
+SCENES = Path(__file__).parents[1] / "scenes"
+BAR = """
+bodies:
+  crank: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}, points: {tip: [1, 0, 0]}%s}
+joints:
+  pin: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}
+solver: {type: %s, dt: 1e-3}
+run: {duration: 0.1}
+"""
+LOOK = ", look: {colour: teal, opacity: 0.5, shapes: {hood: {type: box, size: [1, 2, 3], colour: '#ff0000'}}}"
+SCENE_LOOK = "look: {background: white, grid: false, camera: side, cameras: {side: {from: [0, -5, 1], at: [0, 0, 1]}}}\n"
+Z = np.array([0.0, 0.0, 1.0])
+SOLVERS = ("generalized", "maximal", "natural", "affine")
+
+
+def drawn(text, folder=Path(), **more):
+    """Spec and drawing of a scene without its first line."""
+    document = scene(text)
+    spec = resolve(document)
+    return spec, drawing_of(spec, build(spec, document), folder=folder, **more)
+
+
+# --- look
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_look_changes_nothing_but_the_drawing(solver):
+    """All solvers take it; every table of the model is the same to the bit."""
+    with_look, without = (scene(BAR % (look, solver) + more) for look, more in ((LOOK, SCENE_LOOK), ("", "")))
+    tables = []
+    for document in (with_look, without):
+        model = build(resolve(document), document)
+        tables.append(model_arrays(model, axes_of(model)))
+    assert all(tables[0][name].tobytes() == tables[1][name].tobytes() for name in tables[1])
+
+
+def test_a_look_is_in_the_resolved_scene_and_comes_through_templates_and_overrides(tmp_path):
+    text = """
+models:
+  arm:
+    bodies: {link: {mass: 1, inertia: point, com: [1, 0, 0], look: {colour: orange}}}
+    joints: {pin: {type: revolute, parent: world, child: link, axis: [0, 1, 0]}}
+instances: {left: {model: arm}}
+world: {look: {colour: silver}}
+"""
+    spec = resolve(scene(text + SCENE_LOOK))
+    assert spec.bodies["left/link"].look.colour == "orange"
+    again = tmp_path / "again.yaml"
+    again.write_text(resolved_yaml(spec))
+    from simcli.spec import load_document
+
+    assert resolve(load_document(again)) == spec
+    changed = resolve(load_document(again, ["bodies.left/link.look.opacity=0.25", "look.background=black"]))
+    assert (changed.bodies["left/link"].look.opacity, changed.look.background) == (0.25, "black")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        ("world: {look: {colour: oragne}}", "SC206", "oragne"),
+        ("world: {look: {colour: '#12345'}}", "SC206", "#12345"),
+        ("world: {look: {opacity: 1.5}}", "SC231", "opacity"),
+        ("look: {camera: sid, cameras: {side: {from: [0, -5, 1]}}}", "SC319", "sid"),
+        ("look: {cameras: {side: {from: [0, 0, 0]}}}", "SC456", "stands"),
+        ("look: {cameras: {side: {from: [0, 0, 3]}}}", "SC456", "up"),
+        ("look: {cameras: {side: {at: [0, 0, 3]}}}", "SC202", "from"),
+        ("world: {look: {shapes: {a: {type: box, size: [1, 0, 1]}}}}", "SC231", "size"),
+        ("world: {look: {shapes: {a: {type: box, size: [1, 1, 1], density: 3}}}}", "SC204", "density"),
+        ("world: {look: {shapes: {a: {type: mesh, file: none.obj}}}}", "SC110", "none.obj"),
+        ("events: [{at: 0.05, set: {look.grid: false}}]", "SC316", "drawn"),
+        ("batch: {worlds: 2, vary: {bodies.crank.look.opacity: {list: [0.1, 0.2]}}}", "SC317", "drawn"),
+    ],
+)  # fmt: skip
+def test_a_look_that_cannot_be_is_refused_by_name(text, code, word):
+    found = faults_of(text, BAR.removeprefix("\n") % ("", "generalized"))
+    assert [one[0] for one in found] == [code], found
+    assert word in found[0][2]
+
+
+# --- drawings
+
+
+def test_shapes_and_looks_are_items_with_their_sizes_places_and_colours(tmp_path):
+    (tmp_path / "flap.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    text = """
+world: {shapes: {floor: {type: plane, offset: 0.5}, hills: {type: heightfield, data: [[0, 1], [2, 3]], size: [4, 4, 0.5]}}}
+bodies:
+  a:
+    mass: 1
+    shapes: {rod: {type: capsule, radius: 0.1, length: 2, pose: {xyz: [1, 2, 3], rpy: [0, "90 deg", 0]}}}
+    look: {opacity: 0.5, colour: teal, shapes: {flag: {type: mesh, file: flap.obj, scale: 2, colour: "#ff0000"}}}
+  b: {mass: 1, shapes: {ball: {type: ellipsoid, radii: [1, 2, 3]}}}
+  c: {mass: 1, shapes: {ball: {type: sphere, radius: 1}}, look: {hidden: true}}
+contact: {enabled: false}
+"""
+    document = scene(text, tmp_path)
+    spec = resolve(document)
+    drawing = drawing_of(spec, build(spec, document), folder=tmp_path)
+    items = {item.name: item for item in drawing.items if item.layer == "shape"}
+    assert set(items) == {"floor", "hills", "a/rod", "a/flag", "b/ball"}
+    rod, flag, ball, hills = (items[name] for name in ("a/rod", "a/flag", "b/ball", "hills"))
+    assert (rod.kind, rod.size, rod.position, rod.opacity) == ("capsule", (0.1, 2.0), (1.0, 2.0, 3.0), 0.5)
+    assert rod.colour == rgb("teal") == rgb(COLOURS["teal"])
+    np.testing.assert_allclose(rot.quat_rotate(np.array(rod.orientation), Z), [1, 0, 0], atol=1e-15)
+    np.testing.assert_array_equal(flag.vertices, [[0, 0, 0], [2, 0, 0], [0, 2, 0]])
+    assert (flag.body, flag.colour, flag.opacity) == (0, (1.0, 0.0, 0.0), 0.5)
+    assert (ball.size, ball.colour) == ((1.0, 2.0, 3.0), palette.of_body(1))
+    assert items["floor"].position == (0.0, 0.0, 0.5)
+    assert hills.kind == "mesh"
+    np.testing.assert_allclose(sorted(hills.vertices[:, 2]), [0.0, 0.5, 1.0, 1.5])
+    assert not [item for item in drawing.items if item.body == 2]
+
+
+def test_bodies_keep_their_colours_which_differ():
+    colours = [palette.of_body(k) for k in range(-1, 21)]
+    assert len(set(colours)) == len(colours)
+    assert all(0.0 <= value <= 1.0 for colour in colours for value in colour)
+    document = scene(BAR % ("", "generalized") + "batch: {vary: {bodies.crank.mass: {grid: [1, 2]}}}\n")
+    spec = resolve(document)
+    from simcli.model.from_scene import build_worlds
+
+    model = build_worlds(document, spec)
+    first, second = (drawing_of(spec, model, world) for world in (0, 1))
+    assert [item.colour for item in first.items] == [item.colour for item in second.items]
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "slider_crank", "puma560", "n_fourbar", "gantry_crane", "spacecraft"])
+def test_a_mechanism_without_shapes_is_seen(name):
+    """Every body has something that is drawn at first; bars reach from anchor to anchor."""
+    subject = subject_of_scene(SCENES / f"{name}.yaml")
+    drawing, = subject.drawings[:1]
+    assert {item.body for item in drawing.items if item.shown} >= set(range(len(drawing.bodies)))
+    low, high = bounds(drawing, subject.motion())
+    assert (high > low).all()
+
+
+def test_glyphs_grow_with_the_mechanism():
+    """The same mechanism ten times as large is drawn ten times as large."""
+    small, large = ("com: [%g, 0, 0]" % (0.5 * k) for k in (1, 10))
+    text = BAR % ("", "generalized")
+    of = [drawn(text.replace("com: [0.5, 0, 0]", com).replace("[1, 0, 0]", f"[{k}, 0, 0]"))[1]
+          for k, com in ((1, small), (10, large))]  # fmt: skip
+    assert of[1].unit == pytest.approx(10 * of[0].unit)
+    for one, other in zip(of[0].items, of[1].items, strict=True):
+        np.testing.assert_allclose(other.corners, 10 * one.corners, atol=1e-12)
+
+
+def test_springs_and_rods_are_strands_between_their_points():
+    _, drawing = drawn("""
+bodies:
+  a: {mass: 1, inertia: {diag: [1, 1, 1]}, pose: {xyz: [1, 0, 0]}, points: {p: [0, 0, 0.5]}}
+joints:
+  rod: {type: distance, parent: world, child: a, length: 1}
+forces:
+  s: {type: spring, a: {world: [0, 0, 2]}, b: a/p, stiffness: 50}
+""")
+    strands = {one.name: one for one in drawing.strands}
+    assert (strands["s"].kind, strands["s"].bodies, strands["s"].points) == ("spring", (-1, 0), ((0, 0, 2), (0, 0, 0.5)))
+    assert (strands["rod"].kind, strands["rod"].bodies) == ("rod", (-1, 0))
+
+
+@pytest.mark.parametrize("name", ["double_pendulum", "billiards", "rings", "bricard", "pendulum_field", "slider_crank"])
+def test_the_camera_sees_all_of_it(name):
+    """All corners of the box are within the picture; no plane hides it."""
+    subject = subject_of_scene(SCENES / f"{name}.yaml")
+    drawing = subject.drawings[0]
+    low, high = bounds(drawing, subject.motion())
+    camera = camera_of(low, high, drawing, aspect=1.5)
+    eye, target = np.array(camera.position), np.array(camera.target)
+    forward = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(forward, camera.up) / np.linalg.norm(np.cross(forward, camera.up))
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T - eye
+    depth = corners @ forward
+    seen = np.stack((corners @ right, corners @ np.cross(right, forward))) / depth / np.tan(0.5 * camera.fov)
+    assert (depth > 0).all()
+    assert np.abs(seen[0]).max() <= 1.5
+    assert np.abs(seen[1]).max() <= 1.0
+    for item in drawing.items:
+        if item.kind == "plane":
+            assert rot.quat_rotate(np.array(item.orientation), Z) @ (eye - item.position) > 0
+
+
+# --- poses in a page
+
+
+def random_poses(n_frames, n_worlds, n_bodies, size, seed=1):
+    draw = np.random.default_rng(seed)
+    turn = draw.normal(size=(n_frames, n_worlds, n_bodies, 4))
+    place = draw.uniform(-0.5 * size, 0.5 * size, (n_frames, n_worlds, n_bodies, 3))
+    return np.concatenate((place, turn / np.linalg.norm(turn, axis=-1, keepdims=True)), axis=-1)
+
+
+def test_packed_poses_are_within_a_tenth_of_a_millimetre_on_a_scene_of_a_metre():
+    poses = random_poses(500, 2, 3, 1.0)
+    ranges, words = quantised.quantise(poses)
+    packed = quantised.unpack(ranges, words)
+    points = np.random.default_rng(2).normal(size=(3, 40, 3))
+    points *= 0.5 / np.linalg.norm(points, axis=-1, keepdims=True)  # half a metre from the frame
+    moved = [rot.pose_apply(one[:, :, :, None], points) for one in (poses, packed)]
+    measured = np.linalg.norm(moved[0] - moved[1], axis=-1).max()
+    told = quantised.error(poses, packed, np.full(3, 0.5))
+    assert measured <= told * (1 + 1e-9) < 1e-4
+    assert measured > 1e-6  # it is packed
+
+
+def test_the_error_is_told_for_each_motion_and_grows_with_its_size():
+    errors = []
+    for size in (1.0, 100.0):
+        poses = random_poses(50, 1, 1, size)
+        errors.append(quantised.error(poses, quantised.unpack(*quantised.quantise(poses)), np.zeros(1)))
+    assert errors[1] == pytest.approx(100 * errors[0], rel=0.3)
+
+
+def test_two_thousand_frames_of_fourteen_bodies_take_half_a_megabyte():
+    ranges, words = quantised.quantise(random_poses(2000, 1, 14, 1.0))
+    assert len(base64.b64encode(words.tobytes())) + len(base64.b64encode(ranges.tobytes())) <= 500_000
+
+
+def test_extreme_orientations_and_bodies_at_rest_are_packed():
+    poses = np.zeros((8, 1, 1, 7))
+    poses[:4, 0, 0, 3:] = np.eye(4)
+    poses[4:, 0, 0, 3:] = 0.5 * np.array([[1, 1, 1, 1], [-1, 1, 1, 1], [1, -1, -1, 1], [-1] * 4])
+    poses[..., :3] = 1e3, -7.25, 0.1
+    packed = quantised.unpack(*quantised.quantise(poses))
+    assert quantised.error(poses, packed, np.ones(1)) < 2e-4
+
+
+def test_a_world_that_has_ended_stays_where_it_was():
+    poses = random_poses(6, 2, 1, 1.0)
+    poses[3:, 1] = np.nan
+    found, goes_on = quantised.filled(poses)
+    np.testing.assert_array_equal(goes_on[:, 1], [True] * 3 + [False] * 3)
+    np.testing.assert_array_equal(found[5, 1], poses[2, 1])
+    later, still = quantised.filled(poses[4:], before=found[3])
+    np.testing.assert_array_equal(later, found[4:])
+    assert not still[:, 1].any()
+
+
+# --- pages
+
+
+class Parts(HTMLParser):
+    """Elements of a page: names and attributes, and the text in each script."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self._inside = [], [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag == "script"
+        if self._inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = False
+
+    def handle_data(self, data):
+        if self._inside:
+            self.scripts[-1] += data
+
+
+def command(capsys, *words):
+    code = doorman.run_command(["view", *map(str, words)], debug=False, as_json="--json" in words)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def content_of(path):
+    return json.loads(Parts(Path(path).read_text()).scripts[0])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return world_file(tmp_path_factory.mktemp("view") / "a.h5", grid(3, 4))
+
+
+def test_a_page_holds_the_motion_its_worlds_and_its_curves(path, tmp_path, capsys):
+    target = tmp_path / "p.html"
+    code, out, err = command(capsys, path, "--world", "0,2,5", "-o", target, "--every", 2, "--json", "-c", "energy.*")
+    assert code == Exit.OK, err
+    facts, page = json.loads(out), content_of(target)
+    assert (facts["frames"], facts["worlds"], facts["bytes"]) == (3, [0, 2, 5], target.stat().st_size)
+    assert err.index("about") < err.index("wrote")  # the size is told first
+    chunk, = page["chunks"]
+    words = np.frombuffer(base64.b64decode(chunk["poses"]), "<u2").reshape(3, 3, len(page["bodies"]), 6)
+    ranges = np.frombuffer(base64.b64decode(chunk["range"]), "<f4").reshape(3, len(page["bodies"]), 6)
+    with open_trajectory(path) as run:
+        np.testing.assert_array_equal(np.frombuffer(base64.b64decode(chunk["time"]), "<f8"), run.time[::2])
+        poses = quantised.filled(run.read("frames/body_q")[::2][:, [0, 2, 5]])[0]
+        total = run.energy.total[::2][:, [0, 2, 5]]
+    distance, angle = rot.pose_distance(poses, quantised.unpack(ranges, words))
+    assert max(distance.max(), angle.max()) < 1e-3
+    labels = [series["label"] for series in page["strip"][0]["series"]]
+    held = np.frombuffer(base64.b64decode(chunk["strip"][labels.index("total")]), "<f4").reshape(3, 3)
+    np.testing.assert_allclose(held, total, rtol=1e-6)
+    assert [world["number"] for world in page["worlds"]] == [0, 2, 5]
+    assert [world["failed"] for world in page["worlds"]] == [world == FAILED for world in (0, 2, 5)]
+    assert {"params.l", "params.c", "measure.peak"} <= {entry["name"] for entry in page["worlds"][0]["values"]}
+    assert [(event["world"], event["severity"]) for event in page["events"]] == [(1, 2)]
+
+
+def test_a_page_needs_nothing_but_itself(path, tmp_path, capsys):
+    command(capsys, path, "-o", tmp_path / "p.html")
+    text = (tmp_path / "p.html").read_text()
+    parts = Parts(text)
+    assert [tag for tag, _ in parts.tags].count("script") == 2
+    assert not [attrs for _, attrs in parts.tags if "src" in attrs]
+    assert [attrs["href"] for tag, attrs in parts.tags if tag == "link"] == ["data:,"]
+    policy = next(attrs["content"] for _, attrs in parts.tags if attrs.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "connect-src 'none'" in policy
+
+
+def test_hostile_texts_stay_texts(tmp_path, capsys):
+    hostile = "</script><!--<script>alert(1)</script>&amp;\u2028"
+    path = tmp_path / "s.yaml"
+    path.write_text("simcli: 1\n" + BAR % ("", "generalized") + f"description: {json.dumps(hostile)}\n")
+    code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
+    assert code == Exit.OK, err
+    parts = Parts((tmp_path / "p.html").read_text())
+    assert [tag for tag, _ in parts.tags].count("script") == 2
+    assert "<!--" not in (tmp_path / "p.html").read_text().partition("</head>")[2].partition("/* simcli")[0]
+    assert json.loads(parts.scripts[0])["description"] == hostile
+
+
+def test_a_file_that_is_still_written_is_shown_as_far_as_it_is(tmp_path):
+    model = tiny_model(n_worlds=2)
+    axes = axes_of(model)
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 500, process=RecorderHere())
+    recorder.put(frames(selected(axes, CHANNELS), axes, 0, 300, ()))
+    with open_trajectory(tmp_path / "a.h5") as run:
+        n = run.n_frames
+        content = Content(subject_of_run(run, (0, 1)), slice(None), groups_of(run))
+        with (tmp_path / "p.html").open("w") as stream:
+            write_page(content, {"mode": "one", "shown": [0], "columns": 0}, stream)
+    assert 0 < n < 500
+    assert content_of(tmp_path / "p.html")["facts"][2] == ["run", "running"]
+    recorder.close("stopped")
+
+
+def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_path):
+    text = (SCENES / "double_pendulum.yaml").read_text()
+    (tmp_path / "s.yaml").write_text(text)
+    from simcli.spec import load_document
+
+    document = load_document(tmp_path / "s.yaml")
+    spec = resolve(document)
+    model = build(spec, document)
+    axes, source = axes_of(model), collect([("s.yaml", text)], resolved_yaml(spec), "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, ("joints",), 3, process=RecorderHere())
+    block = frames(selected(axes, ("joints",)), axes, 0, 3, ())
+    block.columns["frames/joint_q"][:] = np.array([[[0.1, 0.2]], [[0.3, -0.4]], [[1.0, 2.0]]])
+    recorder.put(block)
+    recorder.close("done")
+    with open_trajectory(tmp_path / "a.h5") as run:
+        (_, poses), = subject_of_run(run).motion().blocks()
+        with pytest.raises(UsageError, match="channels: \\[state\\]"):
+            motion_of_run(run)
+    from dataclasses import replace
+
+    for frame, q in enumerate(([0.1, 0.2], [0.3, -0.4], [1.0, 2.0])):
+        np.testing.assert_allclose(poses[frame, 0], start_poses(replace(model, joint_q=np.array([q])))[0], atol=1e-15)
+
+
+def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
+    words = ["-o", tmp_path / "p.html", "--set", "joints.shoulder.q=0.5"]
+    code, _, err = command(capsys, SCENES / "double_pendulum.yaml", *words)
+    assert code == Exit.OK, err
+    page = content_of(tmp_path / "p.html")
+    assert (page["title"], page["worlds"][0]["status"], page["strip"]) == ("double_pendulum", "not run", [])
+    model = subject_of_scene(SCENES / "double_pendulum.yaml", ["joints.shoulder.q=0.5"]).model
+    (_, poses), = motion_of_model(model).blocks()
+    np.testing.assert_array_equal(poses[0], start_poses(model))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--grid", "4"], "4x4"),
+        (["--grid", "2x2", "--overlay"], "contradict"),
+        (["--world", "99"], "0 to 11"),
+        (["-c", "energy.totl"], "energy.total"),
+        (["--set", "run.duration=1"], "--look"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(path, tmp_path, capsys, words, said):
+    code, _, err = command(capsys, path, "-o", tmp_path / "p.html", *words)
+    assert (code, said in err) == (Exit.USAGE, True), err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_itself_is_not_replaced(path, capsys):
+    before = path.read_bytes()
+    code, _, err = command(capsys, path, "-o", path)
+    assert (code, "-o names another" in err) == (Exit.USAGE, True)
+    assert path.read_bytes() == before
+
+
+def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
+    from simcli.cli import view
+
+    monkeypatch.setattr(view, "MOST_BYTES", 100.0)
+    code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
+    assert (code, "--every" in err) == (Exit.USAGE, True)
+    assert command(capsys, path, "-o", tmp_path / "p.html", "--every", 1)[0] == Exit.OK
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, monkeypatch):
+    from simcli.view import document
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(document, "bundle", fail)
+    (tmp_path / "p.html").write_text("before")
+    code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
+    assert (code, "nothing was left" in err) == (Exit.OUTPUT, True)
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]
+
+
+def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
+    from simcli.spec import load_document
+
+    with record(tmp_path / "a.h5", 3, 1, lambda columns: None) as run:
+        names = run.bodies
+        other = tmp_path / "other.yaml"
+        bodies = ", ".join(f"{name}: {{mass: 1, inertia: point, look: {{colour: '#102030'}}}}" for name in names)
+        other.write_text(f"simcli: 1\nbodies: {{{bodies}}}\nsolver: {{type: natural}}\nlook: {{background: navy}}\n")
+        resolve(load_document(other))
+        drawing = subject_of_run(run, look=other).drawings[0]
+    assert drawing.background == rgb("navy")
+    assert drawing.bodies == names
+
+
+# --- the program of the page
+
+
+def test_the_bundle_was_made_of_the_sources():
+    """Without node: its first line has the hash of what `npm run build` read. If this fails: page/README.md."""
+    page = files("simcli.view") / "page"
+    names = ["build.mjs", "package-lock.json", *sorted(f"source/{one.name}" for one in (page / "source").iterdir())]
+    made = hashlib.sha256()
+    for name in names:
+        made.update(f"{name}\n".encode() + page.joinpath(name).read_bytes())
+    first = page.joinpath("bundled/view.js").read_text(encoding="ascii").splitlines()[0]
+    assert first.split()[3].rstrip(";") == made.hexdigest()
+    assert "MIT" in page.joinpath("bundled/LICENSE-three.txt").read_text()
+
+
+def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
+    page = files("simcli.view") / "page"
+    bundle = page.joinpath("bundled/view.js").read_text(encoding="ascii").lower()
+    assert "</script" not in bundle
+    assert "<!--" not in bundle
+    lock = json.loads(page.joinpath("package-lock.json").read_text())
+    assert not [name for name, one in lock["packages"].items() if "resolved" in one]
+    assert "http" not in page.joinpath("package-lock.json").read_text()
+    assert lock["packages"]["node_modules/three"]["version"] == "0.187.0"
