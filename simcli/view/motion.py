@@ -13,7 +13,7 @@ from simcli.records.reader import Trajectory
 from simcli.view.parts import Camera, Drawing
 
 Array = np.ndarray
-BLOCK = 16e6  # [B] of poses that are read at once
+BLOCK = 4e6  # [B] of poses that are read at once
 FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
 FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
 MARGIN = 1.1  # of the distance from which everything is just seen

@@ -15,7 +15,7 @@ from simcli.analysis.channels import CONTACTS, XYZ, Source, check_worlds, defaul
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
 
-BLOCK_BYTES = 4 * 1024 * 1024  # [B] of the numbers of a block
+BLOCK_BYTES = 2 * 1024 * 1024  # [B] of the numbers of a block
 CONTACT_UNITS = {"shape_a": "", "shape_b": "", "point": "m", "normal": "1", "gap": "m", "force": "N"}
 VECTORS = ("point", "normal", "force")
 
