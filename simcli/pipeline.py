@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simcli.model.tables import Model
     from simcli.records.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
+    from simcli.spec.document import HeldScene
     from simcli.spec.overrides import Override
 
 WARNING, ERROR = 1, 2  # severities of events; an error is a failure
@@ -29,15 +30,44 @@ LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a 
 
 
 def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Document, SceneSpec]":
-    """Read a scene with overrides and give it its meaning.
+    """Read a scene, or the one inside a run, with overrides and give it its meaning.
 
     Raises:
         SceneError: with every fault.
+        FileError: it is an HDF5 file, but damaged or no run.
+        UsageError: the run does not know the scene that it was made from.
     """
-    from simcli.spec import load_document, resolve
+    from simcli.records.superblock import is_hdf5
+    from simcli.spec import load_document, load_held, resolve
 
-    document = load_document(path, sets)
+    if is_hdf5(path):
+        held = scene_in(path)
+        document = load_held(held, str(path), sets)
+    else:
+        document = load_document(path, sets)
     return document, resolve(document)
+
+
+def scene_in(path: Path) -> "HeldScene":
+    """The scene inside a run, and what it was run with.
+
+    Raises:
+        FileError: the file is damaged or no run.
+        UsageError: the run does not know the scene that it was made from.
+    """
+    from simcli.records.reader import open_trajectory
+    from simcli.spec.document import HeldScene
+    from simcli.spec.overrides import Override
+
+    with open_trajectory(path) as run:
+        known = run.provenance
+    if known.overrides is None and known.origin:
+        raise UsageError(f"{path}: is put together from several runs, whose options differ: give one of them, or the scene")
+    if known.overrides is None:
+        raise UsageError(f"{path}: does not hold the options of its run beside the scene, as files of this version do: "
+                         "give the scene file")  # fmt: skip
+    files = {name: data for name, _, data in known.files}
+    return HeldScene(known.scene_source, files, tuple(Override(*one) for one in known.overrides), known.world)
 
 
 def build_model(document: "Document", spec: "SceneSpec", world: int | None = 0) -> "Model":
@@ -69,19 +99,24 @@ def prepare(request: Request) -> Job:
 
     Raises:
         SceneError: the scene or an override is invalid.
-        UsageError: the world to replay does not exist.
+        UsageError: the world to replay does not exist; the output is the file that the scene is read from.
     """
     from simcli.analysis.expectations import channels_needed
     from simcli.spec import n_worlds
 
     started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
+    if request.world is None:
+        request = replace(request, world=document.world)
     if request.world is not None and request.world >= n_worlds(spec):
         raise UsageError(f"--world {request.world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
     phases = build_run(document, spec, request.world)
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = request.output or default_output(spec.name, request.world)
+    if output.exists() and output.samefile(request.scene):
+        raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
+                         "with -o")  # fmt: skip
     return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
 
 
@@ -419,11 +454,14 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
+    from simcli.spec.check_refs import named_files
 
+    folder = job.document.folder
+    files = {name: (folder / name).read_bytes() for _, name in named_files(job.spec)}
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
         job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
-        job.request.argv or None,
+        job.request.argv or None, overrides=job.document.overrides, world=job.request.world, files=tuple(files.items()),
     )  # fmt: skip
 
 

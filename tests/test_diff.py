@@ -346,7 +346,7 @@ def test_worlds_are_chosen_and_common_ones_compared(path, tmp_path):
             columns |= {name: run.read(name)[:, :2] for name in columns}
 
     narrow = compared(path, write_run(tmp_path / "narrow.h5", n_worlds=2, channels=["state"], change=first_two))
-    assert narrow.worlds.tolist() == [0, 1]
+    assert narrow.worlds.a.tolist() == [0, 1]
     assert not narrow.above
 
 

@@ -129,12 +129,12 @@ def test_nothing_is_created_after_the_first_frame(tmp_path):
     recorder = Recorder(tmp_path / "a.h5", model, provenance(), CHANNELS, 40, process=RecorderHere())
 
     def objects():
-        file = recorder._process.recording._file._file
+        file = recorder._process.recording._file._file._file
         found = [(path, sorted(item.attrs)) for path, item in everything(file)]
         return sorted(found), sorted(file.attrs)
 
     before = objects()
-    assert recorder._process.recording._file._file.swmr_mode
+    assert recorder._process.recording._file._file._file.swmr_mode
     rows = datasets(model, CHANNELS)
     recorder.put(frames(rows, axes_of(model), 0, 40))
     assert recorder.n_committed > 0

@@ -201,7 +201,7 @@ def test_lookup3_is_the_checksum_of_hdf5s_superblock(path):
     assert lookup3(block[:44]) == int.from_bytes(block[44:], "little")
 
 
-COUNTING = "file._count = lambda n: count(n) if n <= 20 else os._exit(0)"  # dies with rows on disk that are not counted
+COUNTING = "file.count = lambda n, *rest: count(n, *rest) if n <= 20 else os._exit(0)"  # dies with rows that are not counted
 CLOSING = "h5py.File.close = lambda file: os._exit(0)"  # dies once the file says `done`
 
 
@@ -219,8 +219,8 @@ writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()
 rows = datasets(model, CHANNELS)
 out = writer.Recorder({str(path)!r}, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N}, process=here)
-file = here.recording._file
-count = file._count
+file = here.recording._file._file
+count = file.count
 {moment}
 for k in range({N}):
     out.put(frames(rows, axes_of(model), k, 1))

@@ -14,7 +14,6 @@ from simcli.analysis.subject import (
     Subject,
     check_names,
     differing,
-    is_hdf5,
     of_one_world,
     scene_of,
     worlds_of_run,
@@ -25,6 +24,7 @@ from simcli.model.actuation import Driven
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
 from simcli.records.result_reader import Results, open_any
+from simcli.records.superblock import is_hdf5
 from simcli.spec import SceneSpec
 
 SIGNAL_PATHS = ("params.", "signals.", "forces.")  # parameters that may change what a signal does

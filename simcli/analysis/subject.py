@@ -19,12 +19,11 @@ from simcli.records.model_columns import COLUMNS, NAME_SCALES, model_arrays
 from simcli.records.reader import Trajectory
 from simcli.records.result_reader import Results, open_any
 from simcli.records.stored_model import stored_model
-from simcli.records.superblock import SIGNATURE
+from simcli.records.superblock import is_hdf5
 from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_worlds, resolve, resolved_yaml
 from simcli.spec.schema_body import InertiaSpec
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
-HDF5_SUFFIXES = (".h5", ".hdf5")
 SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
 # Tables that say how a run starts, is driven and drawn: not what its states mean.
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
@@ -76,15 +75,6 @@ def without_shapes(spec: SceneSpec) -> SceneSpec:
     unit = {"mass": 1.0, "com": (0.0, 0.0, 0.0), "inertia": InertiaSpec(diag=(1.0, 1.0, 1.0)), "shapes": {}}
     bodies = {name: body.model_copy(update=unit) for name, body in spec.bodies.items()}
     return spec.model_copy(update={"bodies": bodies, "world": spec.world.model_copy(update={"shapes": {}})})
-
-
-def is_hdf5(path: Path) -> bool:
-    """True for a file that begins, or is named, as HDF5 files are."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(SIGNATURE)) == SIGNATURE or path.suffix in HDF5_SUFFIXES
-    except OSError:
-        return path.suffix in HDF5_SUFFIXES
 
 
 def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = False) -> Subject:

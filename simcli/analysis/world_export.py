@@ -4,14 +4,15 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from simcli.analysis.export import cell, written
-from simcli.errors import OutputError, UsageError
+from simcli.analysis.export.csv_text import cell
+from simcli.analysis.export.files import drafted, written
+from simcli.analysis.export.parquet import pyarrow_of
+from simcli.errors import UsageError
 
 if TYPE_CHECKING:
     from simcli.analysis.world_table import WorldTable
 
 SUFFIXES = (".csv", ".parquet")
-INSTALL_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
 ROWS_AT_ONCE = 65536
 
 
@@ -24,7 +25,7 @@ def check_suffix(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"-o {path}: the suffix says the format; write a name that ends in {' or '.join(SUFFIXES)}")
     if path.suffix.lower() == ".parquet":
-        _pyarrow()
+        pyarrow_of()
 
 
 def write_table(table: "WorldTable", path: Path) -> None:
@@ -58,22 +59,10 @@ def write_csv(table: "WorldTable", stream: TextIO) -> None:
 
 def _write_parquet(table: "WorldTable", path: Path) -> None:
     """Columns have their plain names; units and words are in the metadata of the fields."""
-    pa, parquet = _pyarrow()
+    pa, parquet = pyarrow_of()
     columns = table.columns.values()
     arrays = [pa.array(column.values) for column in columns]
     fields = [pa.field(column.name, array.type, metadata={"unit": column.unit, "text": column.text})
               for column, array in zip(columns, arrays, strict=True)]  # fmt: skip
-    try:
-        parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
-
-
-def _pyarrow():
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
-    return pyarrow, pyarrow.parquet
+    with drafted(path) as draft:
+        parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), draft)

@@ -48,6 +48,8 @@ COMMANDS = (
     Command("render", RESULTS),
     Command("export", RESULTS),
     Command("diff", RESULTS),
+    Command("slice", RESULTS, "slice:slice_run"),
+    Command("merge", RESULTS),
     Command("repair", RESULTS),
     Command("fk", MECHANICS),
     Command("ik", MECHANICS),

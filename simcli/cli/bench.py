@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from simcli.cli import bench_contact, bench_cubes, bench_scenes, console
-from simcli.cli.options import JsonFlag, SetValues, existing_scene
+from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.errors import Exit, UsageError
 
 _TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
@@ -69,7 +69,7 @@ def bench(
         typer.Argument(
             metavar="SCENE",
             help="Scene file. Default: chains of 2, 7 and 20 hinges, four-bars of 2 to 40 windows, or what the task names.",
-            callback=existing_scene,
+            callback=existing_file,
             show_default=False,
         ),
     ] = None,

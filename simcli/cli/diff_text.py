@@ -8,7 +8,9 @@ from simcli.cli.console import plural
 
 if TYPE_CHECKING:
     from simcli.analysis.diff.comparison import ChannelDifference, Comparison
+    from simcli.analysis.diff.event_lists import EventDifference
     from simcli.analysis.diff.extremes import Peak, Tolerance
+    from simcli.analysis.diff.model_tables import TableDifference
     from simcli.analysis.diff.scene_keys import Change, NameChange
     from simcli.records.bits import BitDifference
     from simcli.records.reader import Trajectory
@@ -71,11 +73,14 @@ def comparison(a: "Trajectory", b: "Trajectory", found: "Comparison", everything
     for word, n in (("A", pairs.only_a), ("B", pairs.only_b)):
         if n:
             lines.append(f"  {plural(n, 'frame')} of {word} without a partner")
-    if a.n_worlds != b.n_worlds:
+    if found.worlds.by_origin:
+        lines.append("  worlds that come from one world of one run are compared; numbers of worlds are those of A")
+    elif a.n_worlds != b.n_worlds:
         lines.append(f"  A has {plural(a.n_worlds, 'world')}, B {b.n_worlds}: those of one number are compared")
     for word, only in (("A", found.only_a), ("B", found.only_b)):
         if only:
             lines.append(f"  {plural(len(only), 'channel')} only in {word}: {_names(only, everything)}")
+    lines += _model_lines(found.model, everything) + _event_lines(found.events, everything)
     shown = [channel for channel in found.channels if channel.differs or everything]
     if shown:
         rows = [_row(found, channel) for channel in shown]
@@ -85,6 +90,30 @@ def comparison(a: "Trajectory", b: "Trajectory", found: "Comparison", everything
         if unjudged:
             lines.append("  not judged: numbers that describe the work of a solver, because the solvers differ")
     return lines
+
+
+def _model_lines(model: list["TableDifference"], everything: bool) -> list[str]:
+    """Tables of /model that differ: of each the entry that is farthest beyond the tolerance."""
+    if not model:
+        return []
+    rows = [(one.name, ", ".join(one.entry) or "-", _or_dash(one.world), _number(one.a), _number(one.b), one.unit,
+             str(one.count)) for one in model]  # fmt: skip
+    return ["", "model:", *_cut(rows, ("table", "entry", "world", "A", "B", "unit", "entries"), everything)]
+
+
+def _event_lines(events: list["EventDifference"], everything: bool) -> list[str]:
+    """Events that differ, by time."""
+    if not events:
+        return []
+    rows = [(one.reason, "all" if one.world < 0 else str(one.world), one.code, one.subject or "-", _or_dash(one.time_a),
+             _or_dash(one.time_b), _or_dash(one.value_a), _or_dash(one.value_b), _value(one.text))
+            for one in events]  # fmt: skip
+    header = ("", "world", "code", "subject", "t [s] A", "t [s] B", "value A", "value B", "")
+    return ["", "events:", *_cut(rows, header, everything)]
+
+
+def _number(value: Any) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _row(found: "Comparison", channel: "ChannelDifference") -> tuple:
@@ -104,7 +133,9 @@ def verdict(found: "Comparison", tolerance: "Tolerance") -> str:
     if not found.above:
         n = sum(channel.differs for channel in found.channels)
         rest = "all equal" if not n else f"{n} differ{'s' if n == 1 else ''}, none above {bounds}"
-        return f"{console.paint('no difference:', 'good')} {plural(len(found.channels), 'channel')}, {rest}"
+        others = [plural(len(some), word) for some, word in ((found.model, "table"), (found.events, "event")) if some]
+        told = f"; beside them {' and '.join(others)} differ, which are not judged" if others else ""
+        return f"{console.paint('no difference:', 'good')} {plural(len(found.channels), 'channel')}, {rest}{told}"
     first = min((channel.spread.first for channel in found.above), key=lambda peak: peak.frame)
     when = f"the first at frame {first.frame}, t = {found.time_of(first.frame):g} s, world {first.world}"
     return (f"{console.paint('different:', 'bad')} {len(found.above)} of {plural(len(found.channels), 'channel')} above "
@@ -182,8 +213,10 @@ def comparison_data(a: "Trajectory", b: "Trajectory", found: "Comparison", toler
     return {
         "within": not found.above, "rtol": tolerance.rtol, "atol": tolerance.atol, "align": pairs.align,
         "params": [vars(one) for one in found.params],
+        "model": [vars(one) for one in found.model], "events": [vars(one) for one in found.events],
         "frames": {"compared": len(pairs.a), "only_a": pairs.only_a, "only_b": pairs.only_b},
-        "worlds": {"compared": found.worlds, "same_number": a.n_worlds == b.n_worlds},
+        "worlds": {"compared": found.worlds.a, "partners": found.worlds.b, "by_origin": found.worlds.by_origin,
+                   "same_number": a.n_worlds == b.n_worlds},
         "channels": [_channel_data(found, channel) for channel in found.channels],
         "only_a": found.only_a, "only_b": found.only_b,
     }  # fmt: skip

@@ -1,16 +1,13 @@
-"""`simcli export`: channels as CSV."""
+"""`simcli export`: a run in the files of other programs."""
 
-import io
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simcli.cli import console
+from simcli.cli import console, progress
 from simcli.cli.options import Channels, FilePath, JsonFlag, WorldList, parse_worlds, split_words
 from simcli.errors import Exit, UsageError
-
-SUFFIXES = (".csv",)
 
 
 def export(
@@ -19,36 +16,50 @@ def export(
     world: WorldList = None,
     every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Every N-th frame.")] = 1,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV file to write, - for stdout.", show_default="stdout")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; its suffix says the format. - for CSV on stdout.",
+                     show_default="stdout"),
     ] = None,
     json: JsonFlag = False,
 ) -> int:
-    """Write channels as CSV, to stdout or to a file.
+    """Write channels as .csv, .parquet, .npz, .jsonl, .sto or .mot, or the motion as .pvd (VTK) or .glb.
 
-    The header holds names and units; several worlds get a column `world`. Without --channel: all joint coordinates
-    and velocities. `-c contacts` writes a row per contact, with time, world and the names of the shapes.
-    Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 > swing.csv
+    Several worlds get a column `world`. Without --channel: all joint coordinates and velocities. `-c contacts` writes a row
+    per contact, with time, world and the names of the shapes. Without -o: CSV to stdout.
+    Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     """
-    from simcli.analysis.channels import CONTACTS, default_columns, read_channels
-    from simcli.analysis.export import write_contacts, write_csv, written
+    from simcli.analysis.export.tables import Asked
+    from simcli.cli.export_formats import format_of
     from simcli.records.reader import open_trajectory
 
     output = None if output == Path("-") else output
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {output}: the suffix says the format; write a name that ends in {' or '.join(SUFFIXES)}")
-    target = output or file.with_suffix(".csv")
     to_stdout = output is None and not json
-    with open_trajectory(file) as trajectory:
-        names = split_words(channel) or default_columns(trajectory)
-        worlds = parse_worlds(world)
-        channels = [] if names == [CONTACTS] else read_channels(trajectory, names, worlds, every)
-        with io.StringIO(newline="") if to_stdout else written(target) as stream:
-            count = write_csv(channels, stream) if channels else write_contacts(trajectory, stream, worlds, every)
-            text = stream.getvalue() if to_stdout else ""
-    if to_stdout:
-        console.data(text.rstrip("\n"))
-        return Exit.OK
-    console.say(f"wrote {target} ({count} rows)")
+    target = output or file.with_suffix(".csv")
+    format = format_of(target)
+    worlds, channels = parse_worlds(world), split_words(channel)
+    if channels and not format.takes_channels:
+        raise UsageError(f"-o {output}: {format.suffix} holds the motion of all bodies: leave out --channel")
+    if len(worlds) > 1 and not format.takes_worlds:
+        raise UsageError(f"-o {output}: {format.suffix} holds one world: choose it with --world")
+    if target.exists() and target.samefile(file):
+        raise UsageError(f"-o {output}: is the file that is read; name another one")
+    with open_trajectory(file) as run, progress.fraction_shown("exporting") as show:
+        asked = Asked(run, tuple(channels), tuple(worlds), every)
+        if to_stdout:
+            _to_stdout(asked)
+            return Exit.OK
+        count = format.writer()(asked, target, show)
+        names = [source.name for source in asked.sources] if format.takes_channels and not asked.is_of_contacts else channels
+    console.say(f"wrote {target} ({console.plural(count, format.counts)})")
     if json:
-        console.emit("export", {"path": target, "rows": count, "channels": [item.name for item in channels] or names})
+        console.emit("export", {"path": target, "format": format.suffix, f"{format.counts}s": count, "worlds": worlds,
+                                "channels": names})  # fmt: skip
     return Exit.OK
+
+
+def _to_stdout(asked) -> None:
+    from simcli.analysis.export.csv_text import csv_blocks
+
+    for text in csv_blocks(asked.table()):
+        if text:
+            console.data(text.removesuffix("\n"))

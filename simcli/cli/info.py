@@ -65,6 +65,7 @@ def _text(found: dict) -> str:
         ("events", _events(found["events"])),
         ("scene", ", ".join(source["scene_files"])),
         ("command", " ".join(source["argv"])),
+        ("made of", _origin(source["origin"])),
         ("device", f"{source['device']}, {source['precision']}, seed {source['seed']}"),
         ("made", f"{source['created_utc']} in {console.duration_text(found['wall_s'])}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in source["versions"].items())),
@@ -72,6 +73,15 @@ def _text(found: dict) -> str:
     ]
     text = console.table([row for row in rows if row[1] != ""], indent="")
     return "\n".join([text, *(f"  {line}" for line in found["events"]["first"])])
+
+
+def _origin(origin: dict | None) -> str:
+    """`slice of a.h5, frames 0:20:2, worlds 1, 2`."""
+    if not origin:
+        return ""
+    parts = [f"{one['path']}, frames {':'.join(map(str, one['frames']))}, worlds {_names(list(map(str, one['worlds'])))}"
+             for one in origin["from"]]  # fmt: skip
+    return f"{origin['command']} of {'; '.join(parts)}"
 
 
 def _names(names: list[str]) -> str:

@@ -8,7 +8,6 @@ import typer
 
 from simcli.errors import UsageError
 
-HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
@@ -49,21 +48,10 @@ def existing_files(paths: list[Path] | None) -> list[Path]:
     return [existing_file(path) for path in paths or ()]
 
 
-def existing_scene(path: Path | None) -> Path | None:
-    """A file that is there and no output of a run; whether it is a scene is for the reader to say.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if existing_file(path) is not None and path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(HDF5_MAGIC)) == HDF5_MAGIC:
-                raise UsageError(f"{path}: is an output of a run, not a scene; see simcli info")
-    return path
-
-
 ScenePath = Annotated[
-    Path, typer.Argument(metavar="SCENE", help="Scene file (YAML).", callback=existing_scene, show_default=False)
+    Path,
+    typer.Argument(metavar="SCENE", help="Scene file (YAML), or an output of `simcli run`: the scene inside.",
+                   callback=existing_file, show_default=False),
 ]
 FilePath = Annotated[
     Path,
@@ -93,6 +81,10 @@ SelectPatterns = Annotated[
         help="Only these bodies, joints or articulations, as 'arm*' or left/elbow. Repeatable, or separated by commas.",
     ),
 ]
+Target = Annotated[
+    Path, typer.Option("--output", "-o", metavar="OUT", help="HDF5 file to write.", show_default=False)
+]
+Replace = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 WorldList = Annotated[
     str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: the first.")
 ]
@@ -105,6 +97,27 @@ Channels = Annotated[
         help="As energy.total, joint.pin.q, body.upper.position. Repeatable, or separated by commas.",
     ),
 ]
+
+
+def seconds(option: str, text: str) -> float:
+    """A time: `30`, `30 s`, `10 min`.
+
+    Args:
+        option: that it was given to, for messages.
+        text: of it.
+
+    Raises:
+        UsageError: the text is none.
+    """
+    from simcli.spec.units import UnitError, to_si
+
+    try:
+        found = float(text) if text.replace(".", "", 1).isdigit() else to_si(text, "s")
+    except UnitError as error:
+        raise UsageError(f"{option} {text}: {error}; write 30, '30 s' or '10 min'") from error
+    if not 0 <= found < float("inf"):
+        raise UsageError(f"{option} {text}: a time is at least 0")
+    return found
 
 
 def split_words(values: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, SetValues, existing_scene
+from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.cli.run import Device, Precision, overrides
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit, OutputError
@@ -62,7 +62,7 @@ def precompile(
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, console.stdout_kept_clean():
         keeper = _keeper()
-        items = [Item(str(path), existing_scene(path), worlds) for path in scenes or []]
+        items = [Item(str(path), existing_file(path), worlds) for path in scenes or []]
         items = items or list(_bundles(Path(folder), worlds, [word.value for word in (device, precision) if word]))
         words = ["--device", device.value, *(["--precision", precision.value] if precision else []),
                  *(word for text in sets for word in ("--set", text))]  # fmt: skip

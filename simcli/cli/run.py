@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
+from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, seconds, split_words
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -151,29 +151,12 @@ def run(
         world=world,
         force=force or restart,
         resume=resume,
-        checkpoint_every=None if checkpoint_every is None else _seconds(checkpoint_every),
+        checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
         argv=("simcli", *sys.argv[1:]),
     )
     if dry_run:
         return _dry_run(request, json, error_estimate)
     return _run(request, quiet, verbose, json, view, (error_estimate, wanted))
-
-
-def _seconds(text: str) -> float:
-    """A wall time: `30`, `30 s`, `10 min`.
-
-    Raises:
-        UsageError: the text is none.
-    """
-    from simcli.spec.units import UnitError, to_si
-
-    try:
-        seconds = float(text) if text.replace(".", "", 1).isdigit() else to_si(text, "s")
-    except UnitError as error:
-        raise UsageError(f"--checkpoint-every {text}: {error}; write 30, '30 s' or '10 min'") from error
-    if not 0 <= seconds < float("inf"):
-        raise UsageError(f"--checkpoint-every {text}: a time is at least 0")
-    return seconds
 
 
 def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":

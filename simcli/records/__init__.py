@@ -8,6 +8,8 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     chunks      how many frames make a commit, and the chunk shapes
     model_columns  /model as data
     create      the whole file, before the first frame
+    growing     its datasets, digest and counters while it grows
+    backing     a file whose failures are told to us
     provenance  where a file comes from
     ring        frames in memory that two processes see
     messages    what they say to each other
@@ -30,6 +32,7 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     results     the files of fk, ik, id, mass-matrix and jacobian, and their writer
     result_reader  Results, and `open_any` for either kind of file
     stored_model  the model of a run, out of its file
+    parts_file  a file made of parts of others
     integrity   verify and info
     bits        what differs between two runs bit by bit
     superblock  the mark that a killed writer leaves

@@ -90,6 +90,9 @@ def is_finished(path: Path, scene_resolved: str) -> bool:
     if not path.exists():
         return False
     with open_trajectory(path) as run:
+        if run.provenance.origin:
+            raise OutputError(f"{path}: was cut from other files or put together from them, so no run can go on in it; "
+                              "choose another file with -o, or --restart to begin anew in its place")  # fmt: skip
         if sha256(run.provenance.scene_resolved) != sha256(scene_resolved):
             raise OutputError(f"{path}: is of another scene, or of other options; --restart begins anew")
         return run.status not in UNFINISHED

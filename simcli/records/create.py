@@ -13,7 +13,7 @@ from uuid import uuid4
 import h5py
 import numpy as np
 
-from simcli.model.tables import Model
+from simcli.records.backing import Backing
 from simcli.records.chunks import chunk_shape
 from simcli.records.digest import static_digest
 from simcli.records.layout import (
@@ -24,10 +24,9 @@ from simcli.records.layout import (
     STATUS_BYTES,
     Axes,
     Dataset,
-    coordinate_units,
 )
 from simcli.records.measures import MeasureLayout, create_measures
-from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, model_arrays
+from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, Tables
 from simcli.records.provenance import Provenance, write_provenance
 from simcli.records.superblock import FORMAT_BOUNDS
 
@@ -42,14 +41,15 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    filename: str, model: Model, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+    target: str | Backing, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
     provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
+    is_watched: bool = True,
 ) -> h5py.File:  # fmt: skip
-    """Make the file with everything in it, zero frames long, and switch it to SWMR mode.
+    """Make the file with everything in it, zero frames long.
 
     Args:
-        filename: of the file.
-        model: what is simulated.
+        target: name of the file, or the file.
+        tables: what is simulated.
         axes: sizes and labels.
         rows: datasets that grow.
         float_type: "float64" or "float32".
@@ -58,27 +58,40 @@ def create_file(
         title: of the file.
         uuid: its name, a new one if left out.
         measures: that are written at its end.
+        is_watched: others may read it while it grows (SWMR mode).
 
     Raises:
         OSError: it cannot be written.
     """
-    file = h5py.File(filename, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
+    file = h5py.File(target, "w", libver=FORMAT_BOUNDS, alignment_threshold=ALIGNMENT, alignment_interval=ALIGNMENT,
                      rdcc_nbytes=CHUNK_CACHE)  # fmt: skip
+    try:
+        _fill(file, tables, axes, rows, float_type, grain, provenance, title, uuid, measures)
+    except (OSError, RuntimeError):
+        if isinstance(target, Backing):  # a file on disk that cannot be written crashes as it is closed
+            file.close()
+        raise
+    if is_watched:
+        file.swmr_mode = True
+    return file
+
+
+def _fill(file: h5py.File, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+          provenance: Provenance, title: str, uuid: str, measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
+    """Everything that is in a file before its first frame; arguments as of `create_file`."""
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
     file.attrs["uuid"] = uuid or str(uuid4())
     file.attrs["title"] = title
     file.attrs["conventions"] = CONVENTIONS
     write_provenance(file.create_group("provenance"), provenance)
     _write_scales(file, axes)
-    _write_model(file, model, axes)
-    _write_params(file, model)
+    _write_model(file, tables)
+    _write_params(file, tables, axes)
     for row in rows:
         _create_growing(file, row, axes, float_type, grain)
     create_measures(file, measures, axes.n_worlds)
     _create_run(file, grain)
     file["provenance"].attrs["static_digest"] = static_digest(file)
-    file.swmr_mode = True
-    return file
 
 
 def _write_scales(file: h5py.File, axes: Axes) -> None:
@@ -143,11 +156,10 @@ def _create_growing(file: h5py.File, row: Dataset, axes: Axes, float_type: str, 
     _attach(file, dataset, row.axes, group)
 
 
-def _write_model(file: h5py.File, model: Model, axes: Axes) -> None:
+def _write_model(file: h5py.File, tables: Tables) -> None:
     group = file["model"]
-    arrays = model_arrays(model, axes)
     for column in COLUMNS:
-        array = arrays[column.name]
+        array = tables.columns[column.name]
         dataset = _static(group, column.name, array)
         dataset.attrs["units"] = column.unit
         for k, axis in enumerate(column.axes):
@@ -155,9 +167,8 @@ def _write_model(file: h5py.File, model: Model, axes: Axes) -> None:
     if axes.label["Y"]:
         unit = group.create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=TEXT)
         unit.dims[0].attach_scale(group[NAME_SCALES["Y"]])
-    for name, values in coordinate_units(model).items():
+    for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
-        kept = [values[i] for i in axes.index[axis]] if axis in axes.index else values
         dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=TEXT)
         dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
 
@@ -181,16 +192,16 @@ def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     return group.create_dataset(name, data=array, **options)
 
 
-def _write_params(file: h5py.File, model: Model) -> None:
+def _write_params(file: h5py.File, tables: Tables, axes: Axes) -> None:
     group = file.create_group("params")
-    name = _scale(group, "name", np.array(model.param_name, object), TEXT)
+    name = _scale(group, "name", np.array(axes.label["P"], object), TEXT)
     world = _linked(file, "params", "world", "frames")
-    value = _static(group, "value", np.asarray(model.param_value, float).reshape(model.n_worlds, len(name)))
+    value = _static(group, "value", np.ascontiguousarray(tables.param_value, float))
     value.dims[0].attach_scale(world)
     value.dims[1].attach_scale(name)
-    unit = group.create_dataset("unit", shape=name.shape, data=np.array(model.param_unit, object), dtype=TEXT)
+    unit = group.create_dataset("unit", shape=name.shape, data=np.array(tables.param_unit, object), dtype=TEXT)
     unit.dims[0].attach_scale(name)
-    seed = _static(group, "seed", np.asarray(model.world_seed, np.uint64))
+    seed = _static(group, "seed", np.asarray(tables.world_seed, np.uint64))
     seed.dims[0].attach_scale(world)
 
 

@@ -191,7 +191,8 @@ def _axes(file: h5py.File) -> Axes:
     held = {axis: name for axis, name in NAME_SCALES.items() if axis not in YOUNGER or name in file["model"]}
     label = {**dict.fromkeys(YOUNGER, ()), **{axis: names(file["model"][name]) for axis, name in held.items()}}
     label["P"] = names(file["params/name"])
-    return Axes(len(file["frames/world"]), {**label, **COMPONENTS})
+    unit = names(file["model/quantity_unit"]) if label["Y"] else ()
+    return Axes(len(file["frames/world"]), {**label, **COMPONENTS}, quantity_unit=unit)
 
 
 def _check_layout(file: h5py.File, axes: Axes, path: Path) -> None:

@@ -1,5 +1,6 @@
 """Is a file whole (`verify`), and what is in it (`info`)."""
 
+import json
 import os
 from collections.abc import Iterator
 
@@ -147,6 +148,8 @@ def info(path: str | os.PathLike) -> dict:
                 "created_utc": provenance.created_utc,
                 "versions": provenance.versions,
                 "scene_files": [name for name, _ in provenance.scene_source],
+                "files": [name for name, _, _ in provenance.files],
+                "origin": json.loads(provenance.origin) if provenance.origin else None,
             },
         }
 

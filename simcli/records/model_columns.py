@@ -4,13 +4,13 @@ Axis names as in `layout`, and: `W|1` one entry shared by all worlds or one per 
 `V`, `T` mesh vertices and triangles of all shapes, `S+1` their offsets; `end` the two ends of a spring.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simcli.model.tables import Model
-from simcli.records.layout import Axes
+from simcli.records.layout import Axes, coordinate_units
 
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
@@ -163,14 +163,85 @@ LABELS = {
 }
 
 
+@dataclass(frozen=True)
+class Tables:
+    """What a file says of its worlds once: all of /model and /params.
+
+    Attributes:
+        columns: arrays of /model by name, as of COLUMNS.
+        units: q_unit (NQ), qd_unit (NV) and effort_unit (NV).
+        param_unit: (P,).
+        param_value: (W, P).
+        world_seed: (W,).
+    """
+
+    columns: Mapping[str, np.ndarray]
+    units: Mapping[str, Sequence[str]]
+    param_unit: Sequence[str]
+    param_value: np.ndarray
+    world_seed: np.ndarray
+
+
+def tables_of(model: Model, axes: Axes) -> Tables:
+    """The tables of a model, cut to the axes that the file keeps."""
+    units = {name: _kept(values, axes, name) for name, values in coordinate_units(model).items()}
+    values = np.asarray(model.param_value, float).reshape(model.n_worlds, len(model.param_name))
+    return Tables(model_arrays(model, axes), units, model.param_unit, values, np.asarray(model.world_seed, np.uint64))
+
+
+def _kept(values: Sequence[str], axes: Axes, name: str) -> list[str]:
+    axis = "NQ" if name == "q_unit" else "NV"
+    return [values[i] for i in axes.index[axis]] if axis in axes.index else list(values)
+
+
 def model_arrays(model: Model, axes: Axes) -> dict[str, np.ndarray]:
     """Arrays of /model, cut to the axes that the file keeps; booleans as uint8.
 
     Where `output.select` cuts bodies or joints, indices count the kept ones; -2 refers to one that is not stored.
     """
+    return cut_arrays({column.name: column.read(model) for column in COLUMNS}, axes)
+
+
+def cut_tables(tables: Tables, axes: Axes, worlds: np.ndarray) -> Tables:
+    """Tables of some worlds, cut to the axes that a file keeps.
+
+    Args:
+        tables: of a file.
+        axes: of the new file, with the entries of the old one that it keeps as `index`.
+        worlds: numbers in the old file.
+    """
+    shared = {column.name for column in COLUMNS if column.axes[0] == "W|1"}
+    columns = {name: array[worlds] if name in shared and len(array) > 1 else array for name, array in tables.columns.items()}
+    units = {name: _kept(values, axes, name) for name, values in tables.units.items()}
+    return Tables(cut_arrays(columns, axes), units, tables.param_unit, tables.param_value[worlds], tables.world_seed[worlds])
+
+
+def joined_tables(parts: Sequence[Tables]) -> Tables:
+    """Tables of the worlds of several files, one after the other.
+
+    Raises:
+        ValueError: what all worlds share differs; the message names the table.
+    """
+    first, columns = parts[0], {}
+    for column in COLUMNS:
+        some = [part.columns[column.name] for part in parts]
+        same = all(one.shape == some[0].shape and one.tobytes() == some[0].tobytes() for one in some)
+        if same and (column.axes[0] != "W|1" or len(some[0]) == 1):
+            columns[column.name] = some[0]
+        elif column.axes[0] != "W|1" or any(one.shape[1:] != some[0].shape[1:] for one in some):
+            raise ValueError(column.name)
+        else:
+            columns[column.name] = np.concatenate([np.broadcast_to(one, (len(part.param_value), *one.shape[1:]))
+                                                   for one, part in zip(some, parts, strict=True)])  # fmt: skip
+    values, seeds = ([getattr(part, name) for part in parts] for name in ("param_value", "world_seed"))
+    return Tables(columns, first.units, first.param_unit, np.concatenate(values), np.concatenate(seeds))
+
+
+def cut_arrays(read: Mapping[str, np.ndarray], axes: Axes) -> dict[str, np.ndarray]:
+    """Arrays of /model, cut to the axes that the file keeps; as of `model_arrays`."""
     arrays = {}
     for column in COLUMNS:
-        array = column.read(model)
+        array = np.asarray(read[column.name])
         for k, axis in enumerate(column.axes):
             if axis in axes.index:
                 array = np.take(array, axes.index[axis], axis=k)
@@ -179,13 +250,13 @@ def model_arrays(model: Model, axes: Axes) -> dict[str, np.ndarray]:
         arrays[column.name] = array.astype(np.uint8) if array.dtype == bool else np.ascontiguousarray(array)
     if "J" in axes.index:
         for name in ("q_start", "qd_start"):
-            lengths = np.diff(np.asarray(getattr(model.joints, name)))[axes.index["J"]]
+            lengths = np.diff(np.asarray(read[name]))[axes.index["J"]]
             arrays[name] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return arrays
 
 
 def _renumbered(indices: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Indices among the kept rows: -1 stays, what is not kept becomes -2."""
+    """Indices among the kept rows: -1 and -2 stay, what is not kept becomes -2."""
     position = {int(old): new for new, old in enumerate(kept)}
-    flat = [position.get(int(i), NOT_STORED if i >= 0 else -1) for i in np.ravel(indices)]
+    flat = [position.get(int(i), NOT_STORED if i >= 0 else int(i)) for i in np.ravel(indices)]
     return np.array(flat, np.int64).reshape(np.shape(indices))

@@ -14,6 +14,7 @@ import simcli
 if TYPE_CHECKING:
     import h5py
 
+MAX_FILE_BYTES = 64 * 2**20  # [B] of meshes and tables that a result keeps beside the scene, so that it can be run again
 PACKAGES = ("taichi", "numpy", "h5py")
 
 
@@ -36,6 +37,11 @@ class Provenance:
         deterministic: False if some option gave up the same bytes.
         created_utc: ISO 8601.
         versions: of simcli, python, taichi, numpy, h5py and the operating system; in a file also of hdf5.
+        overrides: (option, text, path) of `--set` and the like, which make the scene of the sources the one that was run;
+            None if they are not known.
+        world: of the batch that was replayed alone, None if all were run.
+        files: (path relative to the scene, SHA-256, content) of meshes and tables; None of one that was not kept.
+        origin: of a file that was cut or put together: JSON of what it was made from; "" of a run.
     """
 
     scene_source: tuple[tuple[str, str], ...]
@@ -47,6 +53,10 @@ class Provenance:
     deterministic: bool = True
     created_utc: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    overrides: tuple[tuple[str, str, str], ...] | None = None
+    world: int | None = None
+    files: tuple[tuple[str, str, bytes | None], ...] = ()
+    origin: str = ""
 
 
 def versions() -> dict[str, str]:
@@ -70,6 +80,9 @@ def collect(
     seed: int,
     argv: Sequence[str] | None = None,
     deterministic: bool = True,
+    overrides: Sequence[tuple[str, str, str]] | None = None,
+    world: int | None = None,
+    files: Sequence[tuple[str, bytes]] = (),
 ) -> Provenance:
     """Provenance of a run that starts now in this process.
 
@@ -81,6 +94,9 @@ def collect(
         seed: of the batch.
         argv: the command line, default `sys.argv`.
         deterministic: False if some option gave up the same bytes.
+        overrides: (option, text, path) of the command line.
+        world: that is replayed alone.
+        files: (path relative to the scene, content) of meshes and tables.
     """
     return Provenance(
         scene_source=tuple((str(path), text) for path, text in scene_source),
@@ -92,7 +108,20 @@ def collect(
         deterministic=deterministic,
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions(),
+        overrides=None if overrides is None else tuple((str(a), str(b), str(c)) for a, b, c in overrides),
+        world=world,
+        files=_kept(files),
     )
+
+
+def _kept(files: Sequence[tuple[str, bytes]]) -> tuple[tuple[str, str, bytes | None], ...]:
+    """Files with their checksums; the smaller ones first get what room there is."""
+    room, kept = MAX_FILE_BYTES, {}
+    for path, data in sorted(files, key=lambda one: len(one[1])):
+        fits = len(data) <= room
+        room -= len(data) if fits else 0
+        kept[path] = (path, hashlib.sha256(data).hexdigest(), data if fits else None)
+    return tuple(kept[path] for path, _ in files)
 
 
 def write_provenance(group: "h5py.Group", provenance: Provenance) -> None:
@@ -113,8 +142,41 @@ def write_provenance(group: "h5py.Group", provenance: Provenance) -> None:
     for name, values in (("scene_source", sources), ("source_sha256", [sha256(source) for source in sources])):
         dataset = group.create_dataset(name, shape=(len(values),), data=values, dtype=text)
         dataset.dims[0].attach_scale(scale)
+    _write_rerun(group, provenance)
     group.create_dataset("scene_resolved", data=provenance.scene_resolved, dtype=text)
     group.attrs["scene_resolved_sha256"] = sha256(provenance.scene_resolved)
+
+
+def _write_rerun(group: "h5py.Group", provenance: Provenance) -> None:
+    """What the sources need to become the scene that was run."""
+    import h5py
+    import numpy as np
+
+    text = h5py.string_dtype()
+    if provenance.overrides is not None:
+        group.create_dataset("overrides", data=json.dumps(provenance.overrides), dtype=text)
+    if provenance.world is not None:
+        group.attrs["world"] = provenance.world
+    if provenance.origin:
+        group.create_dataset("origin", data=provenance.origin, dtype=text)
+    if provenance.files:
+        group.create_dataset("file_path", data=[path for path, _, _ in provenance.files], dtype=text)
+        group.create_dataset("file_sha256", data=[checksum for _, checksum, _ in provenance.files], dtype=text)
+        sizes = np.array([-1 if data is None else len(data) for _, _, data in provenance.files], np.int64)
+        group.create_dataset("file_bytes", data=sizes).attrs["long_name"] = "length in file_content, -1 if it was not kept"
+        content = np.frombuffer(b"".join(data or b"" for _, _, data in provenance.files), np.uint8)
+        group.create_dataset("file_content", data=content, **({"fletcher32": True, "chunks": True} if content.size else {}))
+
+
+def _read_files(group: "h5py.Group") -> tuple[tuple[str, str, bytes | None], ...]:
+    if "file_path" not in group:
+        return ()
+    content, at, found = group["file_content"][...].tobytes(), 0, []
+    columns = (group["file_path"].asstr()[...], group["file_sha256"].asstr()[...], group["file_bytes"][...].tolist())
+    for path, checksum, size in zip(*columns, strict=True):
+        found.append((path, checksum, None if size < 0 else content[at : at + size]))
+        at += max(size, 0)
+    return tuple(found)
 
 
 def read_provenance(group: "h5py.Group") -> Provenance:
@@ -131,6 +193,10 @@ def read_provenance(group: "h5py.Group") -> Provenance:
         created_utc=str(group.attrs["created_utc"]),
         versions={key.removeprefix("version_"): str(group.attrs[key]) for key in group.attrs
                   if key.startswith("version_")},
+        overrides=tuple(map(tuple, json.loads(group["overrides"].asstr()[()]))) if "overrides" in group else None,
+        world=int(group.attrs["world"]) if "world" in group.attrs else None,
+        files=_read_files(group),
+        origin=group["origin"].asstr()[()] if "origin" in group else "",
     )  # fmt: skip
 
 
@@ -142,6 +208,9 @@ def provenance_problems(group: "h5py.Group") -> list[str]:
     for (path, text), expected in zip(provenance.scene_source, stored, strict=True):
         if sha256(text) != expected:
             problems.append(f"/provenance/scene_source: {path} does not match its SHA-256")
+    for path, checksum, data in provenance.files:
+        if data is not None and hashlib.sha256(data).hexdigest() != checksum:
+            problems.append(f"/provenance/file_content: {path} does not match its SHA-256")
     if sha256(provenance.scene_resolved) != group.attrs["scene_resolved_sha256"]:
         problems.append("/provenance/scene_resolved does not match its SHA-256")
     return problems

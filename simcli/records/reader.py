@@ -6,6 +6,7 @@ run.body("upper").position[-1]          # (W, 3): last frame of all worlds
 run.energy.drift.max()
 """
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -183,6 +184,19 @@ class Trajectory:
         """Where the file comes from."""
         with reading(self.path):
             return read_provenance(self._file["provenance"])
+
+    @cached_property
+    def world_origins(self) -> list[tuple[str, int]]:
+        """For each world the uuid of the run that made it, and its number there; of a run its own."""
+        if not self.provenance.origin:
+            return [(self.attributes["uuid"], world) for world in range(self.n_worlds)]
+        with reading(self.path):
+            roots = json.loads(self.provenance.origin)["roots"]
+            found = [(str(root["uuid"]), int(world)) for root in roots for world in root["worlds"]]
+        if len(found) != self.n_worlds:
+            raise FileError(f"{self.path}: /provenance/origin names {len(found)} worlds, and there are {self.n_worlds}; the "
+                            "file is damaged")  # fmt: skip
+        return found
 
     @property
     def scene_source(self) -> str:

@@ -9,6 +9,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from simcli.errors import UsageError
 from simcli.records.guard import reading
 
+SPAN_BYTES = 1024 * 1024  # [B] of a dataset that are read at once where only every N-th frame is wanted
+
 
 class Column(NDArrayOperatorsMixin):
     """Committed rows of one dataset, or of some of its components.
@@ -85,7 +87,19 @@ class Column(NDArrayOperatorsMixin):
         if not self._dataset:
             raise closed(self._source)
         with reading(f"{self._source}: /{self.name}, frames {lead[0].start} to {lead[0].stop - 1}"):
-            return self._dataset[(*lead, *self._where)]
+            if lead[0].step is None or lead[0].step == 1:
+                return self._dataset[(*lead, *self._where)]
+            return self._read_thinned(*lead)
+
+    def _read_thinned(self, frames: slice, *worlds: slice) -> np.ndarray:
+        """Every N-th frame: spans of frames are read whole. HDF5's own selection with a step takes memory for each frame."""
+        row = max(self.dtype.itemsize * int(np.prod(self._dataset.shape[1:])), 1)
+        n = max(SPAN_BYTES // (row * frames.step), 1) if frames.step < self.chunks[0] else 1  # wanted ones of a span
+        parts = [self._dataset[(slice(0, 0), *worlds, *self._where)]]
+        for first in range(frames.start, frames.stop, n * frames.step):
+            last = min(first + (n - 1) * frames.step + 1, frames.stop)
+            parts.append(self._dataset[(slice(first, last), *worlds, *self._where)][:: frames.step])
+        return np.concatenate(parts)
 
 
 def closed(path: str) -> UsageError:

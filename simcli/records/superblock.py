@@ -20,6 +20,17 @@ MASK = 0xFFFFFFFF
 # which readers built on an older one cannot open.
 FORMAT_BOUNDS = ("v110", "v110")
 
+HDF5_SUFFIXES = (".h5", ".hdf5")
+
+
+def is_hdf5(path: Path) -> bool:
+    """True for a file that begins, or is named, as HDF5 files are."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(SIGNATURE)) == SIGNATURE or path.suffix in HDF5_SUFFIXES
+    except (OSError, ValueError):
+        return path.suffix in HDF5_SUFFIXES
+
 
 def lookup3(data: bytes) -> int:
     """Bob Jenkins' lookup3 hash with initial value 0: HDF5's checksum of metadata.

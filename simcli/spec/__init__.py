@@ -8,7 +8,7 @@ from os import PathLike
 
 from simcli.errors import Fault
 from simcli.spec.batch import n_worlds, world_seeds, world_values
-from simcli.spec.document import Document, document_of_text, load_document
+from simcli.spec.document import Document, document_of_text, load_document, load_held
 from simcli.spec.resolve import resolve, warnings
 from simcli.spec.schema import SceneSpec
 
@@ -19,6 +19,7 @@ __all__ = [
     "document_of_text",
     "json_schema",
     "load_document",
+    "load_held",
     "n_worlds",
     "resolve",
     "resolved_yaml",

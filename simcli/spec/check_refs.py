@@ -12,6 +12,7 @@ from simcli.spec.faults import did_you_mean
 from simcli.spec.nodes import Scalar, Table, find, format_path, walk
 from simcli.spec.patterns import matching, wanted
 from simcli.spec.quantities import is_signal
+from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_joint import JointSpec
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -171,20 +172,22 @@ def _materials(check: Checker) -> None:
                 check.fault("SC306", f"there is no material `{shape.material}`", f"{path}.{key}.material", hint)
 
 
-def _files(check: Checker) -> None:
-    """Meshes, terrain and tables lie below the scene's folder."""
-    owners = [*((f"bodies.{name}", body) for name, body in check.spec.bodies.items()), ("world", check.spec.world)]
+def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
+    """(dotted path, file) of every mesh, terrain and table that a scene names."""
+    owners = [*((f"bodies.{name}", body) for name, body in spec.bodies.items()), ("world", spec.world)]
     groups = [(f"{path}.{inner}", shapes) for path, owner in owners
               for inner, shapes in (("shapes", owner.shapes), ("look.shapes", owner.look.shapes))]  # fmt: skip
     named = [(f"{path}.{key}.file", getattr(shape, "file", None)) for path, shapes in groups
              for key, shape in shapes.items()]  # fmt: skip
-    named += [
-        (f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in check.spec.signals.items()
-    ]
+    named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
+    return [(path, file) for path, file in named if file]
+
+
+def _files(check: Checker) -> None:
+    """Meshes, terrain and tables lie below the scene's folder."""
     folder = check.document.folder
-    for path, file in named:
-        if file:
-            checked_file(file, folder, folder, check.where(path), check.faults)
+    for path, file in named_files(check.spec):
+        checked_file(file, folder, folder, check.where(path), check.faults)
 
 
 def _signals(check: Checker) -> None:

@@ -2,14 +2,16 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.held_files import HeldPath
 from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, locate, parse_path
-from simcli.spec.overrides import Laid, Override, apply_sets
+from simcli.spec.overrides import SET, VARY, Laid, Override, apply_sets, varied_key
 from simcli.spec.scopes import place
 
 MAX_INCLUDES = 1000
@@ -19,7 +21,10 @@ class Document:
     """A scene as written: what `resolve` starts from.
 
     Attributes:
-        path: the scene file as the user gave it.
+        path: the scene file as the user gave it, or what messages call one that stands in a result.
+        place: where it is read from.
+        overrides: of the command line, in order.
+        world: of its batch that is meant, where the scene stands in a result of one world; None if all are.
         root: the merged tree: includes under the file's keys, then the overrides of the command line.
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
         late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
@@ -29,8 +34,11 @@ class Document:
         cache: what `resolve` keeps between calls.
     """
 
-    def __init__(self, path: str, root: Table, sources: list[tuple[str, str]]):
+    def __init__(self, path: str, root: Table, sources: list[tuple[str, str]], place: HeldPath | None = None):
         self.path = path
+        self.place: Path | HeldPath = place or Path(path)
+        self.overrides: tuple[Override, ...] = ()
+        self.world: int | None = None
         self.root = root
         self.sources = sources
         self.late_sets: list[Laid] = []
@@ -40,14 +48,14 @@ class Document:
         self._texts: dict[str, list[str]] = {}
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Path | HeldPath:
         """Folder of the scene; every file that it names lies below."""
-        return Path(self.path).resolve().parent
+        return self.place.resolve().parent
 
     @property
     def stem(self) -> str:
         """Default name of the scene."""
-        return Path(self.path).stem
+        return self.place.stem
 
     def keep(self, file: str, text: str) -> None:
         """Remember a text for the snippets of messages."""
@@ -63,6 +71,23 @@ class Document:
         steps = parse_path(path) or ()
         place_now = locate(self.expanded or self.root, steps, on_key)
         return Where(place_now.file, place_now.line, place_now.column, place_now.length, path)
+
+
+@dataclass(frozen=True)
+class HeldScene:
+    """A scene inside a result.
+
+    Attributes:
+        sources: (path relative to the scene's folder, text) of the scene and its includes.
+        files: meshes and tables by their path; None of one that was not kept.
+        overrides: of the run.
+        world: that was replayed alone, None if all were run.
+    """
+
+    sources: tuple[tuple[str, str], ...]
+    files: Mapping[str, bytes | None]
+    overrides: tuple[Override, ...]
+    world: int | None
 
 
 def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) -> Document:
@@ -83,6 +108,32 @@ def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) 
         raise SceneError([Fault("SC110", message, Where(path, 0, 0))]) from None
     try:
         return reader.read(list(sets))
+    except SceneError as error:
+        error.document = reader.document
+        raise
+
+
+def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = ()) -> Document:
+    """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
+
+    Args:
+        held: what the result has of it.
+        path: of the result; messages call the scene `path#name`.
+        sets: as of `load_document`; a key that they vary is no longer varied as it was.
+
+    Raises:
+        SceneError: as of `load_document`.
+    """
+    texts = dict(held.sources)
+    name = next(iter(texts))
+    place = HeldPath({**held.files, **{key: text.encode() for key, text in texts.items()}}, name)
+    own = [one if isinstance(one, Override) else Override(SET, one) for one in sets]
+    varied = {varied_key(one) for one in own}
+    kept = [one for one in held.overrides if one.option != VARY or varied_key(one) not in varied]
+    reader = _Reader(f"{path}#{name}", place)
+    reader.document.world = held.world
+    try:
+        return reader.read([*kept, *own])
     except SceneError as error:
         error.document = reader.document
         raise
@@ -110,24 +161,25 @@ def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document
 class _Reader:
     """Reads one scene and the files that it includes."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, place: HeldPath | None = None):
         self.path = path
         self.faults = Faults()
-        self.document = Document(path, Table({}, {}, Mark(path, 1, 1, 1)), [])
+        self.document = Document(path, Table({}, {}, Mark(path, 1, 1, 1)), [], place)
         self.top = self.document.folder
-        self.merged: dict[Path, Table] = {}
+        self.merged: dict[Path | HeldPath, Table] = {}
         self.bytes = 0
         self.is_unread = False  # whether a file has no tree
 
     def read(self, sets: list[str | Override], text: str | None = None) -> Document:
         if text is None:
-            root = self.file(Path(self.path), self.path, [])
+            root = self.file(self.document.place, self.path, [])
         else:
             checked = decode(text.encode(), self.path, self.faults)
             self.faults.raise_if_any()
             root = self.table(checked, self.path, os.path.basename(self.path))
         is_read = not self.is_unread and root is not None
         of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
+        self.document.overrides = tuple(one if isinstance(one, Override) else Override(SET, one) for one in sets)
         if is_read:
             self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
         if of_text and is_read:
@@ -146,7 +198,7 @@ class _Reader:
                 if fault.where is None or (fault.where.file, fault.where.line) not in lines:
                     self.faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
 
-    def file(self, path: Path, shown: str, stack: list[Path]) -> Table:
+    def file(self, path: Path | HeldPath, shown: str, stack: list) -> Table:
         """One file with its includes merged under it."""
         real = path.resolve()
         if real in self.merged:
@@ -177,7 +229,7 @@ class _Reader:
             self.faults.add("SC109", "the file is empty", Where(shown, 1, 1), "start with `simcli: 1`")
         return None
 
-    def text(self, real: Path, shown: str) -> str | None:
+    def text(self, real: Path | HeldPath, shown: str) -> str | None:
         try:
             status = real.stat()
             if not stat.S_ISREG(status.st_mode):
@@ -194,7 +246,7 @@ class _Reader:
         self.bytes += len(data)
         return decode(data, shown, self.faults)
 
-    def with_includes(self, node: Table, path: Path, shown: str, stack: list[Path]) -> Table:
+    def with_includes(self, node: Table, path: Path | HeldPath, shown: str, stack: list) -> Table:
         listed = node.get("include")
         if listed is None:
             return node
@@ -206,7 +258,7 @@ class _Reader:
                 below = merged(table, below)
         return merged(node.replaced({"include": None}), below)
 
-    def included(self, name: Node, path: Path, shown: str, stack: list[Path]) -> Table | None:
+    def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> Table | None:
         if isinstance(name, Scalar) and name.value is None:
             return None
         if not isinstance(name, Scalar) or not isinstance(name.value, str):
@@ -227,7 +279,8 @@ class _Reader:
         return self.file(target, inner, stack)
 
 
-def checked_file(name: str, folder: Path, top: Path, where: Where, faults: Faults) -> Path | None:
+def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where,
+                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
     """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
     try:
         target = (folder / name).resolve()
@@ -237,6 +290,9 @@ def checked_file(name: str, folder: Path, top: Path, where: Where, faults: Fault
         inside, there = True, False
     if not inside:
         faults.add("SC111", f"`{name}` is outside the folder of the scene", where, "files lie below the scene's folder")
+        return None
+    if not there and isinstance(target, HeldPath) and target.is_left_out:
+        faults.add("SC110", f"`{name}` was too large to be kept in the result", where, "run the scene file itself")
         return None
     if not there:
         try:

@@ -99,6 +99,11 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
     return Laid(steps, node, key_mark)
 
 
+def varied_key(override: Override) -> str:
+    """The key that a `--vary` is about; "" of any other option."""
+    return override.text.partition("=")[0].strip() if override.option == VARY else ""
+
+
 def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool:
     """Whether an earlier `--vary` took the same path; a fault if so."""
     path = str(laid.steps[-1])

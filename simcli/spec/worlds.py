@@ -40,6 +40,8 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
         for path, value in early.items():
             root = _with_value(root, parse_path(path) or (), value, faults)
         tree, _ = expanded(document, root, faults)
+        if document.cache.get("why_integrator"):  # chosen for the scene as a whole, which the text does not say
+            tree = replace(tree, ("solver", "integrator"), Scalar(base.solver.integrator, tree.mark)) or tree
     else:
         late = {**quick, **late}
     return _with_late(document, base, tree, late, faults, quick is None)[0]

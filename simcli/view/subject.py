@@ -14,6 +14,7 @@ from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
+from simcli.spec.held_files import HeldPath
 from simcli.view.drawing import drawing_of, drawing_of_run
 from simcli.view.motion import Motion, motion_of_model, motion_of_run
 from simcli.view.parts import Drawing
@@ -144,8 +145,10 @@ def _looking_as(spec: SceneSpec, other: SceneSpec) -> SceneSpec:
     return spec.model_copy(update={"look": other.look, "bodies": bodies, "world": world})
 
 
-def _folder(run: Trajectory) -> Path:
-    """The folder of the scene of a run, if it is still where the command line said; else that of the file."""
+def _folder(run: Trajectory) -> Path | HeldPath:
+    """The files that the run keeps; else the folder of the scene, if it is still where the command line said."""
+    if run.provenance.files:
+        return HeldPath({name: data for name, _, data in run.provenance.files})
     name = Path(run.provenance.scene_source[0][0]).name if run.provenance.scene_source else ""
     for word in run.provenance.argv:
         place = Path(word)

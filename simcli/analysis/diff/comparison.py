@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import CONTACTS, check_worlds, matches_channel
+from simcli.analysis.channels import CONTACTS, matches_channel
 from simcli.analysis.diff.contact_lists import MATCHED, UNMATCHED, ContactDifferences
+from simcli.analysis.diff.event_lists import EventDifference, event_changes
 from simcli.analysis.diff.extremes import Extremes, Spread, Tolerance
-from simcli.analysis.diff.frame_pairs import Align, FramePairs, pair_frames
+from simcli.analysis.diff.frame_pairs import Align, FramePairs, longest_step, pair_frames
 from simcli.analysis.diff.labelled import Component, Labelled, labelled_columns, oriented
+from simcli.analysis.diff.model_tables import TableDifference, model_changes
 from simcli.analysis.diff.scene_keys import Change, NameChange, fact_changes, name_changes, param_changes, scene_changes
+from simcli.analysis.diff.world_pairs import WorldPairs, pair_worlds
 from simcli.errors import UsageError
-from simcli.records.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
+from simcli.records.tiles import cut_frames, read_tile, tile_lengths
 from simcli.spec.channel_names import canonical
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ class Asked:
         tolerance: what may differ.
         align: what the frames of a pair have in common.
         channels: names or patterns; none for all.
-        worlds: numbers, in both files; None for all that both have.
+        worlds: numbers, in the one file; None for all that both have.
     """
 
     tolerance: Tolerance
@@ -82,6 +85,8 @@ class Comparison:
         facts: versions, device, seed and the like.
         names: of bodies, joints and the like.
         params: parameters of the worlds.
+        model: tables of /model that differ; told, and not judged, because they are causes.
+        events: that differ; told, and not judged, because what they do to the motion is.
         pairs: frames that were compared.
         worlds: that were compared.
         channels: that were compared, the farthest beyond the tolerance first.
@@ -93,8 +98,10 @@ class Comparison:
     facts: list[Change]
     names: list[NameChange]
     params: list[Change]
+    model: list[TableDifference]
+    events: list[EventDifference]
     pairs: FramePairs
-    worlds: np.ndarray
+    worlds: WorldPairs
     channels: list[ChannelDifference]
     only_a: list[str]
     only_b: list[str]
@@ -122,7 +129,7 @@ def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: Seen = lambda 
         UsageError: there is no such channel or world, or nothing that both files have.
         FileError: a file is damaged.
     """
-    worlds = common_worlds(a, b, asked.worlds)
+    worlds = pair_worlds(a, b, asked.worlds)
     mine, theirs = labelled_columns(a), labelled_columns(b)
     kept = _chosen(a, b, mine, theirs, asked.channels)
     pairs = pair_frames(a, b, asked.align)
@@ -133,21 +140,10 @@ def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: Seen = lambda 
     if kept.contacts:
         found += spreads.of_contacts()
     channels = _by_channel(found, other_solver)
-    return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), pairs, worlds, channels,
-                      kept.only_a, kept.only_b)  # fmt: skip
-
-
-def common_worlds(a: "Trajectory", b: "Trajectory", wanted: Sequence[int] | None) -> np.ndarray:
-    """Numbers of the worlds that are compared, rising.
-
-    Raises:
-        UsageError: a file lacks one that is wanted.
-    """
-    if wanted is None:
-        return np.arange(min(a.n_worlds, b.n_worlds))
-    for run in (a, b):
-        check_worlds(run, wanted)
-    return np.unique(np.asarray(wanted, np.int64))
+    model = model_changes(a, b, worlds, asked.tolerance)
+    events = [] if asked.channels else event_changes(a, b, worlds, asked.tolerance, longest_step(a, b))
+    return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), model, events, pairs,
+                      worlds, channels, kept.only_a, kept.only_b)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -207,7 +203,7 @@ def _matching(known: list[str], patterns: Sequence[str], a: "Trajectory", b: "Tr
 class _Spreads:
     """Reads both files once and keeps what is largest."""
 
-    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: np.ndarray, tolerance: Tolerance,
+    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: WorldPairs, tolerance: Tolerance,
                  seen: Seen):  # fmt: skip
         self._runs, self._pairs, self._worlds = (a, b), pairs, worlds
         self._tolerance, self._seen = tolerance, seen
@@ -232,19 +228,19 @@ class _Spreads:
         quaternions = np.array(turns, np.int64).reshape(-1, 4)
         start, share = progress
         columns = [run.column(path) for run in self._runs]
-        for part, worlds in self._tiles(columns):
-            a, b = (_rows(read_tile(column, frames[part], worlds), pick) for column, frames, pick in
-                    zip(columns, (self._pairs.a, self._pairs.b), picks, strict=True))  # fmt: skip
-            frame = np.repeat(self._pairs.a[part], len(worlds))
-            extremes.add(a, oriented(a, b, quaternions), frame, np.tile(worlds, part.stop - part.start))
+        for part, *worlds in self._tiles(columns):
+            a, b = (_rows(read_tile(column, frames[part], some), pick) for column, frames, some, pick in
+                    zip(columns, (self._pairs.a, self._pairs.b), worlds, picks, strict=True))  # fmt: skip
+            frame = np.repeat(self._pairs.a[part], len(worlds[0]))
+            extremes.add(a, oriented(a, b, quaternions), frame, np.tile(worlds[0], part.stop - part.start))
             self._seen(start + share * part.stop / len(self._pairs.a))
         return extremes
 
-    def _tiles(self, columns: list) -> Iterator[tuple[slice, np.ndarray]]:
+    def _tiles(self, columns: list) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         length, width = tile_lengths(columns)
         for part in cut_frames([self._pairs.a, self._pairs.b], length):
-            for worlds in cut_worlds(self._worlds, width):
-                yield part, worlds
+            for mine, theirs in self._worlds.tiles(width):
+                yield part, mine, theirs
 
     def of_contacts(self) -> list[tuple[Component, Spread]]:
         """Spreads of the contacts."""

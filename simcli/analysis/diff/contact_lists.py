@@ -9,6 +9,7 @@ from simcli.analysis.channels import XYZ
 from simcli.analysis.diff.extremes import Extremes, Tolerance
 from simcli.analysis.diff.frame_pairs import FramePairs
 from simcli.analysis.diff.labelled import Component
+from simcli.analysis.diff.world_pairs import WorldPairs
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
@@ -31,7 +32,7 @@ class ContactDifferences:
         matched: points, normals, forces and gaps of the others.
     """
 
-    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: np.ndarray, tolerance: Tolerance):
+    def __init__(self, a: "Trajectory", b: "Trajectory", pairs: FramePairs, worlds: WorldPairs, tolerance: Tolerance):
         self.unmatched, self.matched = Extremes(1, Tolerance(0.0, 0.0)), Extremes(len(MATCHED), tolerance)
         self._runs, self._pairs, self._worlds = (a, b), pairs, worlds
         names = {name: k for k, name in enumerate(dict.fromkeys([*a.model["shape_name"], *b.model["shape_name"]]))}
@@ -67,7 +68,9 @@ class ContactDifferences:
         """
         frames = (self._pairs.a, self._pairs.b)[k][first:last]
         table = self._runs[k].contact_table(int(frames[0]), int(frames[-1]) + 1)
-        wanted = np.isin(table["frame"], frames) & np.isin(table["world"], self._worlds)
+        if k == 1:
+            table["world"] = self._worlds.number_in_a(table["world"])
+        wanted = np.isin(table["frame"], frames) & np.isin(table["world"], self._worlds.a)
         shape_a, shape_b = (self._shapes[k][table[name]] for name in ("shape_a", "shape_b"))
         for kept in self._kept:
             wanted &= kept[shape_a] | kept[shape_b]
@@ -83,8 +86,8 @@ class ContactDifferences:
         lost = np.zeros((last - first) * n_worlds)
         np.add.at(lost, a["owner"][~np.isin(mine, theirs)], 1)
         np.add.at(lost, b["owner"][~np.isin(theirs, mine)], 1)
-        lost = lost.reshape(-1, n_worlds)[:, self._worlds]
-        frame, world = (grid.reshape(-1) for grid in np.meshgrid(frames, self._worlds, indexing="ij"))
+        lost = lost.reshape(-1, n_worlds)[:, self._worlds.a]
+        frame, world = (grid.reshape(-1) for grid in np.meshgrid(frames, self._worlds.a, indexing="ij"))
         self.unmatched.add(np.zeros((lost.size, 1)), lost.reshape(-1, 1), frame, world)
         _, in_a, in_b = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
         owner = a["owner"][in_a]

@@ -93,6 +93,11 @@ def _step_length(run: "Trajectory") -> float:
     return float(ended - begun) / int(last - first) if last > first else np.inf
 
 
+def longest_step(a: "Trajectory", b: "Trajectory") -> float:
+    """[s], the longer step of two runs, of those that have one; 0 if none has."""
+    return max((step for step in map(_step_length, (a, b)) if np.isfinite(step)), default=0.0)
+
+
 def _span(run: "Trajectory", align: Align) -> str:
     first, last = (run.column(f"frames/{align}")[k] for k in (0, -1))
     words = f"{first:g} to {last:g} s" if align == Align.TIME else f"{first} to {last}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simcli.analysis.diff.world_pairs import WorldPairs
 from simcli.errors import SceneError
 from simcli.spec import document_of_text
 from simcli.spec.nodes import plain
@@ -106,7 +107,7 @@ def _without(names: Sequence[str], others: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in unwanted)
 
 
-def param_changes(a: "Trajectory", b: "Trajectory", worlds: np.ndarray) -> list[Change]:
+def param_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs) -> list[Change]:
     """Varied parameters that differ: the values of the first world where they do, `joints.pin.q, world 3`."""
     changes = []
     for name in dict.fromkeys([*a.params, *b.params]):
@@ -114,11 +115,11 @@ def param_changes(a: "Trajectory", b: "Trajectory", worlds: np.ndarray) -> list[
             words = ["varied" if name in run.params else NOTHING for run in (a, b)]
             changes.append(Change(name, *words))
             continue
-        mine, theirs = a.params[name][worlds], b.params[name][worlds]
+        mine, theirs = a.params[name][worlds.a], b.params[name][worlds.b]
         differs = ~((mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
         if differs.any():
             k = int(np.argmax(differs))
             more = int(np.count_nonzero(differs)) - 1
-            text = f"{name}, world {worlds[k]}" + (f" and {more} more" if more else "")
+            text = f"{name}, world {worlds.a[k]}" + (f" and {more} more" if more else "")
             changes.append(Change(text, float(mine[k]), float(theirs[k])))
     return changes

@@ -1,0 +1,138 @@
+"""Numbers of /model of two runs: masses, inertias, anchors, stiffnesses, starts; entries are matched by name."""
+
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.analysis.diff.extremes import Tolerance
+from simcli.analysis.diff.world_pairs import WorldPairs
+from simcli.records.layout import COMPONENTS
+from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, NOT_STORED, ModelColumn
+
+if TYPE_CHECKING:
+    from simcli.records.reader import Trajectory
+
+OFFSETS = ("J+1", "S+1")  # they say how lists of other lengths are cut, which is told where the lists are compared
+
+
+@dataclass(frozen=True)
+class TableDifference:
+    """How one table of /model differs.
+
+    Attributes:
+        name: of the table, as "body_mass".
+        unit: of its numbers.
+        entry: names of the entry that is farthest beyond the tolerance, as ("crank",).
+        world: of it in the one file, None of what all worlds share.
+        a, b: its values; of meshes whose lengths differ, the lengths.
+        count: entries that are beyond the tolerance.
+    """
+
+    name: str
+    unit: str
+    entry: tuple[str, ...]
+    world: int | None
+    a: float | int | str
+    b: float | int | str
+    count: int
+
+
+def model_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, tolerance: Tolerance) -> list[TableDifference]:
+    """Tables of /model that differ by more than a tolerance, in what both files have by name.
+
+    Args:
+        a: the one file.
+        b: the other one.
+        worlds: that are compared.
+        tolerance: of numbers; indices and kinds have none.
+    """
+    found = []
+    for column in COLUMNS:
+        if column.axes[0] in OFFSETS:
+            continue
+        one = _of_table(a, b, column, worlds, tolerance)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def _of_table(a: "Trajectory", b: "Trajectory", column: ModelColumn, worlds: WorldPairs,
+              tolerance: Tolerance) -> TableDifference | None:  # fmt: skip
+    x, y = a.model[column.name], b.model[column.name]
+    labels = []
+    for k, axis in enumerate(column.axes):
+        if axis == "W|1":
+            x, y = _of_worlds(x, y, worlds)
+            labels.append(None)
+            continue
+        names = [_labels(run, axis, array.shape[k]) for run, array in ((a, x), (b, y))]
+        if names[0] is None:
+            if x.shape[k] != y.shape[k]:
+                return TableDifference(column.name, column.unit, ("number of rows",), None, x.shape[k], y.shape[k], 1)
+            labels.append([f"row {i}" for i in range(x.shape[k])])
+            continue
+        places = [{name: i for i, name in enumerate(some)} for some in names]
+        both = [name for name in names[0] if name in places[1]]
+        x, y = (np.take(array, np.array([place[name] for name in both], np.int64), axis=k) for array, place in
+                zip((x, y), places, strict=True))  # fmt: skip
+        labels.append(both)
+    if column.refers:
+        x, y = (_named(run, column.refers, array) for run, array in ((a, x), (b, y)))
+    return _worst(column, x, y, labels, worlds, tolerance)
+
+
+def _labels(run: "Trajectory", axis: str, size: int) -> list[str] | None:
+    """Names along an axis; None if it has none."""
+    if axis in NAME_SCALES:
+        return [str(name) for name in run.model[NAME_SCALES[axis]]]
+    found = COMPONENTS.get(axis) or LABELS.get(axis)
+    return list(found) if found and len(found) == size else None
+
+
+def _of_worlds(x: np.ndarray, y: np.ndarray, worlds: WorldPairs) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of the worlds that are compared; one entry if either file's worlds share it."""
+    if len(x) == 1 and len(y) == 1:
+        return x, y
+    x = x[worlds.a] if len(x) > 1 else np.broadcast_to(x, (len(worlds), *x.shape[1:]))
+    y = y[worlds.b] if len(y) > 1 else np.broadcast_to(y, (len(worlds), *y.shape[1:]))
+    return x, y
+
+
+def _named(run: "Trajectory", axis: str, indices: np.ndarray) -> np.ndarray:
+    """Names instead of indices, so that another order of bodies is no difference."""
+    names = [str(name) for name in run.model[NAME_SCALES[axis]]]
+    others = {-1: "world", NOT_STORED: "not in the file"}
+    flat = [names[i] if 0 <= i < len(names) else others.get(i, str(i)) for i in np.ravel(indices).tolist()]
+    return np.array(flat, object).reshape(np.shape(indices))
+
+
+def _worst(column: ModelColumn, x: np.ndarray, y: np.ndarray, labels: list, worlds: WorldPairs,
+           tolerance: Tolerance) -> TableDifference | None:  # fmt: skip
+    """The entry that is farthest beyond the tolerance."""
+    if not x.size:
+        return None
+    excess = _excess(x, y, tolerance)
+    count = int(np.count_nonzero(excess > 1.0))
+    if not count:
+        return None
+    place = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    shared = column.axes[0] != "W|1" or len(x) == 1
+    world = None if shared else int(worlds.a[place[0]])
+    entry = tuple(names[k] for names, k in zip(labels, place, strict=True) if names is not None)
+    a, b = (value.item() if hasattr(value, "item") else value for value in (x[place], y[place]))
+    return TableDifference(column.name, column.unit, entry, world, a, b, count)
+
+
+def _excess(x: np.ndarray, y: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    """How often the tolerance fits into each difference; infinite where kinds, names or NaN differ."""
+    if x.dtype.kind != "f":
+        return np.where(x != y, np.inf, 0.0)
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(x), np.abs(y))
+        excess = np.abs(x - y) / (tolerance.atol + tolerance.rtol * size)
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    return np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
+
+

@@ -1,0 +1,43 @@
+"""A file that is written whole or not at all: under another name, and renamed at its end."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from simcli.errors import OutputError
+
+
+@contextlib.contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """A path to write to, which becomes `path` at the end; nothing is left of it if anything fails.
+
+    What stands at `path` and is no plain file (a pipe, a device) is written itself.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    plain = path.is_file() or not path.exists()
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part") if plain else path
+    try:
+        try:
+            yield draft
+            if plain:
+                os.replace(draft, path)
+        finally:
+            if plain:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """Open a file to write text to; nothing is left there if it cannot be written to its end.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with drafted(path) as draft, draft.open("w", newline="", encoding="utf-8") as stream:
+        yield stream

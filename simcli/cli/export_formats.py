@@ -1,0 +1,63 @@
+"""Suffix to writer: the one place that knows which formats there are."""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from simcli.errors import UsageError
+
+
+class Format(NamedTuple):
+    """A format of export.
+
+    Attributes:
+        suffix: with its dot.
+        what: for people.
+        place: `module:function` below simcli; the function takes (asked, path, seen) and returns a count.
+        counts: what it counts.
+        takes_channels: whether `--channel` chooses; else it holds the motion of the bodies.
+        takes_worlds: whether it holds several worlds.
+    """
+
+    suffix: str
+    what: str
+    place: str
+    counts: str = "row"
+    takes_channels: bool = True
+    takes_worlds: bool = True
+
+    def writer(self) -> Callable:
+        """The function that writes it."""
+        module, _, function = self.place.partition(":")
+        return getattr(import_module(f"simcli.{module}"), function)
+
+
+FORMATS = (
+    Format(".csv", "CSV", "analysis.export.csv_text:write"),
+    Format(".parquet", "Parquet", "analysis.export.parquet:write"),
+    Format(".npz", "arrays of numpy", "analysis.export.npz:write"),
+    Format(".jsonl", "JSON Lines", "analysis.export.json_lines:write"),
+    Format(".sto", "storage of OpenSim", "analysis.export.opensim:write", takes_worlds=False),
+    Format(".mot", "joint coordinates for OpenSim", "analysis.export.opensim:write_motion", takes_worlds=False),
+    Format(".pvd", "VTK, with a folder of .vtp beside it", "analysis.export.vtk:write", "frame", takes_channels=False),
+    Format(".glb", "animated glTF", "view.glb:write", "frame", takes_channels=False, takes_worlds=False),
+)
+
+
+def format_of(path: Path) -> Format:
+    """The format that a suffix names.
+
+    Raises:
+        UsageError: it names none.
+    """
+    suffix = path.suffix.lower()
+    found = next((one for one in FORMATS if one.suffix == suffix), None)
+    if found is not None:
+        return found
+    names = [one.suffix for one in FORMATS]
+    near = get_close_matches(suffix, names, n=1)
+    guess = f"did you mean `{path.with_suffix(near[0])}`? " if near else ""
+    raise UsageError(f"-o {path}: the suffix says the format; {guess}write a name that ends in {', '.join(names[:-1])} or "
+                     f"{names[-1]}")  # fmt: skip

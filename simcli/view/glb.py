@@ -1,0 +1,261 @@
+"""GLB: the motion of one world as a binary glTF 2.0 file, a node per body, its shapes below it, one animation.
+
+The colours and shapes are those of the view. Things between two bodies, as springs and massless rods, are nodes of their own
+whose length is animated. The axes of the scene are turned so that y is up, as in glTF; lengths are metres, times seconds
+from the first frame on. A world that has ended stands still.
+
+Source: Khronos, glTF 2.0 specification, sections 3.6 (buffers), 3.11 (animations) and 4.4 (GLB). No deviation.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+import simcli
+from simcli.analysis.export.files import drafted
+from simcli.analysis.export.tables import Asked, Seen, unseen
+from simcli.errors import UsageError
+from simcli.model import rotations as rot
+from simcli.view.motion import Motion, bounds
+from simcli.view.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
+from simcli.view.subject import subject_of_run
+from simcli.view.tessellation import triangles_of
+
+MAGIC, VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
+MOST_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
+FLOAT, UINT = 5126, 5125
+VERTICES, INDICES = 34962, 34963
+THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
+Y_UP = {0: (0.0, 0.0, 0.5**0.5, 0.5**0.5), 1: UPRIGHT, 2: (-(0.5**0.5), 0.0, 0.0, 0.5**0.5)}  # from the axis that is up
+_UPSIDE_DOWN = {0: (0.0, 0.0, -(0.5**0.5), 0.5**0.5), 1: (1.0, 0.0, 0.0, 0.0), 2: (0.5**0.5, 0.0, 0.0, 0.5**0.5)}
+PATHS = {"translation": 3, "rotation": 4, "scale": 3}
+
+
+@dataclass
+class _Scene:
+    """The parts of the JSON document, and the bytes that stand before the animation."""
+
+    nodes: list[dict] = field(default_factory=list)
+    meshes: list[dict] = field(default_factory=list)
+    materials: list[dict] = field(default_factory=list)
+    accessors: list[dict] = field(default_factory=list)
+    views: list[dict] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+    samplers: list[dict] = field(default_factory=list)
+    channels: list[dict] = field(default_factory=list)
+    _materials: dict[tuple, int] = field(default_factory=dict)
+
+    def node(self, **values) -> int:
+        """Add a node; returns its number."""
+        self.nodes.append(values)
+        return len(self.nodes) - 1
+
+    def held(self, array: Array, kind: str, component: int, target: int | None = None, bounded: bool = False) -> int:
+        """Add an accessor with its bytes."""
+        number = self.reserved(len(array), array.nbytes, kind, component, target)
+        if bounded:
+            columns = array.reshape(len(array), -1)
+            self.accessors[number] |= {"min": columns.min(axis=0).tolist(), "max": columns.max(axis=0).tolist()}
+        self.parts.append(array.tobytes())
+        return number
+
+    def reserved(self, count: int, n_bytes: int, kind: str, component: int, target: int | None = None) -> int:
+        """Add an accessor whose bytes come later; all that are held come before the first of these."""
+        view = {"buffer": 0, "byteOffset": self.size, "byteLength": n_bytes} | ({"target": target} if target else {})
+        self.views.append(view)
+        self.accessors.append({"bufferView": len(self.views) - 1, "componentType": component, "count": count, "type": kind})
+        self.size += n_bytes
+        return len(self.accessors) - 1
+
+    def material(self, colour: tuple[float, ...], opacity: float, two_sided: bool) -> int:
+        """The number of a material, made where it is needed first."""
+        key = (tuple(colour), opacity, two_sided)
+        if key not in self._materials:
+            factor = [*(_linear(value) for value in colour), float(opacity)]
+            one = {"pbrMetallicRoughness": {"baseColorFactor": factor, "metallicFactor": 0.0, "roughnessFactor": 0.8}}
+            one |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
+            self.materials.append(one | ({"doubleSided": True} if two_sided else {}))
+            self._materials[key] = len(self.materials) - 1
+        return self._materials[key]
+
+    def mesh(self, item: Item, reach: float) -> int | None:
+        """The number of a new mesh; None if it has no triangles."""
+        vertices, triangles, normals = triangles_of(item, reach)
+        if not len(triangles):
+            return None
+        attributes = {"POSITION": self.held(np.ascontiguousarray(vertices, "<f4"), "VEC3", FLOAT, VERTICES, bounded=True)}
+        if normals is not None:
+            attributes["NORMAL"] = self.held(np.ascontiguousarray(normals, "<f4"), "VEC3", FLOAT, VERTICES)
+        indices = self.held(np.ascontiguousarray(triangles, "<u4").reshape(-1), "SCALAR", UINT, INDICES)
+        material = self.material(item.colour, item.opacity, item.kind in ("mesh", "plane"))
+        primitive = {"attributes": attributes, "indices": indices, "material": material}
+        self.meshes.append({"name": item.name, "primitives": [primitive]})
+        return len(self.meshes) - 1
+
+    def document(self, title: str, worlds: tuple[int, ...]) -> bytes:
+        """The JSON document, padded."""
+        found = {
+            "asset": {"version": "2.0", "generator": f"simcli {simcli.__version__}"},
+            "scene": 0, "scenes": [{"name": title or "simcli", "nodes": [0], "extras": {"world": worlds[0]}}],
+            "nodes": self.nodes, "meshes": self.meshes, "materials": self.materials, "accessors": self.accessors,
+            "bufferViews": self.views, "buffers": [{"byteLength": self.size}] if self.size else [],
+            "animations": [{"name": "run", "samplers": self.samplers, "channels": self.channels}] if self.channels else [],
+        }  # fmt: skip
+        text = json.dumps({key: value for key, value in found.items() if value != []}, separators=(",", ":")).encode()
+        return text + b" " * (-len(text) % 4)
+
+
+class _Track:
+    """An animated property of a node: where its values go.
+
+    Attributes:
+        path: translation, rotation or scale.
+        start: [B], of its first value in the binary chunk.
+    """
+
+    def __init__(self, scene: _Scene, node: int, path: str, time: int, n_frames: int):
+        width = PATHS[path]
+        output = scene.reserved(n_frames, 4 * width * n_frames, f"VEC{width}", FLOAT)
+        scene.samplers.append({"input": time, "output": output, "interpolation": "LINEAR"})
+        scene.channels.append({"sampler": len(scene.samplers) - 1, "target": {"node": node, "path": path}})
+        self.path, self.start, self._width = path, scene.views[-1]["byteOffset"], width
+
+    def put(self, stream: BinaryIO, base: int, first: int, values: Array) -> None:
+        """Write the values of some frames."""
+        stream.seek(base + self.start + 4 * self._width * first)
+        stream.write(np.ascontiguousarray(values, "<f4").tobytes())
+
+
+def write(asked: Asked, path: Path, seen: Seen = unseen) -> int:
+    """Write a file; returns the number of frames.
+
+    Raises:
+        UsageError: the run holds no frame, neither poses nor coordinates, or too much for one file.
+        OutputError: the file cannot be written.
+    """
+    subject = subject_of_run(asked.run, asked.worlds)
+    motion, drawing = subject.motion(slice(None, None, asked.every)), subject.drawings[0]
+    time = (motion.time - motion.time[0]).astype("<f4")
+    if (np.diff(time) <= 0).any():
+        raise UsageError(f"{path}: its frames are too close in time for the float32 of glTF: take fewer with --every")
+    scene, tracks, strands = _Scene(), {}, {}
+    _add_drawing(scene, drawing, *bounds(drawing, motion))
+    if len(time) > 1:
+        at = scene.held(time, "SCALAR", FLOAT, bounded=True)
+        for body in range(len(drawing.bodies)):
+            tracks[body] = [_Track(scene, 1 + body, name, at, len(time)) for name in ("translation", "rotation")]
+        first = len(scene.nodes) - len(drawing.strands)
+        strands = {k: [_Track(scene, first + k, name, at, len(time)) for name in PATHS] for k in range(len(drawing.strands))}
+    else:
+        _stand(scene, drawing, next(motion.blocks())[1][0, 0])
+    head = scene.document(asked.run.attributes["title"], asked.worlds)
+    n_bytes = 28 + len(head) + scene.size
+    if n_bytes > MOST_BYTES:
+        raise UsageError(f"{path}: {n_bytes / 1e9:.3g} GB are more than a .glb holds: take fewer frames with --every")
+    with drafted(path) as draft, draft.open("wb") as stream:
+        stream.write(struct.pack("<4sII", MAGIC, VERSION, n_bytes))
+        stream.write(struct.pack("<I4s", len(head), JSON_CHUNK) + head)
+        stream.write(struct.pack("<I4s", scene.size, BIN_CHUNK) + b"".join(scene.parts))
+        stream.truncate(n_bytes)
+        if tracks or strands:
+            _write_motion(stream, 28 + len(head), motion, drawing, tracks, strands, seen)
+    return len(time)
+
+
+def _add_drawing(scene: _Scene, drawing: Drawing, low: Array, high: Array) -> None:
+    """Nodes and meshes: the world, the bodies in order, their items, and things between bodies last."""
+    axis = int(np.argmax(np.abs(drawing.up)))
+    turn = (Y_UP if drawing.up[axis] > 0 else _UPSIDE_DOWN)[axis]
+    scene.node(name="world", rotation=list(turn), children=[])
+    for name in drawing.bodies:
+        scene.nodes[0]["children"].append(scene.node(name=name))
+    reach = max(2.0 * float(np.linalg.norm(high - low)), 4.0 * drawing.unit)
+    for item in drawing.items:
+        if not item.shown or item.opacity <= 0.0:
+            continue
+        mesh = scene.mesh(item, reach)
+        if mesh is None:
+            continue
+        place = {"translation": list(map(float, item.position))} if tuple(item.position) != HERE else {}
+        place |= {"rotation": _unit(item.orientation)} if tuple(item.orientation) != UPRIGHT else {}
+        child = scene.node(name=item.name, mesh=mesh, **place)
+        scene.nodes[1 + item.body].setdefault("children", []).append(child)
+    for strand in drawing.strands:
+        radius = THIN * strand.radius if strand.kind == "spring" else strand.radius
+        rod = Item(strand.name, -1, "cylinder", (radius, 1.0), HERE, UPRIGHT, strand.colour)
+        scene.nodes[0]["children"].append(scene.node(name=strand.name, mesh=scene.mesh(rod, reach)))
+    if not scene.nodes[0]["children"]:
+        del scene.nodes[0]["children"]
+
+
+def _stand(scene: _Scene, drawing: Drawing, poses: Array) -> None:
+    """Put the nodes where they are at the only frame."""
+    poses = np.where(np.isfinite(poses), poses, (*HERE, *UPRIGHT))
+    for body, pose in enumerate(poses):
+        scene.nodes[1 + body] |= {"translation": pose[:3].tolist(), "rotation": _unit(pose[3:])}
+    first = len(scene.nodes) - len(drawing.strands)
+    for k, strand in enumerate(drawing.strands):
+        scene.nodes[first + k] |= {path: values[0].tolist() for path, values in _spans(strand, poses[None]).items()}
+
+
+def _write_motion(stream: BinaryIO, base: int, motion: Motion, drawing: Drawing, tracks: dict[int, list[_Track]],
+                  strands: dict[int, list[_Track]], seen: Seen) -> None:  # fmt: skip
+    """Write all animated values, in blocks of frames."""
+    for first, poses in _steady(motion):
+        for body, (translation, rotation) in tracks.items():
+            translation.put(stream, base, first, poses[:, body, :3])
+            rotation.put(stream, base, first, poses[:, body, 3:])
+        for k, some in strands.items():
+            values = _spans(drawing.strands[k], poses)
+            for track in some:
+                track.put(stream, base, first, values[track.path])
+        seen((first + len(poses)) / motion.n_frames)
+
+
+def _steady(motion: Motion) -> Iterator[tuple[int, Array]]:
+    """First frame and poses, (f, B, 7): without gaps, and without quaternions that jump to their opposite."""
+    last = np.tile((*HERE, *UPRIGHT), (motion.n_bodies, 1))
+    for first, block in motion.blocks():
+        poses = np.array(block[:, 0])
+        for k in np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2))):
+            before = poses[k - 1] if k else last
+            poses[k] = np.where(np.isfinite(poses[k]).all(axis=1, keepdims=True), poses[k], before)
+        turns = np.concatenate([last[None, :, 3:], poses[:, :, 3:]])
+        turns /= np.linalg.norm(turns, axis=2, keepdims=True)
+        jump = np.where((turns[1:] * turns[:-1]).sum(axis=2) < 0.0, -1.0, 1.0)
+        poses[:, :, 3:] = turns[1:] * np.cumprod(jump, axis=0)[:, :, None]
+        last = poses[-1]
+        yield first, poses
+
+
+def _spans(strand: Strand, poses: Array) -> dict[str, Array]:
+    """Middle [m], turn of z, and scale of a rod of length 1 that goes from one end to the other."""
+    ends = [np.broadcast_to(point, (len(poses), 3)) if body < 0 else rot.pose_apply(poses[:, body], np.array(point))
+            for body, point in zip(strand.bodies, strand.points, strict=True)]  # fmt: skip
+    along = ends[1] - ends[0]
+    length = np.linalg.norm(along, axis=1, keepdims=True)
+    z = np.where(length > 0.0, along / np.maximum(length, 1e-300), (0.0, 0.0, 1.0))
+    turn = np.array(rot.matrix_to_quat(rot.frame_along(z)))
+    scale = np.concatenate([np.ones_like(z[:, :2]), np.maximum(length, 1e-9)], axis=1)
+    return {"translation": 0.5 * (ends[0] + ends[1]), "rotation": _continuous(turn), "scale": scale}
+
+
+def _continuous(turn: Array) -> Array:
+    sign = np.where((turn[1:] * turn[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+    return turn * np.concatenate([[1.0], np.cumprod(sign)])[:, None]
+
+
+def _unit(turn) -> list[float]:
+    turn = np.asarray(turn, float)
+    return (turn / np.linalg.norm(turn)).tolist()
+
+
+def _linear(value: float) -> float:
+    """Of sRGB, as glTF wants colours."""
+    return float(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)

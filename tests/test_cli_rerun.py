@@ -1,0 +1,163 @@
+"""The scene inside a run: `simcli run`, `show`, `modes` of an HDF5 file, to the bytes of the run it came from."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support.analysis_files import record
+
+from simcli.cli import doorman
+from simcli.errors import Exit
+from simcli.records.provenance import collect
+from simcli.records.reader import open_trajectory
+from simcli.spec.held_files import HeldPath
+
+SCENES = Path(__file__).parent.parent / "scenes"
+PARTS = "materials: {light: {density: 500}, heavy: {density: 7850}}\n"
+# All that a file must know beyond the resolved scene: an include, a template, a parameter, a table, and a mesh for the mass.
+SCENE = """
+simcli: 1
+include: [parts/materials.yaml]
+params: {l: 0.5}
+models:
+  link:
+    bodies: {b: {shapes: {r: {type: box, size: ["${l}", 0.02, 0.02], pose: {xyz: ["${l/2}", 0, 0]}, material: heavy}}}}
+    joints: {pin: {type: revolute, parent: world, child: b, axis: [0, 1, 0], drive: {mode: effort, target: $push}}}
+instances: {left: {model: link}}
+bodies: {ring: {pose: {xyz: [0, 3, 0]}, shapes: {m: {type: mesh, file: parts/ring.obj, convex: false, material: heavy}}}}
+signals: {push: {table: {file: push.csv}}}
+solver: {dt: 1 ms}
+run: {duration: 0.2}
+contact: {enabled: false}
+output: {every: 0.01, channels: [state, energy]}
+"""
+RUN = ["--vary", "params.l=0.3,0.4,0.6", "--vary", "joints.left/pin.damping=uniform(0, 1)", "--set", "joints.left/pin.q=0.3",
+       "--seed", "4", "--duration", "40 ms", "--measure", "peak=max_abs:joint.left/pin.qd"]  # fmt: skip
+
+
+def command(*words):
+    return doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of three worlds, and none of the files that it was made from."""
+    folder = tmp_path_factory.mktemp("rerun")
+    made = folder / "made"
+    (made / "parts").mkdir(parents=True)
+    (made / "rod.yaml").write_text(SCENE)
+    (made / "push.csv").write_text("0, 0\n0.01, 2.5\n0.03, -1\n")
+    (made / "parts" / "materials.yaml").write_text(PARTS)
+    shutil.copy(SCENES / "ring.obj", made / "parts")
+    assert command("run", made / "rod.yaml", *RUN, "-o", folder / "a.h5", "-q") == Exit.OK
+    assert command("run", made / "rod.yaml", *RUN, "--world", "2", "-o", folder / "two.h5", "-q") == Exit.OK
+    shutil.rmtree(made)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["a", "two"])
+def test_a_run_of_the_scene_inside_has_the_same_bytes(folder, capsys, name):
+    again = folder / f"{name}-again.h5"
+    assert command("run", folder / f"{name}.h5", "-o", again, "-q") == Exit.OK
+    assert command("diff", folder / f"{name}.h5", again, "--exact") == Exit.OK
+    assert "all bits are equal" in capsys.readouterr().err
+    with open_trajectory(folder / f"{name}.h5") as first, open_trajectory(again) as second:
+        assert first.digest == second.digest
+        np.testing.assert_array_equal(first.world_seed, second.world_seed)
+        for field in ("scene_source", "scene_resolved", "overrides", "world", "files", "seed"):
+            assert getattr(first.provenance, field) == getattr(second.provenance, field), field
+        assert first.n_worlds == (3 if name == "a" else 1)
+        np.testing.assert_array_equal(first.measures["peak"].value, second.measures["peak"].value)
+        assert len(np.unique(first.measures["peak"].value)) == first.n_worlds  # else the worlds would prove nothing
+
+
+def test_more_options_change_the_scene_inside(folder, tmp_path, capsys):
+    out = tmp_path / "b.h5"
+    words = ["--vary", "params.l=0.4,0.7", "--set", "joints.left/pin.q=0.1", "--duration", "20 ms"]
+    assert command("run", folder / "a.h5", *words, "-o", out, "-q") == Exit.OK
+    with open_trajectory(out) as run, open_trajectory(folder / "a.h5") as first:
+        assert run.params["params.l"].tolist() == [0.4, 0.7]
+        np.testing.assert_array_equal(run.params["joints.left/pin.damping"], first.params["joints.left/pin.damping"][:2])
+        assert run.joint("left/pin").q[0, 0, 0] == 0.1
+        assert run.time[-1] == pytest.approx(0.02)
+
+
+def test_show_gives_the_scene_that_was_run(folder, capsys):
+    assert command("show", folder / "a.h5", "--resolved") == Exit.OK
+    with open_trajectory(folder / "a.h5") as run:
+        assert capsys.readouterr().out.rstrip("\n") == run.provenance.scene_resolved.rstrip("\n")
+    assert command("show", folder / "a.h5", "--dof", "--json") == Exit.OK
+    assert json.loads(capsys.readouterr().out)["scene"] == "rod"
+
+
+def test_faults_name_the_scene_inside(folder, tmp_path, capsys):
+    assert command("run", folder / "a.h5", "--set", "joints.left/pin.dampng=1", "-o", tmp_path / "x.h5") == Exit.SCENE
+    assert "did you mean `damping`" in capsys.readouterr().err
+    assert not (tmp_path / "x.h5").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--force"], ["--resume"]])
+def test_the_file_itself_is_never_the_output(folder, monkeypatch, capsys, more):
+    before = hashlib.sha256((folder / "a.h5").read_bytes()).hexdigest()
+    monkeypatch.chdir(folder)
+    (folder / "outputs").mkdir(exist_ok=True)
+    (folder / "outputs" / "rod.h5").unlink(missing_ok=True)
+    (folder / "outputs" / "rod.h5").hardlink_to(folder / "a.h5")  # the default output
+    for words in (["a.h5", "-o", folder / "a.h5"], ["outputs/rod.h5"]):
+        assert command("run", *words, *more) == Exit.USAGE
+        assert "is the file that the scene is read from" in capsys.readouterr().err
+    assert hashlib.sha256((folder / "a.h5").read_bytes()).hexdigest() == before
+
+
+def test_files_that_do_not_know_their_scene_say_so(tmp_path, capsys):
+    with record(tmp_path / "old.h5", 3, 1, lambda columns: None):
+        pass
+    (tmp_path / "text.h5").write_text("simcli: 1")
+    (tmp_path / "cut.h5").write_bytes((tmp_path / "old.h5").read_bytes()[:5000])
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = 1.0
+    told = {"old": ("give the scene file", Exit.USAGE), "text": ("is not an HDF5 file", Exit.FILE),
+            "cut": ("damaged", Exit.FILE), "foreign": ("not one of simcli", Exit.FILE)}  # fmt: skip
+    for name, (words, code) in told.items():
+        for verb in (("run", "-o", tmp_path / "x.h5"), ("show",), ("modes",)):
+            assert command(verb[0], tmp_path / f"{name}.h5", *verb[1:]) == code
+            assert words in capsys.readouterr().err
+
+
+def test_a_damaged_mesh_inside_is_found(folder, tmp_path, capsys):
+    path = tmp_path / "a.h5"
+    shutil.copy(folder / "a.h5", path)
+    with h5py.File(path, "r+") as file:
+        content = file["provenance/file_content"]
+        content[10] = content[10] ^ 1
+    assert command("check", path) == Exit.NEGATIVE
+    assert "file_content: " in capsys.readouterr().err
+
+
+def test_what_is_too_large_to_be_kept_is_named(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("simcli.records.provenance.MAX_FILE_BYTES", 100)
+    files = [("big.obj", bytes(101)), ("small.csv", bytes(98)), ("more.csv", b"12")]
+    kept = collect([], "", "cpu", "float64", 0, files=files).files
+    assert [(path, data) for path, _, data in kept] == [("big.obj", None), *files[1:]]
+    assert kept[0][1] == hashlib.sha256(files[0][1]).hexdigest()
+    path = tmp_path / "a.h5"
+    shutil.copy(folder / "a.h5", path)
+    with h5py.File(path, "r+") as file:
+        names = list(file["provenance/file_path"].asstr())
+        file["provenance/file_bytes"][names.index("parts/ring.obj")] = -1
+    assert command("run", path, "-o", tmp_path / "x.h5") == Exit.SCENE
+    assert "`parts/ring.obj` was too large to be kept in the result" in capsys.readouterr().err
+
+
+def test_a_held_folder_stays_within_itself():
+    top = HeldPath({"scene.yaml": b"x", "a/b.obj": b"y"}, "scene.yaml").parent
+    assert (top / "a" / "../a/b.obj").read_bytes() == b"y"
+    assert not (top / "../scene.yaml").is_relative_to(top)
+    assert not (top / "/scene.yaml").exists()
+    assert [path.name for path in (top / "a").iterdir()] == ["b.obj"]
+    with pytest.raises(FileNotFoundError):
+        (top / "none").stat()
