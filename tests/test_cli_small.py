@@ -193,7 +193,8 @@ def test_vary_without_key_or_values_is_wrong_usage(text):
 
 
 NOT_THERE = [["run"], ["show"], ["check"], ["info"], ["plot"], ["export", "-c", "time"],
-             ["diff", "pendulum.yaml"], ["bench"], ["slice", "-o", "x.h5"], ["merge", "-o", "x.h5", "pendulum.yaml"]]  # fmt: skip
+             ["diff", "pendulum.yaml"], ["bench"], ["slice", "-o", "x.h5"],
+             ["merge", "-o", "x.h5", "pendulum.yaml"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", NOT_THERE, ids=lambda words: words[0])

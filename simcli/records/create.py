@@ -86,6 +86,7 @@ def _fill(file: h5py.File, tables: Tables, axes: Axes, rows: Sequence[Dataset], 
     write_provenance(file.create_group("provenance"), provenance)
     _write_scales(file, axes)
     _write_model(file, tables)
+    _write_quantities(file, axes)
     _write_params(file, tables, axes)
     for row in rows:
         _create_growing(file, row, axes, float_type, grain)
@@ -164,13 +165,17 @@ def _write_model(file: h5py.File, tables: Tables) -> None:
         dataset.attrs["units"] = column.unit
         for k, axis in enumerate(column.axes):
             dataset.dims[k].attach_scale(_model_scale(group, axis, array.shape[k]))
-    if axes.label["Y"]:
-        unit = group.create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=TEXT)
-        unit.dims[0].attach_scale(group[NAME_SCALES["Y"]])
     for name, kept in tables.units.items():
         axis = "NQ" if name == "q_unit" else "NV"
         dataset = group.create_dataset(name, shape=(len(kept),), data=np.array(kept, object), dtype=TEXT)
         dataset.dims[0].attach_scale(group[NAME_SCALES[axis]])
+
+
+def _write_quantities(file: h5py.File, axes: Axes) -> None:
+    """Units of what `output.quantities` names."""
+    if axes.label["Y"]:
+        unit = file["model"].create_dataset("quantity_unit", data=np.array(axes.quantity_unit, object), dtype=TEXT)
+        unit.dims[0].attach_scale(file["model"][NAME_SCALES["Y"]])
 
 
 def _model_scale(group: h5py.Group, axis: str, size: int) -> h5py.Dataset:

@@ -148,7 +148,7 @@ class _Writer:
         label = {axis: tuple(names[i] for i in cut.index[axis]) if axis in cut.index else names
                  for axis, names in whole.label.items()}  # fmt: skip
         n_worlds = sum(len(part.worlds) for part in parts)
-        self._axes = Axes(n_worlds, label, cut.index)
+        self._axes = Axes(n_worlds, label, cut.index, quantity_unit=whole.quantity_unit)
         self._rows = [row for row in selected(self._axes, cut.channels) if row.path in self._run._file]
         self._dtype = self._run.column("diag/residual").dtype.name
         self._n_frames = len(parts[0].frames)
