@@ -22,13 +22,17 @@ from simcli.solvers.integrators import H
 from simcli.solvers.reductions import (
     FINAL,
     INTEGRAL,
+    MAX,
     MAX_ABS,
     MEAN,
+    MIN,
     RANGE,
+    RECORD,
     RMS,
     STD,
+    STOP,
+    keep_extreme,
     reduce_crossing,
-    reduce_extreme,
     reduce_span,
     reduce_sum,
 )
@@ -39,6 +43,9 @@ from simcli.solvers.watch import STOPPED
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}
 DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion prescribes them, while tables stay
 MOST_PARTS = 7
+# Where rows of a kind stand among the others.
+PLACES = np.array([{STOP: 0, MAX: 1, MIN: 1, MAX_ABS: 1, FINAL: 2, MEAN: 3, STD: 3, RMS: 3, INTEGRAL: 3, RECORD: 5}.get(kind, 4)
+                   for kind in map(int, Reduction)])  # fmt: skip
 
 
 class Gauges:
@@ -53,12 +60,16 @@ class Gauges:
         is_alone: whether no event changes the tables.
 
     Attributes:
+        order: rows of the table, in the order in which they stand here: those that end worlds, extremes, values at the last
+            step, sums, the others, columns of frames.
+        n_stops, n_extremes, n_finals, n_sums, n_records: how many of each.
         places: rows of the arena's packs in which the quantities begin.  apart: from one component to the next.
         is_plain: 1 for one component as it stands there.
         positions, orientations, velocities, points: bodies and points that are looked at.
         drives, clearances, touches: those that are asked for, else None; `has` tells which are.
         are_placed: whether all that is done at every step needs no more than a step has placed.
         within: whether a look is a stage of the next step.
+        fold, sign: of an extreme: the value is the larger of x and fold x, and the best has the largest sign x.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
         before: value at the step before, NaN at the first.
         area, square: integrals of the value, and of its square, with what rounding took from each in `.._rest`; for `std`
@@ -79,12 +90,17 @@ class Gauges:
             return
         items = arena.records(self.n)
         self.where, self.stride = np.zeros((2, self.n), np.int32)  # that `find` fills
+        kind = np.array(measures.kind)
+        self.order = np.argsort(PLACES[kind], kind="stable")
+        self.n_extremes, self.n_finals, self.n_sums = (int((PLACES[kind] == place).sum()) for place in (1, 2, 3))
         is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
-        self.places, self.apart, self.width, self.part, self.turn, self.kind, self.begin, self.end, self.is_plain = (
-            items.ints(np.asarray(column, np.int32)) for column in (
-                self.where, self.stride, measures.width, measures.part, measures.turn, measures.kind, measures.begin,
-                measures.end, is_plain))  # fmt: skip
-        self.above, self.below = (items.shared(np.asarray(bound, float)) for bound in (measures.above, measures.below))
+        self.places, self.apart = items.ints(self.where), items.ints(self.stride)
+        self.width, self.part, self.turn, self.kind, self.begin, self.end, self.is_plain = (
+            items.ints(np.asarray(column, np.int32)[self.order]) for column in (
+                measures.width, measures.part, measures.turn, measures.kind, measures.begin, measures.end, is_plain))  # fmt: skip
+        fold, sign = (np.where(kind == other, -1.0, 1.0) for other in (MAX_ABS, MIN))
+        self.above, self.below, self.fold, self.sign = (
+            items.shared(np.asarray(column, float)[self.order]) for column in (measures.above, measures.below, fold, sign))
         (self.value, self.time, self.before, self.base, self.area, self.area_rest, self.square,
          self.square_rest) = items.slots(8)  # fmt: skip
         self.parts, (self.alive, self.last) = arena.slot(MOST_PARTS), arena.single.slots(2)
@@ -129,10 +145,10 @@ class Gauges:
             of[Source.CONTACT] = self.touches.sums
         core.arena.lay_out()
         m = self.measures
-        for n in range(self.n):
+        for at, n in enumerate(self.order.tolist()):
             part = max(m.part[n], 0) if m.part[n] != NORM and m.turn[n] == NO_BODY else 0
             rows = of[m.source[n]].rows[m.first[n] : m.first[n] + m.width[n]]
-            self.where[n], self.stride[n] = rows[part], rows[-1] - rows[-2] if len(rows) > 1 else 0
+            self.where[at], self.stride[at] = rows[part], rows[-1] - rows[-2] if len(rows) > 1 else 0
 
     def clear(self):
         """Nothing is seen yet, and all worlds are alive."""
@@ -157,12 +173,14 @@ class Gauges:
         Args:
             dt: [s], step.
         """
-        read = lambda slot: slot.read()[:, :, 0]  # noqa: E731
+        back = np.argsort(self.order)
+        read = lambda slot: slot.read()[:, back, 0]  # noqa: E731
         value, time, before = map(read, (self.value, self.time, self.before))
         area, square = read(self.area) + read(self.area_rest), read(self.square) + read(self.square_rest)
         kind, real = np.array(self.measures.kind), value.dtype.type
         begin, end = (real(dt) * np.asarray(steps, real) for steps in (self.measures.begin, self.measures.end))
-        last = np.where(read(self.last) >= begin, np.minimum(read(self.last), end), np.nan)
+        last = self.last.read()[:, :, 0]
+        last = np.where(last >= begin, np.minimum(last, end), np.nan)
         span = last - begin
         with np.errstate(divide="ignore", invalid="ignore"):
             mean, power = area / span, square / span
@@ -235,20 +253,28 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     t = h * ti.cast(step, c.tables.arena.device.real)
     m.last.store(w, 0, select(takes, t, m.last.load(w, 0)))
     number = ti.cast(ti.min(step, ti.cast(LAST_STEP, ti.i64)), ti.i32)
-    for n in range(m.n_stops, m.n - m.n_records):
+    first = m.n_stops
+    for n in range(first, first + m.n_extremes):
         if m.begin.at(n) <= number and number <= m.end.at(n):
             x = seen(c, w, n)
-            kind = m.kind.at(n)
-            if kind <= MAX_ABS:
-                reduce_extreme(m, w, n, kind, x, t, takes)
-            elif kind == RANGE:
+            keep_extreme(m, w, n, x, t, takes)
+    first += m.n_extremes
+    for n in range(first, first + m.n_finals):
+        if m.begin.at(n) <= number and number <= m.end.at(n):
+            x = seen(c, w, n)
+            m.value.store(w, n, select(takes, x, m.value.load(w, n)))
+    first += m.n_finals
+    for n in range(first, first + m.n_sums):
+        if m.begin.at(n) <= number and number <= m.end.at(n):
+            x = seen(c, w, n)
+            reduce_sum(m, w, n, m.kind.at(n), x, h, ti.cast(number == m.begin.at(n), ti.i32), takes)
+    for n in range(first + m.n_sums, m.n - m.n_records):
+        if m.begin.at(n) <= number and number <= m.end.at(n):
+            x = seen(c, w, n)
+            if m.kind.at(n) == RANGE:
                 reduce_span(m, w, n, x, t, takes)
-            elif kind == FINAL:
-                m.value.store(w, n, select(takes, x, m.value.load(w, n)))
-            elif kind <= INTEGRAL:
-                reduce_sum(m, w, n, kind, x, h, ti.cast(number == m.begin.at(n), ti.i32), takes)
             else:
-                reduce_crossing(m, w, n, kind, x, t, h, takes)
+                reduce_crossing(m, w, n, m.kind.at(n), x, t, h, takes)
 
 
 @ti.func

@@ -8,26 +8,21 @@ Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation e
 import taichi as ti
 
 from simcli.kernels.elementary import select
+from simcli.kernels.memory import local
 from simcli.kernels.vectors import is_nan
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
 
 
-@ti.func
-def reduce_extreme(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), t: ti.template(),
-                   takes: ti.template()):
-    """`max`, `min`, `max_abs`: the first of equal values counts.
+def keep_extreme(m, w, n, x, t, takes):
+    """`max`, `min`, `max_abs`: the first of equal values counts (inside kernels).
 
     Writes: m.{value, time}
     """
-    value = m.value.load(w, n)
-    size = x
-    if kind == MAX_ABS:
-        size = ti.abs(x)
-    better = takes & ~(size <= value)  # than none, too
-    if kind == MIN:
-        better = takes & ~(size >= value)
+    value, sign = local(m.value.load(w, n)), m.sign.load(w, n)
+    size = local(ti.max(x, x * m.fold.load(w, n)))
+    better = local(takes & ~(size * sign <= value * sign))  # than none, too
     m.value.store(w, n, select(better, size, value))
     m.time.store(w, n, select(better, t, m.time.load(w, n)))
 
