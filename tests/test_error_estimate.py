@@ -305,6 +305,16 @@ def test_wrong_usage_is_refused_before_a_file_is_made(command, tmp_path, words, 
     assert not (tmp_path / "outputs").exists()
 
 
+def test_a_finer_run_that_cannot_be_written_leaves_the_run_and_is_told(command, tmp_path):
+    (tmp_path / "scene.yaml").write_text(PENDULUM)
+    (tmp_path / ".out.h5.estimate").write_text("in the way")
+    done = command("run", "scene.yaml", "--error-estimate", "-o", "out.h5")
+    assert done.code == Exit.OUTPUT, done.err
+    assert "done: 1 world" in done.err
+    assert ".out.h5.estimate" in done.err
+    assert command("check", "out.h5").code == Exit.OK
+
+
 def test_a_dry_run_counts_the_steps(command, tmp_path):
     (tmp_path / "scene.yaml").write_text(PENDULUM)
     said = json.loads(command("run", "scene.yaml", "--error-estimate", "--dry-run", "--json").out)
