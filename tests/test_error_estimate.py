@@ -201,11 +201,19 @@ def test_chaos_and_steps_too_long_have_no_order(estimated):
     assert np.isnan(error[0])
 
 
-def test_a_world_that_ends_at_once_has_no_estimate(estimated):
-    stop = "stop_when: {quantity: joint.pin.q, above: 1.9}"
-    found, _, _ = estimated(PENDULUM.replace("duration: 0.4", f"duration: 0.4, {stop}"))
-    assert (found.verdict == Verdict.SHORT).all()
-    assert "ended before its second frame" in estimate_text(found, None)
+def test_a_world_that_ends_at_once_has_no_estimate(tmp_path):
+    def end(columns):
+        for name, values in columns.items():
+            if name.startswith(("frames/", "energy/")):
+                values[1:, 2] = np.nan
+
+    runs = [package.open(write_run(tmp_path / f"{name}.h5", range(3), change=end)) for name in "abc"]
+    found = estimate_error(runs, [], "rk4", 1e-3)
+    assert (found.verdict[2] == Verdict.SHORT).all()
+    assert (found.verdict[:2] == Verdict.ROUNDING).all()
+    assert "ended before its second frame (in 1 of 3 worlds)" in estimate_text(found, None)
+    for run in runs:
+        run.close()
 
 
 def test_a_failed_world_is_told_and_the_others_have_estimates(command, tmp_path):
@@ -265,6 +273,7 @@ def test_a_run_that_had_ended_gets_an_estimate_with_resume(made, command, tmp_pa
     assert "step wanted" in text
 
 
+@pytest.mark.slow
 def test_the_estimate_of_a_world_is_the_same_alone(made, command):
     words = ("run", made / "scene.yaml", "--vary", "joints.pin.q=2,2.5", "--world", "1", "--error-estimate", "-q")
     assert command(*words, "-o", "one.h5").code == Exit.OK
@@ -294,6 +303,16 @@ def test_wrong_usage_is_refused_before_a_file_is_made(command, tmp_path, words, 
     assert done.code == Exit.USAGE
     assert text in done.err
     assert not (tmp_path / "outputs").exists()
+
+
+def test_a_finer_run_that_cannot_be_written_leaves_the_run_and_is_told(command, tmp_path):
+    (tmp_path / "scene.yaml").write_text(PENDULUM)
+    (tmp_path / ".out.h5.estimate").write_text("in the way")
+    done = command("run", "scene.yaml", "--error-estimate", "-o", "out.h5")
+    assert done.code == Exit.OUTPUT, done.err
+    assert "done: 1 world" in done.err
+    assert ".out.h5.estimate" in done.err
+    assert command("check", "out.h5").code == Exit.OK
 
 
 def test_a_dry_run_counts_the_steps(command, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.cli import progress
-from simcli.errors import UsageError
+from simcli.errors import OutputError, UsageError
 from simcli.spec.overrides import Override
 
 if TYPE_CHECKING:
@@ -100,15 +100,25 @@ def _compared(refinement: Refinement) -> "ErrorEstimate":
     with contextlib.ExitStack() as files, progress.fraction_shown("comparing steps") as seen:
         runs = [files.enter_context(open_trajectory(one.output)) for one in (job, *refinement.finer)]
         found = estimate_error(runs, models, job.spec.solver.integrator, job.schedule.dt, seen)
-    add_error_estimate(job.output, found)
+    try:
+        add_error_estimate(job.output, found)
+    except OSError as error:
+        raise OutputError(f"{job.output}: the estimate of the error cannot be written into it: {error}") from error
     return found
 
 
 @contextlib.contextmanager
 def _cleared(folder: Path) -> Iterator[None]:
-    """A folder that is there within the block only, and empty when it begins."""
+    """A folder that is there within the block only, and empty when it begins.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: the finer runs of {OPTION} cannot be written here: {error.strerror}") from error
     try:
         yield
     finally:

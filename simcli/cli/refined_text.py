@@ -13,7 +13,7 @@ from simcli.records.error_estimate import Verdict
 if TYPE_CHECKING:
     from simcli.records.error_estimate import ErrorEstimate
 
-NOT_MADE = "  no estimate of the error: a run was stopped before its end; the same command with --resume goes on"
+NOT_MADE = "  no estimate of the error: a run did not come to its end; the same command with --resume goes on"
 REASONS = {
     Verdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
     Verdict.IRREGULAR: "cannot tell: the differences follow no order",

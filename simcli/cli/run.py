@@ -10,9 +10,10 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, seconds, split_words
-from simcli.errors import Exit, UsageError
+from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
+    from simcli.records.error_estimate import ErrorEstimate
     from simcli.spec.overrides import Override
 
 
@@ -238,19 +239,19 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
             if not quiet and (text := summary.start_text(job.model, verbose)):
                 console.say(text)
             outcome = pipeline.execute(job, watch)
-            found = None
-            if refinement and outcome.status == "done":
-                found = refined_runs.run_refined(refinement, show, lambda: interrupt.code is None)
+            found, trouble = _refined(refinement, outcome, show, interrupt)
         code = exit_code(outcome, interrupt.code, refinement is not None and found is None)
         if not quiet:
             console.say(summary.outcome_text(outcome, summary.solver_text(job), verbose))
             if refinement:
                 console.say(refined_text.estimate_text(found, asked[1]) if found else refined_text.NOT_MADE)
-        else:
+        elif trouble is None:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))
             if code != Exit.OK and not (code == Exit.SIMULATION and not outcome.failures):
                 console.say(summary.problem_line(outcome, code))
+        if trouble is not None:  # the run itself is whole, and has been told
+            raise trouble
         if as_json:
             console.emit("run", {"exit_code": int(code), **summary.outcome_json(outcome), "solver": job.spec.solver.type,
                                  "integrator": job.spec.solver.integrator,
@@ -258,6 +259,18 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
                                     if refinement else {}),
                                  "moved_at_start": summary.start_json(job.model)})  # fmt: skip
     return code
+
+
+def _refined(refinement, outcome, show, interrupt) -> "tuple[ErrorEstimate | None, SimcliError | None]":
+    """The estimate of the error of a run that has ended, if one is wanted; else why there is none, if that is an error."""
+    from simcli.cli import refined_runs
+
+    if refinement is None or outcome.status != "done":
+        return None, None
+    try:
+        return refined_runs.run_refined(refinement, show, lambda: interrupt.code is None), None
+    except SimcliError as error:
+        return None, error
 
 
 def exit_code(outcome, interrupted: int | None, cut_short: bool = False) -> int:

@@ -44,8 +44,9 @@ PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.D
 DRIVEN = {Source.DRIVE_EFFORT, Source.DRIVE_POWER}  # likewise, if no motion prescribes them, while tables stay
 MOST_PARTS = 7
 # Where rows of a kind stand among the others.
-PLACES = np.array([{STOP: 0, MAX: 1, MIN: 1, MAX_ABS: 1, FINAL: 2, MEAN: 3, STD: 3, RMS: 3, INTEGRAL: 3, RECORD: 5}.get(kind, 4)
-                   for kind in map(int, Reduction)])  # fmt: skip
+OTHERS = 4
+_PLACES = {STOP: 0, MAX: 1, MIN: 1, MAX_ABS: 1, FINAL: 2, MEAN: 3, STD: 3, RMS: 3, INTEGRAL: 3, RECORD: 5}
+PLACES = np.array([_PLACES.get(int(kind), OTHERS) for kind in Reduction])
 
 
 class Gauges:
@@ -95,9 +96,9 @@ class Gauges:
         self.n_extremes, self.n_finals, self.n_sums = (int((PLACES[kind] == place).sum()) for place in (1, 2, 3))
         is_plain = np.not_equal(measures.part, NORM) & np.equal(measures.turn, NO_BODY)
         self.places, self.apart = items.ints(self.where), items.ints(self.stride)
+        columns = (measures.width, measures.part, measures.turn, measures.kind, measures.begin, measures.end, is_plain)
         self.width, self.part, self.turn, self.kind, self.begin, self.end, self.is_plain = (
-            items.ints(np.asarray(column, np.int32)[self.order]) for column in (
-                measures.width, measures.part, measures.turn, measures.kind, measures.begin, measures.end, is_plain))  # fmt: skip
+            items.ints(np.asarray(column, np.int32)[self.order]) for column in columns)  # fmt: skip
         fold, sign = (np.where(kind == other, -1.0, 1.0) for other in (MAX_ABS, MIN))
         self.above, self.below, self.fold, self.sign = (
             items.shared(np.asarray(column, float)[self.order]) for column in (measures.above, measures.below, fold, sign))
