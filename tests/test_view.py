@@ -8,7 +8,6 @@ import threading
 import urllib.error
 import urllib.request
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +27,7 @@ from simcli.records.layout import axes_of, selected
 from simcli.records.model_columns import model_arrays
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
+from simcli.records.select import selection
 from simcli.records.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema_look import COLOURS, rgb
@@ -41,6 +41,7 @@ from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run
 from simcli.view.subject import subject_of_run, subject_of_scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
+PAGE = Path(__file__).parents[1] / "simcli" / "view" / "page"
 BAR = """
 bodies:
   crank: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}, points: {tip: [1, 0, 0]}%s}
@@ -407,6 +408,20 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
         np.testing.assert_allclose(poses[frame, 0], start_poses(replace(model, joint_q=np.array([q])))[0], atol=1e-15)
 
 
+def test_a_file_of_some_bodies_shows_these(tmp_path, capsys):
+    model = tiny_model(n_worlds=1)
+    axes = selection(model, ["link1"])
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 3, axes=axes, process=RecorderHere())
+    recorder.put(frames(selected(axes_of(model), CHANNELS), axes_of(model), 0, 3, ()))
+    recorder.close("done")
+    code, _, err = command(capsys, tmp_path / "a.h5", "-o", tmp_path / "p.html")
+    assert code == Exit.OK, err
+    page = content_of(tmp_path / "p.html")
+    assert page["bodies"] == ["link1"]
+    assert {item["body"] for item in page["drawings"][0]["items"]} == {-1, 0}
+
+
 def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     words = ["-o", tmp_path / "p.html", "--set", "joints.shoulder.q=0.5"]
     code, _, err = command(capsys, SCENES / "double_pendulum.yaml", *words)
@@ -482,7 +497,7 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
 
 def test_the_bundle_was_made_of_the_sources():
     """Without node: its first line has the hash of what `npm run build` read. If this fails: page/README.md."""
-    page = files("simcli.view") / "page"
+    page = PAGE
     names = ["build.mjs", "package-lock.json", *sorted(f"source/{one.name}" for one in (page / "source").iterdir())]
     made = hashlib.sha256()
     for name in names:
@@ -493,7 +508,7 @@ def test_the_bundle_was_made_of_the_sources():
 
 
 def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
-    page = files("simcli.view") / "page"
+    page = PAGE
     bundle = page.joinpath("bundled/view.js").read_text(encoding="ascii").lower()
     assert "</script" not in bundle
     assert "<!--" not in bundle
