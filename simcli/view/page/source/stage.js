@@ -173,7 +173,9 @@ export class Stage {
     this.scene.background = own ?? sky(theme === 'dark' ? ['#1b222d', '#10141b'] : ['#fbfcfd', '#e6eaf0'])
     const tone = { h: 0, s: 0, l: 0 }
     this.background.getHSL(tone)
-    for (const ground of this.grounds) ground.material.uniforms.dark.value = tone.l < 0.35 ? 1 : 0
+    const isDark = tone.l < 0.35
+    document.documentElement.dataset.sky = isDark ? 'dark' : 'light' // of the title, which stands on it
+    for (const ground of this.grounds) ground.material.uniforms.dark.value = isDark ? 1 : 0
     for (const ground of this.grounds) ground.material.uniforms.behind.value.copy(this.background)
     this.theme = theme
   }
