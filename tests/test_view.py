@@ -8,7 +8,6 @@ import threading
 import urllib.error
 import urllib.request
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from support.scenes import FALL, faults_of, scene
 from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
+from simcli.analysis.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model import rotations as rot
@@ -28,6 +28,7 @@ from simcli.records.layout import axes_of, selected
 from simcli.records.model_columns import model_arrays
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
+from simcli.records.select import selection
 from simcli.records.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema_look import COLOURS, rgb
@@ -41,6 +42,7 @@ from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run
 from simcli.view.subject import subject_of_run, subject_of_scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
+PAGE = Path(__file__).parents[1] / "simcli" / "view" / "page"
 BAR = """
 bodies:
   crank: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}, points: {tip: [1, 0, 0]}%s}
@@ -407,6 +409,20 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
         np.testing.assert_allclose(poses[frame, 0], start_poses(replace(model, joint_q=np.array([q])))[0], atol=1e-15)
 
 
+def test_a_file_of_some_bodies_shows_these(tmp_path, capsys):
+    model = tiny_model(n_worlds=1)
+    axes = selection(model, ["link1"])
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 3, axes=axes, process=RecorderHere())
+    recorder.put(frames(selected(axes_of(model), CHANNELS), axes_of(model), 0, 3, ()))
+    recorder.close("done")
+    code, _, err = command(capsys, tmp_path / "a.h5", "-o", tmp_path / "p.html")
+    assert code == Exit.OK, err
+    page = content_of(tmp_path / "p.html")
+    assert page["bodies"] == ["link1"]
+    assert {item["body"] for item in page["drawings"][0]["items"]} == {-1, 0}
+
+
 def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     words = ["-o", tmp_path / "p.html", "--set", "joints.shoulder.q=0.5"]
     code, _, err = command(capsys, SCENES / "double_pendulum.yaml", *words)
@@ -477,12 +493,28 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
     assert drawing.bodies == names
 
 
+def test_a_mesh_that_is_only_seen_is_found_beside_its_scene_and_never_needed(tmp_path, capsys, monkeypatch):
+    """A run holds no file of its look: it is drawn where it is still there, else told; mechanics do without."""
+    (tmp_path / "flap.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    look = "look: {shapes: {f: {type: mesh, file: flap.obj}}}"
+    (tmp_path / "s.yaml").write_text(FALL.replace("[1, 1, 1]}", f"[1, 1, 1]}}, {look}"))
+    assert simcli("run", "s.yaml", "-o", "out/a.h5", "-q", cwd=tmp_path).returncode == Exit.OK
+    for folder, is_drawn in ((tmp_path, True), (tmp_path / "out", False)):
+        monkeypatch.chdir(folder)
+        code, _, err = command(capsys, tmp_path / "out/a.h5", "-o", "p.html")
+        assert code == Exit.OK, err
+        assert ("mesh `ball/f` is not drawn: flap.obj" in err) != is_drawn
+        assert ("mesh" in {item["kind"] for item in content_of("p.html")["drawings"][0]["items"]}) == is_drawn
+    with open_trajectory("a.h5") as run:
+        assert scene_of(run)[1].bodies["ball"].look.shapes["f"].file == "flap.obj"
+
+
 # --- the program of the page
 
 
 def test_the_bundle_was_made_of_the_sources():
     """Without node: its first line has the hash of what `npm run build` read. If this fails: page/README.md."""
-    page = files("simcli.view") / "page"
+    page = PAGE
     names = ["build.mjs", "package-lock.json", *sorted(f"source/{one.name}" for one in (page / "source").iterdir())]
     made = hashlib.sha256()
     for name in names:
@@ -493,7 +525,7 @@ def test_the_bundle_was_made_of_the_sources():
 
 
 def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
-    page = files("simcli.view") / "page"
+    page = PAGE
     bundle = page.joinpath("bundled/view.js").read_text(encoding="ascii").lower()
     assert "</script" not in bundle
     assert "<!--" not in bundle
