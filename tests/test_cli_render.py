@@ -2,7 +2,10 @@
 
 import builtins
 import json
+import re
+import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -14,7 +17,9 @@ from simcli.errors import Exit
 from simcli.model import rotations as rot
 from simcli.records.reader import open_trajectory
 from simcli.view import images
+from simcli.view import render as render_page
 from simcli.view.moments import Moments, between
+from simcli.view.motion import Motion
 from simcli.view.render import times_of_film
 from simcli.view.subject import subject_of_run
 
@@ -123,6 +128,30 @@ def test_poses_between_frames_lie_between_them(result):
     whole, part = (2 * np.arctan2(turn[:, 1], turn[:, 3]) for turn in turns)  # about the hinge
     assert (np.abs(whole) > 0.03).all()
     assert part == pytest.approx(0.4 * whole, abs=1e-12)
+
+
+class Ended:
+    """A subject whose second world has poses in its first frames only."""
+
+    path = "ended.h5"
+
+    def __init__(self, n_frames, n_held):
+        self.poses = np.zeros((n_frames, 2, 1, 7))
+        self.poses[..., 0], self.poses[..., 6] = np.arange(n_frames)[:, None, None], 1.0
+        self.poses[n_held:, 1] = np.nan
+
+    def motion(self, frames=slice(None)):
+        chosen = self.poses[frames]
+        return Motion(0.1 * np.arange(len(self.poses))[frames], (0, 1), 1, lambda first, last: chosen[first:last])
+
+
+@pytest.mark.parametrize("n_held", [1, 2, 5, 9, 10])
+def test_a_world_that_has_ended_stays_where_it_was(n_held):
+    moments = Moments(Ended(10, n_held))
+    for time in (0.0, 0.1, 0.15, 0.4, 0.45, 0.85, 0.9):
+        poses = moments.at(time)
+        assert poses[0, 0, 0] == pytest.approx(10 * time)
+        assert poses[1, 0, 0] == pytest.approx(min(10 * time, n_held - 1))
 
 
 def test_a_pose_and_its_opposite_quaternion_are_one():
@@ -297,3 +326,16 @@ def test_the_camera_of_a_wide_picture_comes_nearer(render):
     assert wide["target"] == tall["target"]
     away = [np.linalg.norm(np.subtract(one["position"], one["target"])) for one in (wide, tall)]
     assert away[0] < 0.7 * away[1]
+
+
+@pytest.mark.slow
+def test_commands_of_the_page_work(tmp_path, monkeypatch):
+    text = (Path(render_page.__file__).parents[1] / "docs/render.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"```console\n(.*?)```", text, re.DOTALL)[0].splitlines()
+    assert len(lines) == 6
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "simcli"
+        assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK, line
+    assert {path.name for path in tmp_path.iterdir()} >= {"swing.png", "strobe.png", "swing.mp4", "start.png"}

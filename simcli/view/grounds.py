@@ -12,7 +12,8 @@ from simcli.view.parts import Drawing, Item
 
 Array = np.ndarray
 LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
-SHEET = 0.42  # of a plane's own colour, the rest is that of the background
+SHEET, DARK_SHEET = 0.42, 0.12  # of a plane's own colour, the rest is that of a light or of a dark background
+DARK = 0.35  # lightness of a background below which it is dark
 FLOOR = 0.96  # of the background, the floor that is drawn where a scene has none
 UNDER = 0.02  # of the size of the scene, the floor below what moves
 REACH = 3.0  # sizes of the scene over which ground vanishes
@@ -73,5 +74,6 @@ def _ground(item: Item, drawing: Drawing, middle: Array, size: float, places: Ar
             middle = 0.5 * (near.min(axis=0) + near.max(axis=0))
             reach = float(np.linalg.norm(near - middle, axis=1).max()) + BESIDE * size
     place = middle - ((middle - at) @ normal) * normal
-    colour = tuple(SHEET * np.array(item.colour) + (1.0 - SHEET) * behind)
+    own = DARK_SHEET if 0.5 * (behind.max() + behind.min()) < DARK else SHEET
+    colour = tuple(own * np.array(item.colour) + (1.0 - own) * behind)
     return Ground(replace(item, position=tuple(place), colour=colour, opacity=opacity), reach, not is_level)
