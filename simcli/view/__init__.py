@@ -3,6 +3,7 @@
 In: a scene and its model, or a run. Out: items to draw (`drawing`), poses over time (`motion`), one page that shows
 them (`page`), pictures and films (`render`, `images`). Never here: Taichi, and how rays are cast.
 
-Modules in reading order: palette, parts, tables, solids, glyphs, joints, drawing, motion; of pictures: grounds, stage,
+Modules in reading order: palette, parts, tables, solids, glyphs, joints, drawing, motion, subject, curves, quantised,
+content, document, live, live_process; the program of the page is in the folder page. Of pictures: grounds, stage,
 moments, render, images.
 """
