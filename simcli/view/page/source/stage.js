@@ -69,7 +69,7 @@ export class Stage {
     Object.assign(sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach,
       near: 0.01 * this.size, far: 5 * this.size })
     sun.shadow.mapSize.set(2048, 2048)
-    sun.shadow.normalBias = 0.002 * this.size
+    sun.shadow.normalBias = 0.005 * this.size
     sun.shadow.bias = -0.0004
     sun.shadow.radius = 4
     const fill = new THREE.DirectionalLight(0xdfe9ff, 0.9)
@@ -209,7 +209,8 @@ export class Stage {
 
   resetCamera(name) {
     const { scene } = this.recording
-    const given = scene.cameras[name ?? scene.camera] ?? scene.auto
+    this.seenFrom = [name, scene.camera].find((one) => one === 'auto' || one in scene.cameras) ?? 'auto'
+    const given = scene.cameras[this.seenFrom] ?? scene.auto
     this.followed = null
     this.camera.up.set(...given.up)
     this.camera.fov = (given.fov * 180) / Math.PI
@@ -225,8 +226,7 @@ export class Stage {
 
   nextCamera() {
     const names = ['auto', ...Object.keys(this.recording.scene.cameras)]
-    this.camera_ = names[(names.indexOf(this.camera_ ?? 'auto') + 1) % names.length]
-    this.resetCamera(this.camera_)
+    this.resetCamera(names[(names.indexOf(this.seenFrom) + 1) % names.length])
   }
 
   // Keep the camera at the same place beside a body, -1 for none.
