@@ -238,7 +238,9 @@ def test_the_start_of_a_scene_without_a_run(result, tmp_path, capsys):
                                as_json=True) == Exit.OK  # fmt: skip
     assert json.loads(capsys.readouterr().out)["path"] == str(target)
     assert middle(hue(pixels(target), GREEN)) == pytest.approx(seen([-0.7, 0, 1], (320, 240), np.radians(40)), abs=PIXEL)
-    for words in (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["-o", str(tmp_path / "a.png"), "--camera", "sid"]):
+    refused = (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["--size", "64x48"],
+               ["-o", str(tmp_path / "a.png"), "--camera", "sid"])  # fmt: skip
+    for words in refused:
         assert doorman.run_command(["show", str(scene), *words], debug=False, as_json=False) == Exit.USAGE
     assert "`side`" in capsys.readouterr().err
 
