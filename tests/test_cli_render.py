@@ -2,7 +2,10 @@
 
 import builtins
 import json
+import re
+import shlex
 from fractions import Fraction
+from pathlib import Path
 
 import av
 import numpy as np
@@ -14,7 +17,9 @@ from simcli.errors import Exit
 from simcli.model import rotations as rot
 from simcli.records.reader import open_trajectory
 from simcli.view import images
+from simcli.view import render as render_page
 from simcli.view.moments import Moments, between
+from simcli.view.motion import Motion
 from simcli.view.render import times_of_film
 from simcli.view.subject import subject_of_run
 
@@ -125,6 +130,30 @@ def test_poses_between_frames_lie_between_them(result):
     assert part == pytest.approx(0.4 * whole, abs=1e-12)
 
 
+class Ended:
+    """A subject whose second world has poses in its first frames only."""
+
+    path = "ended.h5"
+
+    def __init__(self, n_frames, n_held):
+        self.poses = np.zeros((n_frames, 2, 1, 7))
+        self.poses[..., 0], self.poses[..., 6] = np.arange(n_frames)[:, None, None], 1.0
+        self.poses[n_held:, 1] = np.nan
+
+    def motion(self, frames=slice(None)):
+        chosen = self.poses[frames]
+        return Motion(0.1 * np.arange(len(self.poses))[frames], (0, 1), 1, lambda first, last: chosen[first:last])
+
+
+@pytest.mark.parametrize("n_held", [1, 2, 5, 9, 10])
+def test_a_world_that_has_ended_stays_where_it_was(n_held):
+    moments = Moments(Ended(10, n_held))
+    for time in (0.0, 0.1, 0.15, 0.4, 0.45, 0.85, 0.9):
+        poses = moments.at(time)
+        assert poses[0, 0, 0] == pytest.approx(10 * time)
+        assert poses[1, 0, 0] == pytest.approx(min(10 * time, n_held - 1))
+
+
 def test_a_pose_and_its_opposite_quaternion_are_one():
     one = np.array([0, 0, 0, 0, 0, np.sin(0.2), np.cos(0.2)])
     other = np.array([1, 0, 0, 0, 0, -np.sin(0.4), -np.cos(0.4)])
@@ -209,7 +238,9 @@ def test_the_start_of_a_scene_without_a_run(result, tmp_path, capsys):
                                as_json=True) == Exit.OK  # fmt: skip
     assert json.loads(capsys.readouterr().out)["path"] == str(target)
     assert middle(hue(pixels(target), GREEN)) == pytest.approx(seen([-0.7, 0, 1], (320, 240), np.radians(40)), abs=PIXEL)
-    for words in (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["-o", str(tmp_path / "a.png"), "--camera", "sid"]):
+    refused = (["-o", str(tmp_path / "a.mp4")], ["--camera", "side"], ["--size", "64x48"],
+               ["-o", str(tmp_path / "a.png"), "--camera", "sid"])  # fmt: skip
+    for words in refused:
         assert doorman.run_command(["show", str(scene), *words], debug=False, as_json=False) == Exit.USAGE
     assert "`side`" in capsys.readouterr().err
 
@@ -297,3 +328,16 @@ def test_the_camera_of_a_wide_picture_comes_nearer(render):
     assert wide["target"] == tall["target"]
     away = [np.linalg.norm(np.subtract(one["position"], one["target"])) for one in (wide, tall)]
     assert away[0] < 0.7 * away[1]
+
+
+@pytest.mark.slow
+def test_commands_of_the_page_work(tmp_path, monkeypatch):
+    text = (Path(render_page.__file__).parents[1] / "docs/render.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    lines = re.findall(r"```console\n(.*?)```", text, re.DOTALL)[0].splitlines()
+    assert len(lines) == 6
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "simcli"
+        assert doorman.run_command(words, debug=False, as_json=False) == Exit.OK, line
+    assert {path.name for path in tmp_path.iterdir()} >= {"swing.png", "strobe.png", "swing.mp4", "start.png"}

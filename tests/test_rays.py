@@ -341,6 +341,20 @@ def test_pictures_are_the_same_whoever_draws_them():
         assert np.array_equal(one.solid, found[0].solid)
 
 
+def test_one_kernel_draws_all_scenes():
+    """Numbers of solids, triangles, pixels are data: what the first scene has compiled serves the others."""
+    from simcli.kernels.compilations import kernels_noted
+
+    ready_device()
+    with kernels_noted() as taken:
+        draw(solids(solid(BALL)), NO_MESH, camera_from((0, -4, 0)), plain_light())
+        meshes = meshes_of([torus()])
+        rows = solids(solid(MESH, size=meshes.half[0]), solid(PLANE, (0, 0, -1), top=2.0, lines=0.5),
+                      solid(BOX, opacity=0.5))  # fmt: skip
+        draw(rows, meshes, camera_from((1, -4, 2), 99, 77), plain_light((1, 0, 1)))
+    assert [kernel.name.rpartition(".")[2] for kernel in taken] in ([], ["draw_pixels"])
+
+
 def test_poses_that_are_no_numbers_and_flat_things_do_no_harm():
     rows = solids(solid(BALL, (np.nan, 0, 0)), solid(BALL, opacity=0.0), solid(FRUSTUM, (0, 0, 0), (1, 1, 0), 1.0))
     assert len(rows.kind) == 1

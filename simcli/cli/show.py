@@ -25,7 +25,7 @@ def show(
         Path | None, typer.Option("--output", "-o", help="Draw the start into a picture (png).", show_default=False)
     ] = None,
     camera: CameraName = "",
-    size: Size = SIZE,
+    size: Size = "",
     json: JsonFlag = False,
 ) -> int:
     """Show the tree, the layout of the coordinates and the degrees of freedom of a scene, or draw its start.
@@ -66,8 +66,9 @@ def _look(output: Path | None, camera: str, size: str):
         UsageError: the picture cannot be written so.
     """
     if output is None:
-        if camera:
-            raise UsageError("--camera is of a picture: name it with -o")
+        for option, value in (("--camera", camera), ("--size", size)):
+            if value:
+                raise UsageError(f"{option} is of a picture: name it with -o")
         return None
     from simcli.view.images import check_suffix, is_film
     from simcli.view.render import Look
@@ -75,7 +76,7 @@ def _look(output: Path | None, camera: str, size: str):
     check_suffix(output)
     if is_film(output):
         raise UsageError(f"-o {output}: a start does not move; write a name that ends in .png")
-    return Look(parse_size(size), camera)
+    return Look(parse_size(size or SIZE), camera)
 
 
 def _draw(document, spec, output: Path, look) -> None:
