@@ -3,15 +3,19 @@
 import base64
 import hashlib
 import json
+import re
+import threading
+import urllib.error
+import urllib.request
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.analysis_files import CHANNELS, record
+from support.process import simcli
 from support.recorder_here import RecorderHere
-from support.scenes import faults_of, scene
+from support.scenes import FALL, faults_of, scene
 from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
@@ -23,6 +27,7 @@ from simcli.records.layout import axes_of, selected
 from simcli.records.model_columns import model_arrays
 from simcli.records.provenance import collect
 from simcli.records.reader import open_trajectory
+from simcli.records.select import selection
 from simcli.records.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema_look import COLOURS, rgb
@@ -31,10 +36,12 @@ from simcli.view.content import Content
 from simcli.view.curves import groups_of
 from simcli.view.document import write_page
 from simcli.view.drawing import drawing_of
+from simcli.view.live import Server
 from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
 from simcli.view.subject import subject_of_run, subject_of_scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
+PAGE = Path(__file__).parents[1] / "simcli" / "view" / "page"
 BAR = """
 bodies:
   crank: {mass: 1, com: [0.5, 0, 0], inertia: {diag: [0.01, 0.1, 0.1]}, points: {tip: [1, 0, 0]}%s}
@@ -401,6 +408,20 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
         np.testing.assert_allclose(poses[frame, 0], start_poses(replace(model, joint_q=np.array([q])))[0], atol=1e-15)
 
 
+def test_a_file_of_some_bodies_shows_these(tmp_path, capsys):
+    model = tiny_model(n_worlds=1)
+    axes = selection(model, ["link1"])
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 3, axes=axes, process=RecorderHere())
+    recorder.put(frames(selected(axes_of(model), CHANNELS), axes_of(model), 0, 3, ()))
+    recorder.close("done")
+    code, _, err = command(capsys, tmp_path / "a.h5", "-o", tmp_path / "p.html")
+    assert code == Exit.OK, err
+    page = content_of(tmp_path / "p.html")
+    assert page["bodies"] == ["link1"]
+    assert {item["body"] for item in page["drawings"][0]["items"]} == {-1, 0}
+
+
 def test_a_scene_that_was_not_run_is_shown_at_its_start(tmp_path, capsys):
     words = ["-o", tmp_path / "p.html", "--set", "joints.shoulder.q=0.5"]
     code, _, err = command(capsys, SCENES / "double_pendulum.yaml", *words)
@@ -476,7 +497,7 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
 
 def test_the_bundle_was_made_of_the_sources():
     """Without node: its first line has the hash of what `npm run build` read. If this fails: page/README.md."""
-    page = files("simcli.view") / "page"
+    page = PAGE
     names = ["build.mjs", "package-lock.json", *sorted(f"source/{one.name}" for one in (page / "source").iterdir())]
     made = hashlib.sha256()
     for name in names:
@@ -487,7 +508,7 @@ def test_the_bundle_was_made_of_the_sources():
 
 
 def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
-    page = files("simcli.view") / "page"
+    page = PAGE
     bundle = page.joinpath("bundled/view.js").read_text(encoding="ascii").lower()
     assert "</script" not in bundle
     assert "<!--" not in bundle
@@ -495,3 +516,77 @@ def test_the_bundle_ends_no_element_and_the_lock_names_no_host():
     assert not [name for name, one in lock["packages"].items() if "resolved" in one]
     assert "http" not in page.joinpath("package-lock.json").read_text()
     assert lock["packages"]["node_modules/three"]["version"] == "0.187.0"
+
+
+# --- a run that goes on
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A recorder that goes on writing, and the server of its file."""
+    model = tiny_model(n_worlds=2)
+    axes = axes_of(model)
+    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 2000, process=RecorderHere())
+    with Server(tmp_path / "a.h5") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield recorder, server, lambda first, n: frames(selected(axes, CHANNELS), axes, first, n, ())
+        server.shutdown()
+
+
+def asked(address, data=None, **headers):
+    """Status and text of an answer."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, data, headers)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_a_page_grows_with_its_run(growing):
+    recorder, server, block = growing
+    status, text = asked(server.address)
+    assert (status, "No frame yet" in text) == (200, True)
+    written = 0
+
+    def write_until(n_frames):
+        nonlocal written
+        while recorder.n_committed < n_frames:
+            recorder.put(block(written, 64))
+            written += 64
+
+    def times(chunks):
+        return np.concatenate([np.frombuffer(base64.b64decode(chunk["time"]), "<f8") for chunk in chunks])
+
+    write_until(1)
+    page = json.loads(Parts(asked(server.address)[1]).scripts[0])
+    held = len(times(page["chunks"]))
+    assert page["live"]
+    assert held == recorder.n_committed
+    write_until(held + 1)
+    news = json.loads(asked(f"{server.address}frames?from={held}")[1])
+    np.testing.assert_allclose(times(news["chunks"]), 1e-2 * np.arange(held, recorder.n_committed))
+    assert (news["status"], server.live.told_end) == ("running", False)
+    recorder.close("done")
+    last = json.loads(asked(f"{server.address}frames?from={held + len(times(news['chunks']))}")[1])
+    assert (last["status"], server.live.told_end) == ("done", True)
+
+
+def test_only_who_knows_the_word_reads_and_nobody_writes(growing):
+    _, server, _ = growing
+    assert server.server_address[0] == "127.0.0.1"
+    assert len(server.word) >= 32
+    root = f"http://127.0.0.1:{server.server_port}/"
+    for address in (root, f"{root}{server.word[:-1]}x/", f"{server.address}frames/../x", f"{root}{server.word}"):
+        assert asked(address)[0] == 404
+    assert asked(server.address, Host="example.org")[0] == 404  # a name of somebody else's that leads here
+    assert asked(server.address, b"x")[0] == 501
+
+
+def test_a_run_says_where_its_page_is_and_ends_with_it(tmp_path):
+    (tmp_path / "s.yaml").write_text(FALL)
+    done = simcli("run", tmp_path / "s.yaml", "-o", tmp_path / "s.h5", "--view", "-q")
+    assert done.returncode == Exit.OK, done.stderr
+    address, = re.findall(r"view: (http://127\.0\.0\.1:\d+/\S+/)", done.stderr)
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address)

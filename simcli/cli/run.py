@@ -101,6 +101,9 @@ def run(
             show_default=False,
         ),
     ] = None,
+    view: Annotated[
+        bool, typer.Option("--view", help="Say the address of a page, on this machine, that grows with the run.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how large it gets.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
     json: JsonFlag = False,
@@ -140,7 +143,7 @@ def run(
     )
     if dry_run:
         return _dry_run(request, json)
-    return _run(request, quiet, verbose, json)
+    return _run(request, quiet, verbose, json, view)
 
 
 def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
@@ -199,15 +202,17 @@ def _dry_run(request, as_json: bool) -> int:
     return Exit.OK
 
 
-def _run(request, quiet: bool, verbose: int, as_json: bool) -> int:
+def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool) -> int:
     from simcli import pipeline
     from simcli.cli import interrupts, progress, summary
+    from simcli.cli.live_view import LiveView
 
     with console.stdout_kept_clean(verbose > 0), interrupts.caught() as interrupt:
-        with progress.shown(quiet or as_json) as show:
+        with progress.shown(quiet or as_json) as show, LiveView(view) as page:
 
             def watch(tick) -> bool:
                 show(tick)
+                page.see(tick, job.output)
                 interrupt.enter(tick.stage)
                 return interrupt.code is None
 

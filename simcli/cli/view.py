@@ -13,7 +13,8 @@ from simcli.errors import Exit, OutputError, UsageError
 POSE_BYTES = 16  # of a pose in the page: 12, in base64
 MOST_POSES = 12e6  # [B] of poses that are shown unasked
 MOST_WORLDS = 9  # that are shown unasked
-MOST_BYTES = 100e6  # of poses that are written unasked
+MOST_BYTES = 100e6  # [B] that are written unasked
+PROGRAM = 0.7e6  # [B] of a page without frames
 
 
 def view(
@@ -82,8 +83,10 @@ def view(
             target = output or Path("outputs") / f"{subject.spec.name}.html"
         _check_target(target, file)
         n_bodies = len(subject.drawings[0].bodies)
-        _say_size(target, n_frames, len(subject.worlds), n_bodies, every)
         content = Content(subject, slice(0, None, every or 1), groups)
+        what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
+                          console.plural(n_bodies, "body")))  # fmt: skip
+        _say_size(target, what, content.estimate(n_frames), every)
         _write(write_page, written_whole, content, _arranged(subject.worlds, columns, overlay), target, n_frames)
         facts = {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
                  "bodies": n_bodies, "position_error_m": content.error,
@@ -134,20 +137,17 @@ def _check_target(target: Path, file: Path) -> None:
         raise OutputError(f"{target.parent}: cannot be made: {error.strerror or error}") from error
 
 
-def _say_size(target: Path, n_frames: int, n_worlds: int, n_bodies: int, every: int | None) -> None:
+def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
     """Say how large the page will be, before it is written.
 
     Raises:
         UsageError: it would be too large for a browser, and nobody asked for every frame of it.
     """
-    size = POSE_BYTES * n_frames * n_worlds * n_bodies
-    what = (f"{console.plural(n_frames, 'frame')} of {console.plural(n_worlds, 'world')} with "
-            f"{console.plural(n_bodies, 'body')}")  # fmt: skip
     if size > MOST_BYTES and every is None:
         enough = -int(-size // MOST_BYTES)
         raise UsageError(f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
                          f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all")
-    console.say(f"{target}: {what}, about {console.size_text(0.7e6 + size)}")
+    console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
 
 
 def _write(write_page, written_whole, content, view: dict, target: Path, n_frames: int) -> None:

@@ -43,17 +43,11 @@ class RecorderProcess:
         if os.name != "posix":
             raise OutputError("runs are recorded on Linux and macOS only")
         self.memory = nameless_file()
-        # It finds what this process finds (-S: without looking for it again), and no file of the user's folder stands in
-        # for a library (-P).
-        house = str(Path(__file__).parents[2])
-        path = os.pathsep.join([house, *(part for part in sys.path if part)])
-        command = [sys.executable, "-S", "-P", "-m", "simcli.records.recorder_process", str(self.memory),
-                   str(n_bytes)]  # fmt: skip
-        with _signals_kept_from_children():
+        command, environment = own_process("simcli.records.recorder_process", str(self.memory), str(n_bytes))
+        with signals_kept_from_children():
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0,
-                env={**os.environ, **QUIETLY, "PYTHONPATH": path},
-            )  # fmt: skip
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(self.memory,), bufsize=0, env=environment
+            )
         self.pid = self._process.pid
         self._inbox = Inbox(self._process.stdout.fileno())
 
@@ -100,8 +94,19 @@ class RecorderProcess:
         return self._process.returncode
 
 
+def own_process(module: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    """Command and environment of a module of ours as a process beside this one.
+
+    It finds what this process finds (-S: without looking for it again), and no file of the user's folder stands in for a
+    library (-P).
+    """
+    house = str(Path(__file__).parents[2])
+    path = os.pathsep.join([house, *(part for part in sys.path if part)])
+    return [sys.executable, "-S", "-P", "-m", module, *words], {**os.environ, **QUIETLY, "PYTHONPATH": path}
+
+
 @contextlib.contextmanager
-def _signals_kept_from_children() -> Iterator[None]:
+def signals_kept_from_children() -> Iterator[None]:
     """Processes that are started in the block never see the signals; here they come after the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, KEPT_FROM_IT)
     try:

@@ -10,7 +10,7 @@ from simcli import __version__
 from simcli.view.curves import Group, values_of
 from simcli.view.motion import ASPECT, Extent, camera_of
 from simcli.view.parts import Drawing, Item
-from simcli.view.quantised import error, filled, quantise, unpack
+from simcli.view.quantised import N_BYTES, error, filled, quantise, unpack
 from simcli.view.subject import Subject
 
 Array = np.ndarray
@@ -52,7 +52,17 @@ class Content:
                     far = float(np.linalg.norm(item.corners, axis=1).max())
                     self.reach[item.body] = max(self.reach[item.body], far)
         self.error, self.n_frames, self.force = 0.0, 0, 0.0
-        self._last: Array | None = None
+        self.last: Array | None = None  # poses at the frame before
+
+    def estimate(self, n_frames: int) -> int:
+        """[B], about what so many frames take: base64 makes four bytes of three."""
+        run, worlds = self.subject.run, len(self.subject.worlds)
+        numbers = sum(len(group.series) for group in self.groups)
+        size = n_frames * (8 + worlds * (1 + N_BYTES * len(self.reach) + 4 * numbers))
+        if run is not None and "contacts" in run.channels:
+            part = n_frames / max(run.n_frames, 1) * worlds / run.n_worlds
+            size += int(24 * part * run.contacts_until(run.n_frames)) + 4 * n_frames * worlds
+        return 4 * size // 3
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""
@@ -63,8 +73,8 @@ class Content:
     def chunk(self, time: Array, poses: Array) -> dict:
         """One block of frames, which follow those before."""
         self.extent.see(poses)
-        poses, goes_on = filled(poses, self._last)
-        self._last = poses[-1]
+        poses, goes_on = filled(poses, self.last)
+        self.last = poses[-1]
         ranges, words = quantise(poses)
         self.error = max(self.error, error(poses, unpack(ranges, words), self.reach))
         made = {"time": encoded(time, "f8"), "range": encoded(ranges, "f4"), "poses": encoded(words, "u2"),
@@ -86,18 +96,23 @@ class Content:
         run, worlds = self.subject.run, self.subject.worlds
         if "contacts" not in run.channels:
             return None
-        counts, values = [0], []
-        for frame in frames:
-            table = run.contact_table(frame, frame + 1)
-            for world in worlds:
-                own = table["world"] == world
-                values.append(np.concatenate((table["point"][own], table["force"][own]), axis=1))
-                counts.append(len(values[-1]))
-        rows = np.concatenate(values)
+        place = np.full(run.n_worlds, -1)
+        place[list(worlds)] = np.arange(len(worlds))
+        owners, values = [], []
+        stretches = [(frames.start, frames.stop)] if frames.step == 1 else [(frame, frame + 1) for frame in frames]
+        for first, last in stretches:
+            table = run.contact_table(first, last)
+            own = place[table["world"]] >= 0
+            frame = (table["frame"][own] - frames.start) // frames.step
+            owners.append(frame * len(worlds) + place[table["world"][own]])
+            values.append(np.concatenate((table["point"][own], table["force"][own]), axis=1))
+        owner, rows = np.concatenate(owners), np.concatenate(values)
+        rows = rows[np.argsort(owner, kind="stable")]
         if len(rows):
             size = np.linalg.norm(rows[:, 3:], axis=1)
             self.force = max(self.force, float(np.quantile(size, LARGEST_FORCES)))
-        return {"start": encoded(np.cumsum(counts), "u4"), "value": encoded(rows, "f4")}
+        counts = np.bincount(owner, minlength=len(frames) * len(worlds))
+        return {"start": encoded(np.concatenate([[0], np.cumsum(counts)]), "u4"), "value": encoded(rows, "f4")}
 
     def head(self, view: dict, live: bool = False) -> dict:
         """Everything but the chunks, which have been made.

@@ -21,6 +21,7 @@ MASS = 0.045  # radius of a centre of mass, of the unit
 FRAME = (0.35, 0.012)  # length and radius of the axes of a frame, of the unit
 SIDES, RINGS = 16, 4  # of a bar, and of each of its round ends
 ROTOR = 0.6  # edge of the plate that stands for a rotor, of the box of its inertia
+JOINED = 0.5  # of the unit: largest edge of such a box of a body that a joint holds at its middle
 SOLID = (0.08, 1.0)  # of the unit: least and largest edge of the box that stands for an inertia
 
 
@@ -80,7 +81,7 @@ def links(tables: Tables, b: int, points: Array, unit: float, colour: palette.Co
         return [_block(tables, b, unit, look)]
     if len(points) == 1 and to_mass[0] < SAME * unit:
         axis = _hinge_axis(tables, b)
-        return [_block(tables, b, unit, look) if axis is None else _rotor(tables, b, axis, unit, look)]
+        return [_block(tables, b, unit, look, JOINED) if axis is None else _rotor(tables, b, axis, unit, look)]
     if len(points) > 1:
         return [_bar(points[i], points[k], unit, look) for i, k in _pairs(points)]
     radius = min(BOB * unit, 0.3 * to_mass[0])
@@ -145,13 +146,13 @@ def tapered(length: float, first: float, last: float) -> tuple[Array, Array]:
     return vertices, np.concatenate(triangles)
 
 
-def _block(tables: Tables, b: int, unit: float, look: dict) -> Item:
+def _block(tables: Tables, b: int, unit: float, look: dict, most: float = SOLID[1]) -> Item:
     """The box, or ball of a point mass, that has the inertia of a body."""
     edges, axes = _edges(tables, b)
     place = _tuple(tables["body_com"][b])
     if max(edges) <= 0.0:
         return Item(kind="sphere", size=(BOB * unit,), position=place, orientation=UPRIGHT, **look)
-    size = tuple(np.clip(edges, SOLID[0] * unit, SOLID[1] * unit).tolist())
+    size = tuple(np.clip(edges, SOLID[0] * unit, most * unit).tolist())
     return Item(kind="box", size=size, position=place, orientation=_tuple(rot.matrix_to_quat(axes)), **look)
 
 

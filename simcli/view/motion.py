@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from simcli.analysis.channels import check_worlds
+from simcli.analysis.channels import Source, check_worlds
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
 from simcli.model.reference import body_poses
@@ -13,7 +13,7 @@ from simcli.records.reader import Trajectory
 from simcli.view.parts import Camera, Drawing
 
 Array = np.ndarray
-BLOCK = 4e6  # [B] of poses that are read at once
+BLOCK = 3e6  # [B] of poses that are read at once
 FAR = 3.0  # of the size of the motion: what is fixed and larger does not decide what the camera sees
 FLAT = 0.15  # [1], sine of the angle at which a plane is seen edge-on
 MARGIN = 1.1  # of the distance from which everything is just seen
@@ -83,18 +83,20 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     held = run.channels
     if "bodies" in held and run.bodies:
         column = run.column("frames/body_q")
+        source = Source("body_q", column, ("",) * (7 * len(run.bodies)), ())
 
         def read(first: int, last: int) -> Array:
-            rows = column[picked[first] : picked[last - 1] + 1 : picked.step]
-            return np.asarray(rows[:, list(worlds)], np.float64)
+            rows = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
+            return rows.reshape(*rows.shape[:2], -1, 7)
 
     elif "joints" in held and models is not None:
         column = run.column("frames/joint_q")
         of_world = [models(world) for world in worlds]
+        source = Source("joint_q", column, ("",) * column.shape[2], ())
 
         def read(first: int, last: int) -> Array:
-            q = np.asarray(column[picked[first] : picked[last - 1] + 1 : picked.step], np.float64)
-            return np.stack([_forward(model, q[:, world]) for model, world in zip(of_world, worlds, strict=True)], axis=1)
+            q = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
+            return np.stack([_forward(model, q[:, k]) for k, model in enumerate(of_world)], axis=1)
 
     else:
         raise UsageError(f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "

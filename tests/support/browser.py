@@ -114,7 +114,8 @@ class Browser:
 
     def settle(self) -> None:
         """Wait until what was changed is drawn."""
-        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+        frame = "await new Promise((done) => requestAnimationFrame(done));"
+        self.evaluate(f"(async () => {{ {4 * frame} return true }})()")
 
     def ask(self, method: str, **params):
         """Ask the browser, and wait for its answer."""

@@ -47,7 +47,7 @@ void main() {
   float line = max(0.55 * lines(cell, 1.0), lines(5.0 * cell, 1.4)) * mix(0.30, 0.26, dark);
   float shade = (1.0 - getShadowMask()) * mix(0.26, 0.55, dark);
   vec3 ink = mix(vec3(0.10, 0.14, 0.22), vec3(0.55, 0.64, 0.78), dark);
-  vec3 night = vec3(0.010, 0.016, 0.035);
+  vec3 night = mix(vec3(0.010, 0.016, 0.035), vec3(0.001, 0.0015, 0.003), dark);
   float alpha = 1.0 - (1.0 - line) * (1.0 - shade);
   vec3 shown = (ink * line * (1.0 - shade) + night * shade) / max(alpha, 1e-4);
   vec3 sheet = mix(behind, colour, mix(0.42, 0.10, dark));

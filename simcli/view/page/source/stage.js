@@ -52,13 +52,14 @@ export class Stage {
     this.controls.enableDamping = true
     this.controls.dampingFactor = 0.12
     this.controls.zoomToCursor = true
+    this.controls.addEventListener('start', () => { this.moved = true })
     this.setTheme(theme)
     this.resetCamera()
   }
 
   addLight() {
     const middle = this.low.clone().add(this.high).multiplyScalar(0.5)
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xb4bccb, 2.3))
+    this.lights = [new THREE.HemisphereLight(0xffffff, 0xb4bccb, 2.3)]
     const side = Math.abs(this.up.z) > 0.5 ? new THREE.Vector3(0.5, -0.65, 0) : new THREE.Vector3(0.5, 0, 0.65)
     const sun = new THREE.DirectionalLight(0xfff6ea, 2.5)
     sun.position.copy(middle).addScaledVector(this.up, 1.2 * this.size).addScaledVector(side, this.size)
@@ -68,14 +69,15 @@ export class Stage {
     Object.assign(sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach,
       near: 0.01 * this.size, far: 5 * this.size })
     sun.shadow.mapSize.set(2048, 2048)
-    sun.shadow.normalBias = 0.002 * this.size
+    sun.shadow.normalBias = 0.005 * this.size
     sun.shadow.bias = -0.0004
     sun.shadow.radius = 4
     const fill = new THREE.DirectionalLight(0xdfe9ff, 0.9)
     fill.position.copy(middle).addScaledVector(side, -this.size).addScaledVector(this.up, 0.3 * this.size)
     fill.target.position.copy(middle)
     this.sun = sun
-    this.scene.add(sun, sun.target, fill, fill.target)
+    this.lights.push(sun, sun.target, fill, fill.target)
+    this.scene.add(...this.lights)
   }
 
   addWorlds() {
@@ -171,7 +173,9 @@ export class Stage {
     this.scene.background = own ?? sky(theme === 'dark' ? ['#1b222d', '#10141b'] : ['#fbfcfd', '#e6eaf0'])
     const tone = { h: 0, s: 0, l: 0 }
     this.background.getHSL(tone)
-    for (const ground of this.grounds) ground.material.uniforms.dark.value = tone.l < 0.35 ? 1 : 0
+    const isDark = tone.l < 0.35
+    document.documentElement.dataset.sky = isDark ? 'dark' : 'light' // of the title, which stands on it
+    for (const ground of this.grounds) ground.material.uniforms.dark.value = isDark ? 1 : 0
     for (const ground of this.grounds) ground.material.uniforms.behind.value.copy(this.background)
     this.theme = theme
   }
@@ -205,7 +209,8 @@ export class Stage {
 
   resetCamera(name) {
     const { scene } = this.recording
-    const given = scene.cameras[name ?? scene.camera] ?? scene.auto
+    this.seenFrom = [name, scene.camera].find((one) => one === 'auto' || one in scene.cameras) ?? 'auto'
+    const given = scene.cameras[this.seenFrom] ?? scene.auto
     this.followed = null
     this.camera.up.set(...given.up)
     this.camera.fov = (given.fov * 180) / Math.PI
@@ -221,8 +226,7 @@ export class Stage {
 
   nextCamera() {
     const names = ['auto', ...Object.keys(this.recording.scene.cameras)]
-    this.camera_ = names[(names.indexOf(this.camera_ ?? 'auto') + 1) % names.length]
-    this.resetCamera(this.camera_)
+    this.resetCamera(names[(names.indexOf(this.seenFrom) + 1) % names.length])
   }
 
   // Keep the camera at the same place beside a body, -1 for none.
@@ -247,11 +251,21 @@ export class Stage {
     return hit?.object.userData.item.body ?? -1
   }
 
-  // The box of a motion that has grown.
+  // The box of a motion that has grown: ground and light follow, the camera too unless somebody has moved it.
   widen(bounds) {
-    if (!bounds) return
-    this.low.set(...bounds[0])
-    this.high.set(...bounds[1])
+    const [low, high] = bounds.map((corner) => new THREE.Vector3(...corner))
+    if (low.distanceTo(this.low) + high.distanceTo(this.high) < 1e-6 * this.size) return
+    this.low.copy(low)
+    this.high.copy(high)
+    this.size = low.distanceTo(high) || 1
+    this.scene.remove(...this.grounds, ...this.lights)
+    for (const ground of this.grounds) { ground.geometry.dispose(); ground.material.dispose() }
+    this.addLight()
+    this.addGround()
+    this.setTheme(this.theme)
+    this.camera.near = this.size / 500
+    this.camera.far = this.size * 300
+    if (!this.moved) this.resetCamera()
   }
 
   // Columns and rows of viewports.
