@@ -10,7 +10,7 @@ from support.process import python
 
 from simcli.analysis.channels import available, default_channels, default_columns, locate, read_channels
 from simcli.analysis.export.csv_text import write_table_csv
-from simcli.analysis.export.tables import Asked
+from simcli.analysis.export.tables import Extract
 from simcli.analysis.plot import MAX_PANELS, draw, save
 from simcli.errors import UsageError
 
@@ -90,7 +90,7 @@ def test_defaults_name_what_is_there(trajectory):
 
 
 def test_csv_reads_back_to_the_same_numbers(trajectory):
-    asked = Asked(trajectory, ("joint.hinge0.q", "body.link0.position"), (0, 2))
+    asked = Extract(trajectory, ("joint.hinge0.q", "body.link0.position"), (0, 2))
     text = io.StringIO(newline="")
     assert write_table_csv(asked.table(), text) == N_FRAMES * 2
     header, *rows = list(csv.reader(text.getvalue().splitlines()))
@@ -108,7 +108,7 @@ def test_csv_of_one_world_has_no_world_column_and_empty_cells_for_nothing(tmp_pa
 
     with record(tmp_path / "b.h5", 2, 1, poison) as opened:
         text = io.StringIO(newline="")
-        write_table_csv(Asked(opened, ("energy.total",)).table(), text)
+        write_table_csv(Extract(opened, ("energy.total",)).table(), text)
     assert text.getvalue().splitlines()[0] == "time [s],energy.total [J]"
     assert text.getvalue().splitlines()[2] == "0.01,"
 

@@ -314,7 +314,7 @@ def test_no_run_goes_on_in_a_slice_and_its_scene_is_still_inside(command, tmp_pa
 def test_a_block_is_small(path):
     """What a slice holds at once does not grow with the run: blocks of a long run are as those of a short one."""
     with open_trajectory(path) as run:
-        part = parts_file.Part(run, np.arange(run.n_worlds), range(run.n_frames))
+        part = parts_file.RunPart(run, np.arange(run.n_worlds), range(run.n_frames))
         writer = object.__new__(parts_file._Writer)
         writer._grain, writer._n_frames = 256, 10**6
         blocks = list(writer._blocks(8 * 7 * 100))

@@ -19,8 +19,7 @@ from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "view", "plot", "render", "export",
             "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs",
-            "bench",
-            "precompile", "doctor"]  # fmt: skip
+            "bench", "precompile", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 
@@ -193,8 +192,8 @@ def test_vary_without_key_or_values_is_wrong_usage(text):
 
 
 NOT_THERE = [["run"], ["show"], ["check"], ["info"], ["plot"], ["export", "-c", "time"],
-             ["diff", "pendulum.yaml"], ["bench"], ["slice", "-o", "x.h5"],
-             ["merge", "-o", "x.h5", "pendulum.yaml"]]  # fmt: skip
+             ["diff", "pendulum.yaml"], ["bench"],
+             ["slice", "-o", "x.h5"], ["merge", "-o", "x.h5", "pendulum.yaml"]]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", NOT_THERE, ids=lambda words: words[0])

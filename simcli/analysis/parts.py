@@ -14,7 +14,7 @@ from simcli.analysis.states import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.layout import CHANNELS, PARTS
 from simcli.records.lock import is_being_written
-from simcli.records.parts_file import Cut, Part, Seen, origin_text, write_parts
+from simcli.records.parts_file import Cut, RunPart, Seen, origin_text, write_parts
 from simcli.records.reader import Trajectory
 from simcli.spec.patterns import matching
 
@@ -53,7 +53,7 @@ def write_slice(run: Trajectory, asked: Slice, path: Path, argv: Sequence[str], 
     """
     check_worlds(run, asked.worlds or ())
     worlds = np.arange(run.n_worlds) if asked.worlds is None else np.unique(asked.worlds)
-    part = Part(run, worlds, _frames(run, asked))
+    part = RunPart(run, worlds, _frames(run, asked))
     cut = Cut(_channels(run, asked.channels), _index(run, asked.select))
     source, made = run.provenance, _now()
     alone = int(run.world_origins[worlds[0]][1]) if len(worlds) == 1 < run.n_worlds else source.world
@@ -72,7 +72,7 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
     first = runs[0]
     for other in runs[1:]:
         _check_fits(first, other)
-    parts = [Part(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
+    parts = [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
     source = first.provenance
     if any(run.provenance.overrides != source.overrides or run.provenance.world != source.world for run in runs):
         source = replace(source, overrides=None, world=None)

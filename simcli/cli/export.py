@@ -28,7 +28,7 @@ def export(
     per contact, with time, world and the names of the shapes. Without -o: CSV to stdout.
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     """
-    from simcli.analysis.export.tables import Asked
+    from simcli.analysis.export.tables import Extract
     from simcli.cli.export_formats import format_of
     from simcli.records.reader import open_trajectory
 
@@ -44,7 +44,7 @@ def export(
     if target.exists() and target.samefile(file):
         raise UsageError(f"-o {output}: is the file that is read; name another one")
     with open_trajectory(file) as run, progress.fraction_shown("exporting") as show:
-        asked = Asked(run, tuple(channels), tuple(worlds), every)
+        asked = Extract(run, tuple(channels), tuple(worlds), every)
         if to_stdout:
             _to_stdout(asked)
             return Exit.OK

@@ -26,7 +26,7 @@ from simcli.records.layout import (
     Dataset,
 )
 from simcli.records.measures import MeasureLayout, create_measures
-from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, Tables
+from simcli.records.model_columns import COLUMNS, LABELS, NAME_SCALES, WorldTables
 from simcli.records.provenance import Provenance, write_provenance
 from simcli.records.superblock import FORMAT_BOUNDS
 
@@ -41,7 +41,7 @@ DIGEST_SLOTS = 2  # one describes the commit that n_committed counts, the other 
 
 
 def create_file(
-    target: str | Backing, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+    target: str | Backing, tables: WorldTables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
     provenance: Provenance, title: str, uuid: str = "", measures: Sequence[MeasureLayout] = (),
     is_watched: bool = True,
 ) -> h5py.File:  # fmt: skip
@@ -76,7 +76,7 @@ def create_file(
     return file
 
 
-def _fill(file: h5py.File, tables: Tables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
+def _fill(file: h5py.File, tables: WorldTables, axes: Axes, rows: Sequence[Dataset], float_type: str, grain: int,
           provenance: Provenance, title: str, uuid: str, measures: Sequence[MeasureLayout]) -> None:  # fmt: skip
     """Everything that is in a file before its first frame; arguments as of `create_file`."""
     file.attrs["simcli_format"] = np.array(FORMAT, np.int32)
@@ -157,7 +157,7 @@ def _create_growing(file: h5py.File, row: Dataset, axes: Axes, float_type: str, 
     _attach(file, dataset, row.axes, group)
 
 
-def _write_model(file: h5py.File, tables: Tables) -> None:
+def _write_model(file: h5py.File, tables: WorldTables) -> None:
     group = file["model"]
     for column in COLUMNS:
         array = tables.columns[column.name]
@@ -197,7 +197,7 @@ def _static(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
     return group.create_dataset(name, data=array, **options)
 
 
-def _write_params(file: h5py.File, tables: Tables, axes: Axes) -> None:
+def _write_params(file: h5py.File, tables: WorldTables, axes: Axes) -> None:
     group = file.create_group("params")
     name = _scale(group, "name", np.array(axes.label["P"], object), TEXT)
     world = _linked(file, "params", "world", "frames")

@@ -164,7 +164,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class Tables:
+class WorldTables:
     """What a file says of its worlds once: all of /model and /params.
 
     Attributes:
@@ -182,11 +182,11 @@ class Tables:
     world_seed: np.ndarray
 
 
-def tables_of(model: Model, axes: Axes) -> Tables:
+def world_tables_of(model: Model, axes: Axes) -> WorldTables:
     """The tables of a model, cut to the axes that the file keeps."""
     units = {name: _kept(values, axes, name) for name, values in coordinate_units(model).items()}
     values = np.asarray(model.param_value, float).reshape(model.n_worlds, len(model.param_name))
-    return Tables(model_arrays(model, axes), units, model.param_unit, values, np.asarray(model.world_seed, np.uint64))
+    return WorldTables(model_arrays(model, axes), units, model.param_unit, values, np.asarray(model.world_seed, np.uint64))
 
 
 def _kept(values: Sequence[str], axes: Axes, name: str) -> list[str]:
@@ -202,8 +202,8 @@ def model_arrays(model: Model, axes: Axes) -> dict[str, np.ndarray]:
     return cut_arrays({column.name: column.read(model) for column in COLUMNS}, axes)
 
 
-def cut_tables(tables: Tables, axes: Axes, worlds: np.ndarray) -> Tables:
-    """Tables of some worlds, cut to the axes that a file keeps.
+def cut_world_tables(tables: WorldTables, axes: Axes, worlds: np.ndarray) -> WorldTables:
+    """WorldTables of some worlds, cut to the axes that a file keeps.
 
     Args:
         tables: of a file.
@@ -213,11 +213,12 @@ def cut_tables(tables: Tables, axes: Axes, worlds: np.ndarray) -> Tables:
     shared = {column.name for column in COLUMNS if column.axes[0] == "W|1"}
     columns = {name: array[worlds] if name in shared and len(array) > 1 else array for name, array in tables.columns.items()}
     units = {name: _kept(values, axes, name) for name, values in tables.units.items()}
-    return Tables(cut_arrays(columns, axes), units, tables.param_unit, tables.param_value[worlds], tables.world_seed[worlds])
+    values, seeds = tables.param_value[worlds], tables.world_seed[worlds]
+    return WorldTables(cut_arrays(columns, axes), units, tables.param_unit, values, seeds)
 
 
-def joined_tables(parts: Sequence[Tables]) -> Tables:
-    """Tables of the worlds of several files, one after the other.
+def joined_world_tables(parts: Sequence[WorldTables]) -> WorldTables:
+    """WorldTables of the worlds of several files, one after the other.
 
     Raises:
         ValueError: what all worlds share differs; the message names the table.
@@ -234,7 +235,7 @@ def joined_tables(parts: Sequence[Tables]) -> Tables:
             columns[column.name] = np.concatenate([np.broadcast_to(one, (len(part.param_value), *one.shape[1:]))
                                                    for one, part in zip(some, parts, strict=True)])  # fmt: skip
     values, seeds = ([getattr(part, name) for part in parts] for name in ("param_value", "world_seed"))
-    return Tables(columns, first.units, first.param_unit, np.concatenate(values), np.concatenate(seeds))
+    return WorldTables(columns, first.units, first.param_unit, np.concatenate(values), np.concatenate(seeds))
 
 
 def cut_arrays(read: Mapping[str, np.ndarray], axes: Axes) -> dict[str, np.ndarray]:

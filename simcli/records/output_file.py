@@ -10,7 +10,7 @@ from simcli.records.backlog import Batch
 from simcli.records.create import create_file
 from simcli.records.growing import Growing, GrowingFile
 from simcli.records.messages import Order
-from simcli.records.model_columns import tables_of
+from simcli.records.model_columns import world_tables_of
 from simcli.records.ragged import contact_rows, event_rows, kept_shapes
 
 
@@ -33,8 +33,9 @@ class OutputFile:
         self._n_events, self._n_contacts = 0, 0
         self._path, self._draft = order.path, order.path.with_name(f".{order.path.name}.{os.getpid()}.part")
         try:
-            file = create_file(str(self._draft), tables_of(order.model, order.axes), order.axes, order.rows, order.dtype,
-                               order.grain, order.provenance, order.title, order.uuid, order.measures)  # fmt: skip
+            tables = world_tables_of(order.model, order.axes)
+            file = create_file(str(self._draft), tables, order.axes, order.rows, order.dtype, order.grain, order.provenance,
+                               order.title, order.uuid, order.measures)  # fmt: skip
             self._file = GrowingFile(file, order.rows, order.axes, order.dtype)
             if order.kept_frames:
                 self._take_over(order)

@@ -22,7 +22,7 @@ from simcli.records.create import create_file
 from simcli.records.growing import Growing, GrowingFile
 from simcli.records.guard import reading
 from simcli.records.layout import Axes, Dataset, selected
-from simcli.records.model_columns import COLUMNS, Tables, cut_tables, joined_tables
+from simcli.records.model_columns import COLUMNS, WorldTables, cut_world_tables, joined_world_tables
 from simcli.records.provenance import Provenance
 from simcli.records.ragged import contact_rows, event_rows
 from simcli.records.reader import Trajectory
@@ -35,7 +35,7 @@ Seen = Callable[[float], None]  # takes the part that is done
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """What of a file is taken.
 
     Attributes:
@@ -68,7 +68,8 @@ class Cut:
     index: dict[str, np.ndarray]
 
 
-def write_parts(path: Path, parts: Sequence[Part], cut: Cut, provenance: Provenance, seen: Seen = lambda part: None) -> int:
+def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Provenance,
+                seen: Seen = lambda part: None) -> int:  # fmt: skip
     """Write a file of parts that fit together: one scene, one time axis, the same channels.
 
     Args:
@@ -107,7 +108,7 @@ def write_parts(path: Path, parts: Sequence[Part], cut: Cut, provenance: Provena
     return len(parts[0].frames)
 
 
-def origin_text(command: str, parts: Sequence[Part], argv: Sequence[str], made: str) -> str:
+def origin_text(command: str, parts: Sequence[RunPart], argv: Sequence[str], made: str) -> str:
     """What a file is made of, for its provenance.
 
     Args:
@@ -129,12 +130,12 @@ def origin_text(command: str, parts: Sequence[Part], argv: Sequence[str], made: 
     return json.dumps({"command": command, "argv": list(argv), "created_utc": made, "from": sources, "roots": roots})
 
 
-def tables_in(run: Trajectory) -> Tables:
+def tables_in(run: Trajectory) -> WorldTables:
     """All of /model and /params of a file."""
     with reading(run.path):
         file = run._file
         values = np.asarray(file["params/value"][...], float)
-        return Tables({column.name: run.model[column.name] for column in COLUMNS},
+        return WorldTables({column.name: run.model[column.name] for column in COLUMNS},
                       {name: tuple(run.model[name]) for name in UNITS},
                       tuple(run.param_units.values()), values, run.world_seed)  # fmt: skip
 
@@ -142,7 +143,7 @@ def tables_in(run: Trajectory) -> Tables:
 class _Writer:
     """Writes one file."""
 
-    def __init__(self, backing: Backing, parts: Sequence[Part], cut: Cut, provenance: Provenance):
+    def __init__(self, backing: Backing, parts: Sequence[RunPart], cut: Cut, provenance: Provenance):
         self._parts, self._run = parts, parts[0].run
         whole = self._run._axes
         label = {axis: tuple(names[i] for i in cut.index[axis]) if axis in cut.index else names
@@ -153,7 +154,7 @@ class _Writer:
         self._dtype = self._run.column("diag/residual").dtype.name
         self._n_frames = len(parts[0].frames)
         self._grain = frames_per_commit(self._rows, self._axes, self._dtype, self._n_frames)
-        tables = joined_tables([cut_tables(tables_in(part.run), self._axes, part.worlds) for part in parts])
+        tables = joined_world_tables([cut_world_tables(tables_in(part.run), self._axes, part.worlds) for part in parts])
         self._shapes = tables.columns["shape_body"] >= 0 if "B" in cut.index else None
         layouts = [measure.layout for measure in self._run.measures.values()]
         title = self._run.attributes["title"]
@@ -299,6 +300,6 @@ class _Writer:
         return "failed" if "failed" in words else "done" if words == {"done"} else "stopped"
 
 
-def _contacts_between(part: Part, first: int, last: int) -> int:
+def _contacts_between(part: RunPart, first: int, last: int) -> int:
     frames = part.frames[first:last]
     return part.run.contacts_until(frames[-1] + 1) - part.run.contacts_until(frames[0])

@@ -18,7 +18,7 @@ import numpy as np
 
 import simcli
 from simcli.analysis.export.files import drafted
-from simcli.analysis.export.tables import Asked, Seen, unseen
+from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
 from simcli.view.motion import Motion, bounds
@@ -132,7 +132,7 @@ class _Track:
         stream.write(np.ascontiguousarray(values, "<f4").tobytes())
 
 
-def write(asked: Asked, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     """Write a file; returns the number of frames.
 
     Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from simcli.analysis.export.files import written
-from simcli.analysis.export.tables import Asked, ChannelTable, ContactTable, Seen, unseen
+from simcli.analysis.export.tables import ChannelTable, ContactTable, Extract, Seen, unseen
 
 
 def cell(value: float | int | str) -> str:
@@ -47,7 +47,7 @@ def write_table_csv(table: ChannelTable | ContactTable, stream: TextIO, seen: Se
     return table.n_rows
 
 
-def write(asked: Asked, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     """Write a file; returns its number of rows."""
     with written(path) as stream:
         return write_table_csv(asked.table(), stream, seen)

@@ -5,10 +5,10 @@ import math
 from pathlib import Path
 
 from simcli.analysis.export.files import written
-from simcli.analysis.export.tables import Asked, Seen, unseen
+from simcli.analysis.export.tables import Extract, Seen, unseen
 
 
-def write(asked: Asked, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     """Write a file; returns its number of lines."""
     table = asked.table()
     keys = [json.dumps(header.name, ensure_ascii=False) for header in table.headers]

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from simcli.analysis.export.files import written
-from simcli.analysis.export.tables import Asked, Seen, unseen
+from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
 
 COORDINATE = ".q"
 
 
-def write(asked: Asked, path: Path, seen: Seen = unseen, is_motion: bool = False) -> int:
+def write(asked: Extract, path: Path, seen: Seen = unseen, is_motion: bool = False) -> int:
     """Write a file; returns its number of rows.
 
     Raises:
@@ -43,10 +43,10 @@ def write(asked: Asked, path: Path, seen: Seen = unseen, is_motion: bool = False
     return table.n_rows
 
 
-def _coordinates(asked: Asked, path: Path) -> Asked:
+def _coordinates(asked: Extract, path: Path) -> Extract:
     """The joint coordinates, where nothing else is named."""
     if not asked.channels:
-        return Asked(asked.run, (f"joint.*{COORDINATE}",), asked.worlds, asked.every)
+        return Extract(asked.run, (f"joint.*{COORDINATE}",), asked.worlds, asked.every)
     other = next((source.name for source in asked.sources
                   if not (source.name.startswith("joint.") and source.name.endswith(COORDINATE))), None)  # fmt: skip
     if other:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simcli.analysis.export.files import drafted
-from simcli.analysis.export.tables import Asked, Header, Seen, unseen
+from simcli.analysis.export.tables import Extract, Header, Seen, unseen
 from simcli.errors import UsageError
 
 INSTALL_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
@@ -23,7 +23,7 @@ def pyarrow_of():
     return pyarrow, pyarrow.parquet
 
 
-def write(asked: Asked, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     """Write a file; returns its number of rows."""
     pa, parquet = pyarrow_of()
     table = asked.table()

@@ -49,7 +49,7 @@ TIME, WORLD = Header("time", "s"), Header("world", "", "i8")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Extract:
     """What of a run is exported.
 
     Attributes:
@@ -115,7 +115,7 @@ class ChannelTable:
         has_worlds: whether more than one world is in it.
     """
 
-    def __init__(self, asked: Asked):
+    def __init__(self, asked: Extract):
         self._asked, self._sources = asked, asked.sources
         self.has_worlds = len(asked.worlds) > 1
         self.n_rows = len(asked.frames) * len(asked.worlds)
@@ -141,7 +141,7 @@ class ContactTable:
 
     has_worlds = True
 
-    def __init__(self, asked: Asked):
+    def __init__(self, asked: Extract):
         self._asked = asked
         self._shapes = np.array([*asked.run.model["shape_name"], ""])[:-1]
         self.headers = [TIME, WORLD]
