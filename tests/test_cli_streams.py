@@ -53,8 +53,8 @@ def test_control_characters_are_spelled_out(capsys):
 
 
 def test_nothing_is_left_of_a_table_that_cannot_be_written(tmp_path):
-    from simcli.analysis.export import written
     from simcli.errors import OutputError
+    from simcli.records.drafts import written
 
     def write(path):
         with written(path) as stream:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from simcli.analysis.export.csv_text import cell
-from simcli.analysis.export.files import drafted, written
 from simcli.analysis.export.parquet import pyarrow_of
 from simcli.errors import UsageError
+from simcli.records.drafts import drafted, written
 
 if TYPE_CHECKING:
     from simcli.analysis.world_table import WorldTable

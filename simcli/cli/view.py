@@ -59,7 +59,7 @@ def view(
     from simcli.analysis.subject import is_hdf5
     from simcli.view.content import Content
     from simcli.view.curves import groups_of
-    from simcli.view.document import write_page, written_whole
+    from simcli.view.document import write_page
     from simcli.view.subject import subject_of_run, subject_of_scene
 
     columns, most = _columns_of(grid, overlay)
@@ -87,7 +87,7 @@ def view(
         what = ", ".join((console.plural(n_frames, "frame"), console.plural(len(subject.worlds), "world"),
                           console.plural(n_bodies, "body")))  # fmt: skip
         _say_size(target, what, content.estimate(n_frames), every)
-        _write(write_page, written_whole, content, _arranged(subject.worlds, columns, overlay), target, n_frames)
+        _write(write_page, content, _arranged(subject.worlds, columns, overlay), target, n_frames)
         facts = {"path": target, "bytes": target.stat().st_size, "frames": content.n_frames, "worlds": subject.worlds,
                  "bodies": n_bodies, "position_error_m": content.error,
                  "notes": [*subject.notes, *subject.drawings[0].notes]}  # fmt: skip
@@ -150,10 +150,11 @@ def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
     console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")
 
 
-def _write(write_page, written_whole, content, view: dict, target: Path, n_frames: int) -> None:
+def _write(write_page, content, view: dict, target: Path, n_frames: int) -> None:
     from simcli.cli.progress import fraction_shown
+    from simcli.records.drafts import written
 
-    with fraction_shown("writing") as show, written_whole(target) as stream:
+    with fraction_shown("writing") as show, written(target) as stream:
         write_page(content, view, stream, done=lambda frames: show(frames / max(n_frames, 1)))
 
 

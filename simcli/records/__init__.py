@@ -18,6 +18,7 @@ that reads it by name. Never found here: physics, Taichi, scene parsing, printin
     backlog     what was handed over and is not committed
     output_file the growing file, commit by commit
     recorder_process  the process that writes
+    drafts      a file is written whole or not at all
     tidy        what killed runs leave beside their files
     checkpoint  the state of a run beside its file
     continuation  may a file be written, and where does an unfinished one go on

@@ -28,6 +28,7 @@ class Drives:
         tables: device tables.
         arena: receives the columns.
         joints: indices of the joints, rising.
+        powers: those whose power is asked for, too.
         row_of_dof: (NV,) row of constraints by which a joint outside the tree is switched, -1 where there is none.
 
     Attributes:
@@ -40,22 +41,23 @@ class Drives:
 
     _data_oriented = True
 
-    def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], row_of_dof: np.ndarray):
+    def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], powers: Sequence[int],
+                 row_of_dof: np.ndarray):
         of, starts = model.joints, model.joints.qd_start
         dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
         owner = model.dofs.joint[dofs]
         component = dofs - starts[owner]
         is_ball = of.kind[owner] == JointKind.BALL
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)[dofs]
-        items, at = arena.records(len(dofs)), arena.records(len(joints))
-        self.n, self.n_joints = len(dofs), len(joints)
+        items, at = arena.records(len(dofs)), arena.records(len(powers))
+        self.n, self.n_joints = len(dofs), len(powers)
         self.dof, self.component = items.ints(dofs), items.ints(component)
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
         self.kind = items.ints(np.select([moved, is_ball], [MOTION, BALL_DRIVE], DRIVE))
         self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
         self.row = items.ints(row_of_dof[dofs])
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
-        own = np.array(joints, int).reshape(-1)
+        own = np.array(powers, int).reshape(-1)
         self.joint, self.first, self.last = at.ints(own), at.ints(starts[own]), at.ints(starts[own + 1])
         self.effort, self.power = arena.slot(model.n_qd), arena.slot(model.n_joints)
 
@@ -120,7 +122,7 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
     if ti.static(p.has_motion):
         if p.kind.at(n) == MOTION:
             given = c.rows.effort.load(w, d) - effort_of_rest(c, w, d, x, v)
-    return given * acts(c, w, p.row.at(n))
+    return switched(c, w, p.row.at(n), given)
 
 
 @ti.func
@@ -139,9 +141,9 @@ def effort_of_rest(c: ti.template(), w: ti.i32, d: ti.i32, x: ti.template(), v: 
     return total
 
 
-def acts(c, w, row):
-    """1 where the joint of a row is on, and where there is no row (inside kernels)."""
-    one = c.tables.arena.zero() + 1.0
+def switched(c, w, row, effort):
+    """An effort, or 0 where the joint of a row is off (inside kernels)."""
     if not c.constrained:
-        return one
-    return select((row < 0) | (c.bound.system.enabled.load(w, ti.max(row, 0)) != 0.0), one, one * 0.0)
+        return effort
+    is_on = (row < 0) | (c.bound.system.enabled.load(w, ti.max(row, 0)) != 0.0)
+    return select(is_on, effort, effort * 0.0)

@@ -116,7 +116,7 @@ class Gauges:
         self.n_velocities, self.n_points = len(seen["velocities"]), len(seen["points"])
         joints = {int(model.dofs.joint[dof]) for dof in seen["efforts"]} | set(seen["powers"])
         if joints:
-            self.drives = Drives(model, tables, arena, sorted(joints), row_of_dof)
+            self.drives = Drives(model, tables, arena, sorted(joints), seen["powers"], row_of_dof)
         if measures.pairs[Source.DISTANCE]:
             self.clearances = Clearances(model, tables, arena, measures.pairs[Source.DISTANCE])
         if measures.pairs[Source.CONTACT]:

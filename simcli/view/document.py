@@ -1,14 +1,10 @@
 """One HTML file that holds everything: the content of a page, and the program that shows it."""
 
-import contextlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import TextIO
 
-from simcli.errors import OutputError
 from simcli.view.content import Content
 from simcli.view.subject import dumped
 
@@ -44,22 +40,3 @@ def write_page(content: Content, view: dict, stream: TextIO, live: bool = False,
         stream.write("," * bool(k) + dumped(chunk))
         done(content.n_frames)
     stream.write(f'],{dumped(content.head(view, live))[1:]}</script>\n<script>{bundle()}</script>\n</body>\n</html>\n')
-
-
-@contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[TextIO]:
-    """Open a file that stands at its name only when it is complete; what was there before stays until then.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with draft.open("w", newline="", encoding="utf-8") as stream:
-            yield stream
-        draft.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)

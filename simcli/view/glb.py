@@ -17,10 +17,10 @@ from typing import BinaryIO
 import numpy as np
 
 import simcli
-from simcli.analysis.export.files import drafted
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
+from simcli.records.drafts import drafted
 from simcli.view.motion import Motion, bounds
 from simcli.view.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
 from simcli.view.subject import subject_of_run

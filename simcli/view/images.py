@@ -1,15 +1,14 @@
 """Pictures and films as files: PNG and GIF by Pillow, MP4 by PyAV, the extra `render`."""
 
-import contextlib
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from simcli.errors import OutputError, UsageError
+from simcli.errors import UsageError
+from simcli.records.drafts import drafted
 
 Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")
@@ -47,7 +46,7 @@ def write_picture(picture: Array, path: Path) -> None:
         OutputError: the file cannot be written.
     """
     image = _pillow()
-    with whole_file(path) as part:
+    with drafted(path) as part:
         image.fromarray(picture).save(part, format="PNG", optimize=True)
 
 
@@ -81,7 +80,7 @@ def write_film(pictures: Iterable[Array], samples: list[Array], size: tuple[int,
         UsageError: a library is missing.
         OutputError: the file cannot be written.
     """
-    with whole_file(path) as part:
+    with drafted(path) as part:
         if path.suffix.lower() == ".gif":
             _write_gif(pictures, samples, rate, part)
         else:
@@ -107,24 +106,6 @@ def _write_mp4(pictures: Iterable[Array], size: tuple[int, int], rate: Fraction,
         for picture in pictures:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode())
-
-
-@contextlib.contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a name beside `path` to write to; it gets its own name when it is whole, else nothing is left.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        part.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _pillow():

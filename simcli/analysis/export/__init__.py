@@ -3,7 +3,6 @@
 In: an open `Trajectory` and what of it is wanted. Out: a file, whole or not at all. Never found here: what a channel means
 (`analysis.channels`), printing.
 
-    files       a file is written whole or not at all
     tables      channels and contacts as columns, block by block
     csv_text    .csv
     json_lines  .jsonl
@@ -14,7 +13,3 @@ In: an open `Trajectory` and what of it is wanted. Out: a file, whole or not at 
 
 `simcli.cli.export_formats` has the table of suffixes; `simcli.view.glb` writes .glb, because it draws.
 """
-
-from simcli.analysis.export.files import written
-
-__all__ = ["written"]

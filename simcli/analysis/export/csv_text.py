@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from simcli.analysis.export.files import written
 from simcli.analysis.export.tables import ChannelTable, ContactTable, Extract, Seen, unseen
+from simcli.records.drafts import written
 
 
 def cell(value: float | int | str) -> str:

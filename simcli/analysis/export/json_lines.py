@@ -4,8 +4,8 @@ import json
 import math
 from pathlib import Path
 
-from simcli.analysis.export.files import written
 from simcli.analysis.export.tables import Extract, Seen, unseen
+from simcli.records.drafts import written
 
 
 def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:

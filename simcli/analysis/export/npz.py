@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.lib import format as npy
 
-from simcli.analysis.export.files import drafted
 from simcli.analysis.export.tables import ContactTable, Extract, Seen, unseen
+from simcli.records.drafts import drafted
 
 
 def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:

@@ -9,9 +9,9 @@ coordinates by name.
 from functools import partial
 from pathlib import Path
 
-from simcli.analysis.export.files import written
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
+from simcli.records.drafts import written
 
 COORDINATE = ".q"
 

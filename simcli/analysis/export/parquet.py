@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from simcli.analysis.export.files import drafted
 from simcli.analysis.export.tables import Extract, Header, Seen, unseen
 from simcli.errors import UsageError
+from simcli.records.drafts import drafted
 
 INSTALL_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
 

@@ -17,9 +17,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simcli.analysis.export.files import written
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import OutputError
+from simcli.records.drafts import written
 
 BODIES, CONTACTS = "bodies", "contacts"
 KINDS = {"f8": "Float64", "i8": "Int64", "i4": "Int32"}
