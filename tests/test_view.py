@@ -19,6 +19,7 @@ from support.scenes import FALL, faults_of, scene
 from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
+from simcli.analysis.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model import rotations as rot
@@ -490,6 +491,22 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
         drawing = subject_of_run(run, look=other).drawings[0]
     assert drawing.background == rgb("navy")
     assert drawing.bodies == names
+
+
+def test_a_mesh_that_is_only_seen_is_found_beside_its_scene_and_never_needed(tmp_path, capsys, monkeypatch):
+    """A run holds no file of its look: it is drawn where it is still there, else told; mechanics do without."""
+    (tmp_path / "flap.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    look = "look: {shapes: {f: {type: mesh, file: flap.obj}}}"
+    (tmp_path / "s.yaml").write_text(FALL.replace("[1, 1, 1]}", f"[1, 1, 1]}}, {look}"))
+    assert simcli("run", "s.yaml", "-o", "out/a.h5", "-q", cwd=tmp_path).returncode == Exit.OK
+    for folder, is_drawn in ((tmp_path, True), (tmp_path / "out", False)):
+        monkeypatch.chdir(folder)
+        code, _, err = command(capsys, tmp_path / "out/a.h5", "-o", "p.html")
+        assert code == Exit.OK, err
+        assert ("mesh `ball/f` is not drawn: flap.obj" in err) != is_drawn
+        assert ("mesh" in {item["kind"] for item in content_of("p.html")["drawings"][0]["items"]}) == is_drawn
+    with open_trajectory("a.h5") as run:
+        assert scene_of(run)[1].bodies["ball"].look.shapes["f"].file == "flap.obj"
 
 
 # --- the program of the page

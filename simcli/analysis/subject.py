@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.columns import difference
-from simcli.errors import SceneError, UsageError
+from simcli.errors import Fault, SceneError, UsageError
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.tables import Model
 from simcli.records.layout import axes_of
@@ -24,6 +24,7 @@ from simcli.spec import Document, SceneSpec, document_of_text, load_document, n_
 from simcli.spec.schema_body import InertiaSpec
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, but its solver cannot run it: kinematics need no solver
+NO_FILE = ("SC110", "SC111")
 SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody means less than this
 # Tables that say how a run starts, is driven and drawn: not what its states mean.
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
@@ -107,13 +108,20 @@ def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = Fals
         raise
 
 
-def _understand(document: Document, needs_forces: bool) -> SceneSpec:
+def _understand(document: Document, needs_forces: bool, needs_meshes: bool = True) -> SceneSpec:
     try:
         return resolve(document)
     except SceneError as error:
-        if needs_forces or error.spec is None or not {fault.code for fault in error.faults} <= NOT_HONOURED:
+        serious = [fault for fault in error.faults if not (
+            (fault.code in NOT_HONOURED and not needs_forces) or (_is_of_mesh(fault) and not needs_meshes))]  # fmt: skip
+        if error.spec is None or serious:
             raise
         return error.spec
+
+
+def _is_of_mesh(fault: Fault) -> bool:
+    """Whether a fault is that the file of a shape, or of one that is only seen, is not there."""
+    return fault.code in NO_FILE and fault.where is not None and ".shapes." in fault.where.path
 
 
 def _scene_of_result(result: Results, needs_forces: bool) -> tuple[Document, SceneSpec]:
@@ -139,7 +147,7 @@ def scene_of(run: Trajectory, needs_forces: bool = False) -> tuple[Document, Sce
         SceneError: this version cannot read it.
     """
     document = document_of_text(run.provenance.scene_resolved, f"{run.path}#scene_resolved", ["batch={}"])
-    return document, _understand(document, needs_forces)
+    return document, _understand(document, needs_forces, needs_meshes=False)  # /model has what shapes give: masses
 
 
 def worlds_of_run(subject: Subject, run: Trajectory) -> np.ndarray:
