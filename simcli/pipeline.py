@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcli.errors import OutputError, SceneError, UsageError
+from simcli.errors import FileError, OutputError, SceneError, UsageError
 from simcli.job import Failure, Job, Outcome, Request, Schedule, Tick, Watch, keep_going
 from simcli.model.snapshot import Event, FrameBlock, Status, Unsolved
 
@@ -55,6 +55,7 @@ def scene_in(path: Path) -> "HeldScene":
         FileError: the file is damaged or no run.
         UsageError: the run does not know the scene that it was made from.
     """
+    from simcli.records.provenance import file_problems
     from simcli.records.reader import open_trajectory
     from simcli.spec.document import HeldScene
     from simcli.spec.overrides import Override
@@ -66,6 +67,8 @@ def scene_in(path: Path) -> "HeldScene":
     if known.overrides is None:
         raise UsageError(f"{path}: does not hold the options of its run beside the scene, as files of this version do: "
                          "give the scene file")  # fmt: skip
+    if problems := file_problems(known):
+        raise FileError(f"{path}: is damaged: {problems[0]}; `simcli check` lists the damage")
     files = {name: data for name, _, data in known.files}
     return HeldScene(known.scene_source, files, tuple(Override(*one) for one in known.overrides), known.world)
 

@@ -136,6 +136,13 @@ def test_a_damaged_mesh_inside_is_found(folder, tmp_path, capsys):
         content[10] = content[10] ^ 1
     assert command("check", path) == Exit.NEGATIVE
     assert "file_content: " in capsys.readouterr().err
+    assert command("run", path, "-o", tmp_path / "x.h5") == Exit.FILE
+    assert "does not match its SHA-256" in capsys.readouterr().err
+    with h5py.File(path, "r+") as file:
+        del file["provenance/overrides"]
+        file["provenance"].create_dataset("overrides", data='[["--dt"]]', dtype=h5py.string_dtype())
+    assert command("run", path, "-o", tmp_path / "x.h5") == Exit.FILE
+    assert "is damaged" in capsys.readouterr().err
 
 
 def test_what_is_too_large_to_be_kept_is_named(folder, tmp_path, monkeypatch, capsys):
@@ -148,7 +155,11 @@ def test_what_is_too_large_to_be_kept_is_named(folder, tmp_path, monkeypatch, ca
     shutil.copy(folder / "a.h5", path)
     with h5py.File(path, "r+") as file:
         names = list(file["provenance/file_path"].asstr())
-        file["provenance/file_bytes"][names.index("parts/ring.obj")] = -1
+        k, sizes = names.index("parts/ring.obj"), file["provenance/file_bytes"][...]
+        content = np.split(file["provenance/file_content"][...], np.cumsum(sizes)[:-1])
+        del file["provenance/file_content"]
+        file["provenance/file_content"] = np.concatenate([part for i, part in enumerate(content) if i != k])
+        file["provenance/file_bytes"][k] = -1
     assert command("run", path, "-o", tmp_path / "x.h5") == Exit.SCENE
     assert "`parts/ring.obj` was too large to be kept in the result" in capsys.readouterr().err
 

@@ -163,7 +163,7 @@ def test_the_origin_is_kept_through_slices_of_slices(cut, path, command):
     assert "slice of s.h5" in text
 
 
-def test_worlds_that_were_cut_apart_are_merged_to_the_same_bytes(blocks, cut, command, path, tmp_path):
+def test_worlds_that_were_cut_apart_are_merged_to_the_same_bytes(cut, command, path, tmp_path):
     parts = [cut("--world", words, name=f"{k}.h5") for k, words in enumerate(("0", "1,2"))]
     out = tmp_path / "m.h5"
     code, _, err = command("merge", *parts, "-o", out)

@@ -42,14 +42,14 @@ def numbers(path):
         return np.column_stack([np.repeat(run.time[frames], 2), np.tile(WORLDS, 3), *values])
 
 
-@pytest.fixture(autouse=True, params=[4 * 1024 * 1024, 100])
+@pytest.fixture(params=[4 * 1024 * 1024, 100])
 def block_bytes(request, monkeypatch):
     """Blocks that hold everything, and blocks of a frame."""
     monkeypatch.setattr(tables, "BLOCK_BYTES", request.param)
 
 
 @pytest.fixture
-def export(path, tmp_path, capsys):
+def export(path, tmp_path, capsys, block_bytes):
     """Export to a name; returns the path."""
 
     def run(name, *words):

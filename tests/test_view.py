@@ -4,12 +4,14 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 import threading
 import urllib.error
 import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from support.analysis_files import CHANNELS, record
@@ -494,11 +496,18 @@ def test_a_look_of_another_scene_is_taken(tmp_path, capsys):
 
 
 def test_a_mesh_that_is_only_seen_is_found_beside_its_scene_and_never_needed(tmp_path, capsys, monkeypatch):
-    """A run holds no file of its look: it is drawn where it is still there, else told; mechanics do without."""
+    """A file that was too large for the run is drawn where it is still there, else told; mechanics do without."""
     (tmp_path / "flap.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     look = "look: {shapes: {f: {type: mesh, file: flap.obj}}}"
     (tmp_path / "s.yaml").write_text(FALL.replace("[1, 1, 1]}", f"[1, 1, 1]}}, {look}"))
     assert simcli("run", "s.yaml", "-o", "out/a.h5", "-q", cwd=tmp_path).returncode == Exit.OK
+    shutil.move(tmp_path / "flap.obj", tmp_path / "away.obj")
+    monkeypatch.chdir(tmp_path / "out")
+    assert command(capsys, "a.h5", "-o", "p.html")[0] == Exit.OK
+    assert "mesh" in {item["kind"] for item in content_of("p.html")["drawings"][0]["items"]}  # out of the run
+    shutil.move(tmp_path / "away.obj", tmp_path / "flap.obj")
+    with h5py.File("a.h5", "r+") as file:
+        file["provenance/file_bytes"][0] = -1
     for folder, is_drawn in ((tmp_path, True), (tmp_path / "out", False)):
         monkeypatch.chdir(folder)
         code, _, err = command(capsys, tmp_path / "out/a.h5", "-o", "p.html")

@@ -179,6 +179,12 @@ def _read_files(group: "h5py.Group") -> tuple[tuple[str, str, bytes | None], ...
     return tuple(found)
 
 
+def _read_overrides(group: "h5py.Group") -> tuple[tuple[str, str, str], ...] | None:
+    if "overrides" not in group:
+        return None
+    return tuple((str(option), str(text), str(path)) for option, text, path in json.loads(group["overrides"].asstr()[()]))
+
+
 def read_provenance(group: "h5py.Group") -> Provenance:
     """Read /provenance back."""
     texts = {name: list(group[name].asstr()[...]) for name in ("source_path", "scene_source")}
@@ -193,11 +199,17 @@ def read_provenance(group: "h5py.Group") -> Provenance:
         created_utc=str(group.attrs["created_utc"]),
         versions={key.removeprefix("version_"): str(group.attrs[key]) for key in group.attrs
                   if key.startswith("version_")},
-        overrides=tuple(map(tuple, json.loads(group["overrides"].asstr()[()]))) if "overrides" in group else None,
+        overrides=_read_overrides(group),
         world=int(group.attrs["world"]) if "world" in group.attrs else None,
         files=_read_files(group),
         origin=group["origin"].asstr()[()] if "origin" in group else "",
     )  # fmt: skip
+
+
+def file_problems(provenance: Provenance) -> list[str]:
+    """Meshes and tables whose SHA-256 does not match."""
+    return [f"/provenance/file_content: {path} does not match its SHA-256" for path, checksum, data in provenance.files
+            if data is not None and hashlib.sha256(data).hexdigest() != checksum]  # fmt: skip
 
 
 def provenance_problems(group: "h5py.Group") -> list[str]:
@@ -208,9 +220,7 @@ def provenance_problems(group: "h5py.Group") -> list[str]:
     for (path, text), expected in zip(provenance.scene_source, stored, strict=True):
         if sha256(text) != expected:
             problems.append(f"/provenance/scene_source: {path} does not match its SHA-256")
-    for path, checksum, data in provenance.files:
-        if data is not None and hashlib.sha256(data).hexdigest() != checksum:
-            problems.append(f"/provenance/file_content: {path} does not match its SHA-256")
+    problems += file_problems(provenance)
     if sha256(provenance.scene_resolved) != group.attrs["scene_resolved_sha256"]:
         problems.append("/provenance/scene_resolved does not match its SHA-256")
     return problems

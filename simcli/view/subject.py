@@ -147,8 +147,9 @@ def _looking_as(spec: SceneSpec, other: SceneSpec) -> SceneSpec:
 
 def _folder(run: Trajectory) -> Path | HeldPath:
     """The files that the run keeps; else the folder of the scene, if it is still where the command line said."""
-    if run.provenance.files:
-        return HeldPath({name: data for name, _, data in run.provenance.files})
+    files = {name: data for name, _, data in run.provenance.files}
+    if files and None not in files.values():  # else one was too large to be kept
+        return HeldPath(files)
     name = Path(run.provenance.scene_source[0][0]).name if run.provenance.scene_source else ""
     for word in run.provenance.argv:
         place = Path(word)
