@@ -44,7 +44,7 @@ def load(path, sets=()):
     """Read a scene into numbers: its model, of all worlds of its batch, and its initial state.
 
     Args:
-        path: scene file.
+        path: scene file, or a run with a scene inside.
         sets: overrides as on the command line, `["batch.worlds=64", "joints.pin.q=0.5"]`.
 
     Returns:
@@ -53,10 +53,12 @@ def load(path, sets=()):
     Raises:
         SceneError: the scene or an override is invalid, or its solver does not honour a part of it.
     """
+    from pathlib import Path
+
     from simcli.model.state import State
     from simcli.pipeline import build_model, read_scene
 
-    model = build_model(*read_scene(path, tuple(sets)), world=None)
+    model = build_model(*read_scene(Path(path), tuple(sets)), world=None)
     return model, State.of(model)
 
 

@@ -264,7 +264,18 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
         if m.begin.at(n) <= number and number <= m.end.at(n):
             x = seen(c, w, n)
             m.value.store(w, n, select(takes, x, m.value.load(w, n)))
-    first += m.n_finals
+    take_others(c, w, first + m.n_finals, number, t, h, takes)
+
+
+@ti.func
+def take_others(c: ti.template(), w: ti.i32, first: ti.i32, number: ti.i32, t: ti.template(), h: ti.template(),
+                takes: ti.template()):
+    """The sums, which begin at a row, and all measures behind them.
+
+    Reads:  c.{state, rows}
+    Writes: c.gauges
+    """
+    m = c.gauges
     for n in range(first, first + m.n_sums):
         if m.begin.at(n) <= number and number <= m.end.at(n):
             x = seen(c, w, n)
