@@ -282,8 +282,9 @@ class _Reader:
 def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where: Where,
                  faults: Faults) -> Path | HeldPath | None:  # fmt: skip
     """The real path of a file that a scene names, if it lies below the scene's folder and is a regular file."""
+    target = folder / name
     try:
-        target = (folder / name).resolve()
+        target = target.resolve()
         inside = not os.path.isabs(name) and target.is_relative_to(top)
         there = inside and target.is_file()
     except (OSError, ValueError, RuntimeError):
