@@ -75,6 +75,7 @@ ORDER = 1.9
 LASTS = 0.24
 
 
+@pytest.mark.slow  # test_the_ledger_of_bdf2_is_of_second_order tells most of it
 def test_bdf2_keeps_its_order_where_nothing_lands(device, scalar_code):
     runner = Runner(LANDING, "bdf2", device, frozenset(("state",)))
     w, errors = np.sqrt(200 / 2.0), []

@@ -480,6 +480,7 @@ events:
 """
 
 
+@pytest.mark.slow  # test_a_ball_falls_through_a_floor_whose_contact_ends tells the switch
 def test_barriers_begin_and_end_with_events(device):
     """A ball falls, lies on the floor while contact is on, and falls through; one that is in the floor then ends by name."""
     h, g, document = 2e-3, 10.0, scene(SWITCHED)

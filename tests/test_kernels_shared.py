@@ -65,10 +65,12 @@ def chain(solver: str, n: int, n_springs: int, mass: float, **numbers) -> str:
     return SCENE.format(solver=solver, **numbers, **{name: ", ".join(part) for name, part in parts.items()})
 
 
-ON_GPU = [("generalized", "like_gpu"), pytest.param("generalized", "vulkan", marks=pytest.mark.gpu)]
+ON_GPU = [pytest.param("generalized", "like_gpu", marks=pytest.mark.slow),
+          pytest.param("generalized", "vulkan", marks=pytest.mark.gpu)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("solver", "device"), [*((one, "cpu") for one in SOLVERS), *ON_GPU])
+@pytest.mark.parametrize(("solver", "device"), [
+    *(pytest.param(one, "cpu", marks=[pytest.mark.slow] * (one == "maximal")) for one in SOLVERS), *ON_GPU])  # fmt: skip
 def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path):
     scenes, fixed = {"first": {}, **{name: {name: value} for name, value in OTHERS.items()}}, {}
     if device == "vulkan":

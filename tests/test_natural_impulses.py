@@ -69,6 +69,7 @@ def ends(solver, integrator, device, steps):
     return found
 
 
+@pytest.mark.slow  # test_natural_quadratic and test_solvers_agree tell the order
 def test_order_two_where_nothing_touches(device):
     """Bodies with shapes, and all kinds of forces: coordinates, energies and work; the limit is that of the tree."""
     coarse, middle, fine = ends("natural", "moreau", device, STEPS)
@@ -99,6 +100,7 @@ def check_rubbing(device, n_frames):
     assert np.ptp(x) > START
 
 
+@pytest.mark.slow  # test_natural_forces tells springs, test_contact_closed_forms friction
 def test_springs_are_not_damped_where_something_rubs(device):
     check_rubbing(device, SHORT)
 

@@ -272,6 +272,7 @@ def test_a_step_that_turns_too_far_ends_its_world_by_name(tmp_path):
     assert abs(angle - 4 * np.arcsin(0.5)) < 1e-9
 
 
+@pytest.mark.slow  # test_natural_forces and test_joint_cells tell compliance
 def test_a_body_that_yields_vibrates_as_its_compliance_says(tmp_path):
     """A vector that turns is stretched by e J w^2 / 2 at rest, from rest by up to twice that: (2 Phi)^2 / 2 e."""
     J, spin, e = 0.2, 3.0, 1e-4

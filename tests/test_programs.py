@@ -84,7 +84,7 @@ CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TO
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "maximal")) for name in CASES])
 def case(request, tmp_path):
     """Makes solvers of a scene."""
     path = tmp_path / "scene.yaml"
@@ -118,6 +118,7 @@ def test_a_call_may_end_after_any_line(case):
         assert found[name].tobytes() == values.tobytes(), name
 
 
+@pytest.mark.slow  # test_run_isolation and test_worlds_that_are_done tell it of programs
 def test_a_bound_that_wakes_in_one_world_changes_no_other(tmp_path):
     """A ball throws the arm of one world past a bound that was too far to be watched; the others touch, too."""
     path = tmp_path / "scene.yaml"

@@ -116,7 +116,8 @@ def test_drives_give_what_their_laws_say(solver, integrator, tmp_path):
         np.testing.assert_allclose(every["used"].value, area, rtol=1e-13)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [
+    pytest.param(one, marks=[pytest.mark.slow] * (one in ("maximal", "natural"))) for one in SOLVERS])  # fmt: skip
 def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
     """The couple about the pin by d'Alembert, and the damper on top of it."""
     _, path = run(tmp_path, MOVED, f"solver.type={solver}", "solver.dt=2.5e-4")
@@ -128,7 +129,8 @@ def test_a_motion_drives_with_what_the_other_laws_leave(solver, tmp_path):
         np.testing.assert_allclose(given, expected, atol=2e-2 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("solver", [one for one in SOLVERS if one != "affine"])  # which refuses drives of balls
+@pytest.mark.parametrize("solver", [  # but the affine one, which refuses drives of balls
+    pytest.param(one, marks=[pytest.mark.slow] * (one == "natural")) for one in SOLVERS if one != "affine"])  # fmt: skip
 def test_the_drive_of_a_ball_is_a_spring_on_its_rotation_vector(solver, tmp_path):
     _, path = run(tmp_path, BALL, f"solver.type={solver}")
     with simcli.open(path) as trajectory:

@@ -143,6 +143,7 @@ def test_state_that_is_not_kept_would_show(folder, tmp_path, monkeypatch):
     assert digest(tmp_path / "cut.h5") != digest(tmp_path / "whole.h5")
 
 
+@pytest.mark.slow  # test_run_determinism tells each of both
 def test_one_world_of_a_batch_and_other_threads(folder, tmp_path):
     run(request(folder, tmp_path / "whole.h5", worlds=9, world=7))
     asked = request(folder, tmp_path / "cut.h5", worlds=9, world=7, threads=1)
