@@ -97,7 +97,7 @@ class Body:
 
     @property
     def stretch(self) -> Column:
-        """[1], (F, W, 6), xx yy zz xy xz yz of S in body axes, the axes of the body being R S; of a run of the affine solver."""
+        """[1], (F, W, 6), xx yy zz xy xz yz of S, body axes: its axes are R S; of a run of the affine solver."""
         return self._run.column("frames/body_stretch", self._index)
 
     @property

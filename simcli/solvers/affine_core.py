@@ -43,7 +43,8 @@ class AffineCore:
         summarises: see `core.Core`; steps that are not solved end their worlds here.
         diagonal: entries of the factor on the diagonal.
         coordinate_dof: dof of each coordinate that has a law.
-        stretch: (6 B) xx yy zz xy xz yz of each body, body axes.  multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
+        stretch: (6 B) xx yy zz xy xz yz of S of each body, body axes.
+        multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
 
     _data_oriented = True

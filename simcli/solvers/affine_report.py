@@ -94,7 +94,7 @@ def report_stretches(c: ti.template(), w: ti.i32):
     for b in range(c.tables.n_bodies):
         R = c.state.R.load(w, b)
         a = [R.transposed_times(vector_at(c.potential.rows.x, w, 12 * b + 3 + 3 * k)).parts for k in range(3)]
-        own = Sym3(a[0][0], a[1][1], a[2][2], (a[1][0] + a[0][1]) * 0.5, (a[2][0] + a[0][2]) * 0.5, (a[2][1] + a[1][2]) * 0.5)
+        own = Sym3(*[(a[i][j] + a[j][i]) * 0.5 for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
         put(c.stretch, w, 6 * b, own.turned(c.tables.body_rotation.load(w, b).T))
 
 
