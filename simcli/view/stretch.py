@@ -32,7 +32,7 @@ def with_stretch(poses: Array, stretch: Array, com: Array) -> Array:
     return np.concatenate((place, poses[..., 3:], stretch), axis=-1)
 
 
-def without_stretch(poses: Array, com: Array) -> Array:
+def without_stretch(poses: Array, com: Array | None) -> Array:
     """Poses as files have them, (..., B, 7), of those that `with_stretch` made; of others these themselves."""
     if not is_stretched(poses):
         return poses
