@@ -67,7 +67,7 @@ def matrices(columns):
 
 
 def test_a_body_that_spins_is_stretched_as_its_stiffness_says(path):
-    """S - 1 = w^2 P J / (8 stiffness volume) to the first order, J the second moments, P across the spin; bdf1 damps waves."""
+    """S - 1 = w^2 P J / (8 stiffness volume) to the first order, J the second moments, P across the spin; bdf1 damps it."""
     with simcli.open(path) as run:
         spin = run.body("bar").angular_velocity[-1, 0, 2]
         found = matrices(run.body("bar").stretch[-1, 0]) - np.eye(3)
