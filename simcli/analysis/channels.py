@@ -3,7 +3,7 @@
     energy.total                    an energy [J]
     diag.status, diag.residual      diagnostics
     joint.pin.q                     q, qd, qdd, effort, wrench of a joint
-    body.upper.position             position, orientation, velocity, angular_velocity of a body
+    body.upper.position             position, orientation, velocity, angular_velocity of a body, stretch of an affine one
     point.upper/tip.position        position, velocity of a named point
 
 Patterns take several at once: `joint.arm*.q`, `energy.*`. The subject is selected as everywhere (`spec.patterns`), so that
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
+from simcli.records.layout import STRETCH
 from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, split
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ QUANTITIES = {
         "orientation": (QUATERNION, ("1",) * 4),
         "velocity": (XYZ, ("m/s",) * 3),
         "angular_velocity": (XYZ, ("rad/s",) * 3),
+        "stretch": (STRETCH, ("1",) * 6),
     },
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }

@@ -16,7 +16,7 @@ import numpy as np
 from simcli.errors import FileError, SimcliError
 from simcli.records.heaps import damaged_heap
 from simcli.records.layout import CHANNELS as ALL_CHANNELS
-from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, Axes, selected
+from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.lock import is_being_written
 from simcli.records.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
@@ -184,13 +184,14 @@ def names(dataset: h5py.Dataset) -> tuple[str, ...]:
     return tuple(dataset.asstr()[...])
 
 
-YOUNGER = "GY"  # axes that files of before lack
+YOUNGER = "GYD"  # axes that files of before lack
 
 
 def _axes(file: h5py.File) -> Axes:
     held = {axis: name for axis, name in NAME_SCALES.items() if axis not in YOUNGER or name in file["model"]}
     label = {**dict.fromkeys(YOUNGER, ()), **{axis: names(file["model"][name]) for axis, name in held.items()}}
     label["P"] = names(file["params/name"])
+    label["D"] = STRETCH if label["D"] else ()
     unit = names(file["model/quantity_unit"]) if label["Y"] else ()
     return Axes(len(file["frames/world"]), {**label, **COMPONENTS}, quantity_unit=unit)
 

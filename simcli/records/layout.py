@@ -1,9 +1,9 @@
 """The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
 
 Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
-rows, G natural coordinates, S shapes, K springs, A applied wrenches, N named points, M geared dofs, L cables, P parameters,
-C contacts, E events; and the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is also a dimension scale;
-`SCALES` says under which name.
+rows, G natural coordinates, D parts of a stretch, S shapes, K springs, A applied wrenches, N named points, M geared dofs,
+L cables, P parameters, C contacts, E events; and the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3). An axis is
+also a dimension scale; `SCALES` says under which name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,10 +35,12 @@ COMPONENTS = {
     "wrench": ("fx", "fy", "fz", "tx", "ty", "tz"),
     "xyz": ("x", "y", "z"),
 }
+STRETCH = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a symmetric matrix
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
     "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
-    "R": "row_label", "G": "natural_label", "Y": "quantity_label", "C": "contact", "E": "event", "offset": "contact_start",
+    "R": "row_label", "G": "natural_label", "Y": "quantity_label", "D": "stretch_label", "C": "contact", "E": "event",
+    "offset": "contact_start",
     **{name: name for name in COMPONENTS},
 }  # fmt: skip
 
@@ -93,6 +95,8 @@ def _state() -> Iterable[Dataset]:
                   "angular velocity, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/body_qdd", ("F", "W", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass "
                   "and angular acceleration, world", channel="body_qdd")  # fmt: skip
+    yield Dataset("frames/body_stretch", ("F", "W", "B", "D"), "1", "stretch S of affine bodies, body axes: the axes of a "
+                  "body are R S, R of its pose, about the centre of mass", channel="bodies")  # fmt: skip
     yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
                   "scene chooses them, world", channel="bodies")  # fmt: skip
     yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations name")
@@ -230,6 +234,7 @@ def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tu
         "R": row_label,
         "G": model.naturals.label if model.naturals else (),
         "Y": tuple(label for label, _ in quantities),
+        "D": STRETCH if model.affine is not None else (),
         "S": model.shapes.name,
         "K": model.springs.name,
         "A": model.wrenches.name,

@@ -150,7 +150,7 @@ COLUMNS = (
 
 # Name scales of /model: axis, dataset. The ones that /frames uses have the same names as in layout.SCALES.
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
-               "G": "natural_label", "Y": "quantity_label",
+               "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
                "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
                "M": "mimic_name", "L": "cable_name"}  # fmt: skip
 # Further labelled axes of /model.

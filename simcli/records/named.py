@@ -96,6 +96,11 @@ class Body:
         return self._run.column("frames/body_q", self._index, slice(3, 7))
 
     @property
+    def stretch(self) -> Column:
+        """[1], (F, W, 6), xx yy zz xy xz yz of S, body axes: its axes are R S; of a run of the affine solver."""
+        return self._run.column("frames/body_stretch", self._index)
+
+    @property
     def natural_q(self) -> Column:
         """[m], (F, W, n), natural coordinates: points, then vectors, world; of a run of the natural solver."""
         labels = self._run.naturals

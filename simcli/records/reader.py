@@ -102,6 +102,11 @@ class Trajectory:
         labels = self._axes.label["Y"]
         return dict(zip(labels, map(str, self.model["quantity_unit"]), strict=True)) if labels else {}
 
+    @property
+    def is_stretched(self) -> bool:
+        """Whether it holds how bodies are stretched: a run of the affine solver."""
+        return "frames/body_stretch" in self._file
+
     def joint(self, name: str) -> Joint:
         """A joint by name."""
         return Joint(self, name)

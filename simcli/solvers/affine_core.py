@@ -43,6 +43,7 @@ class AffineCore:
         summarises: see `core.Core`; steps that are not solved end their worlds here.
         diagonal: entries of the factor on the diagonal.
         coordinate_dof: dof of each coordinate that has a law.
+        stretch: (6 B) xx yy zz xy xz yz of S of each body, body axes.
         multipliers: (R) forces of the rows, - dV/dphi.  diag: DIAGNOSTICS.
     """
 
@@ -70,6 +71,7 @@ class AffineCore:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.reports["stretch"] = self.reports["bodies"]
         self.reports["wrenches"] = self.reports["reactions"] or (self.reports["joints"] and self.loops.n_rods > 0)
         self.summarises = self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
@@ -92,6 +94,7 @@ class AffineCore:
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
         self.is_square = arena.ints(~np.isin(np.arange(self.n_rows), [
             *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
+        self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
 
     def coordinates(self, laws: Laws) -> np.ndarray:

@@ -16,7 +16,7 @@ from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
 from simcli.kernels.tree import vector_at
-from simcli.kernels.values import Vec3
+from simcli.kernels.values import Sym3, Vec3
 from simcli.solvers.affine_core import DIAGNOSTICS
 from simcli.solvers.affine_given import report_efforts_of_holds, report_holds
 from simcli.solvers.affine_places import place_affine
@@ -37,6 +37,7 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     report_bodies(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
+        report_stretches(c, w)
     if ti.static(c.reports["joints"]):
         project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
         unwrap_turns(c.loops, c.state.q, w)
@@ -81,6 +82,20 @@ def report_affine_accelerations(c: ti.template(), w: ti.i32):
             change = change + R.column(k).cross(vector_at(c.step.acceleration, w, at))
             change = change + spin.cross(R.column(k)).cross(vector_at(c.potential.rows.v, w, at))
         put(c.rows.body_qdd, w, 6 * b, vector_at(c.step.acceleration, w, first), change * 0.5)
+
+
+@ti.func
+def report_stretches(c: ti.template(), w: ti.i32):
+    """S of each body in its own axes: its axes as they are are R S, R the rotation nearest to them.
+
+    Reads:  c.potential.rows.x, c.state.R after `place_affine`, c.tables.body_rotation
+    Writes: c.stretch
+    """
+    for b in range(c.tables.n_bodies):
+        R = c.state.R.load(w, b)
+        a = [R.transposed_times(vector_at(c.potential.rows.x, w, 12 * b + 3 + 3 * k)).parts for k in range(3)]
+        own = Sym3(*[(a[i][j] + a[j][i]) * 0.5 for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
+        put(c.stretch, w, 6 * b, own.turned(c.tables.body_rotation.load(w, b).T))
 
 
 @ti.func

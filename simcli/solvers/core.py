@@ -108,6 +108,7 @@ class Core:
         self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
         self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
         self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.reports["stretch"] = False  # of rigid bodies
         self.accelerates = True
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))

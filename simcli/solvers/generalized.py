@@ -333,6 +333,7 @@ class GeneralizedSolver:
             "diag": self.core.constrained * len(self.core.diagnostics), "health": len(HEALTH),
             "touch": self.core.summarises * len(SUMMARY),
             "contacts": self.core.contacts.width if reports["contacts"] else 0, "quantity": self.plan.measures.records,
+            "body_stretch": reports["stretch"] * 6 * model.n_bodies,
         }  # fmt: skip
 
     def buffers(self, n_frames: int, places: Mapping[str, np.ndarray]) -> dict:
@@ -375,6 +376,8 @@ class GeneralizedSolver:
         if self.core.reports["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
+            if self.core.reports["stretch"]:
+                columns["frames/body_stretch"] = arrays["body_stretch"].reshape(*lead, model.n_bodies, 6)
             for k, name in enumerate(model.points.name):
                 columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]

@@ -10,7 +10,17 @@ from simcli import __version__
 from simcli.view.curves import Group, values_of
 from simcli.view.motion import ASPECT, Extent, camera_of
 from simcli.view.parts import Drawing, Item
-from simcli.view.quantised import N_BYTES, error, filled, quantise, unpack
+from simcli.view.quantised import (
+    N_BYTES,
+    N_STRETCH_BYTES,
+    error,
+    filled,
+    quantise,
+    quantise_stretch,
+    unpack,
+    unpack_stretch,
+)
+from simcli.view.stretch import SEEN, strain
 from simcli.view.subject import Subject
 
 Array = np.ndarray
@@ -19,6 +29,7 @@ SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 SECONDS = 12.0  # about as long as a motion takes at first
 USUAL = (2.0, 30.0)  # [s] motions of this length are shown as they are
 _HEADS = ("joints", "joint", "bodies", "body", "points", "point", "forces", "params", "measure", "energy")
+GLANCES = 50  # frames by which the size of a page is told
 LARGEST_FORCES = 0.95  # part of the contact forces that are shown shorter than the unit
 
 
@@ -58,11 +69,20 @@ class Content:
         """[B], about what so many frames take: base64 makes four bytes of three."""
         run, worlds = self.subject.run, len(self.subject.worlds)
         numbers = sum(len(group.series) for group in self.groups)
-        size = n_frames * (8 + worlds * (1 + N_BYTES * len(self.reach) + 4 * numbers))
+        of_pose = N_BYTES + N_STRETCH_BYTES * self._is_stretched()
+        size = n_frames * (8 + worlds * (1 + of_pose * len(self.reach) + 4 * numbers))
         if run is not None and "contacts" in run.channels:
             part = n_frames / max(run.n_frames, 1) * worlds / run.n_worlds
             size += int(24 * part * run.contacts_until(run.n_frames)) + 4 * n_frames * worlds
         return 4 * size // 3
+
+    def _is_stretched(self) -> bool:
+        """Whether some of the frames, from first to last, show bodies that are stretched."""
+        run = self.subject.run
+        if run is None or not run.is_stretched or not run.n_frames:
+            return False
+        few = slice(self.frames.start, self.frames.stop, max(self.frames.step or 1, run.n_frames // GLANCES))
+        return any(np.nanmax(np.abs(strain(poses)), initial=0.0) >= SEEN for _, poses in self.subject.motion(few).blocks())
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""
@@ -76,9 +96,14 @@ class Content:
         poses, goes_on = filled(poses, self.last)
         self.last = poses[-1]
         ranges, words = quantise(poses)
-        self.error = max(self.error, error(poses, unpack(ranges, words), self.reach))
+        packed, stretch = unpack(ranges, words), quantise_stretch(poses)
+        if stretch is not None:
+            packed = np.concatenate((packed, unpack_stretch(*stretch)), axis=-1)
+        self.error = max(self.error, error(poses, packed, self.reach))
         made = {"time": encoded(time, "f8"), "range": encoded(ranges, "f4"), "poses": encoded(words, "u2"),
                 "valid": encoded(goes_on, "u1")}  # fmt: skip
+        if stretch is not None:
+            made["strain"], made["stretch"] = encoded(stretch[0], "f4"), encoded(stretch[1], "i2")
         if self.subject.run is not None:
             start = self.frames.start or 0
             step = self.frames.step or 1

@@ -1,8 +1,9 @@
 """GLB: the motion of one world as a binary glTF 2.0 file, a node per body, its shapes below it, one animation.
 
 The colours and shapes are those of the view. Things between two bodies, as springs and massless rods, are nodes of their own
-whose length is animated. The axes of the scene are turned so that y is up, as in glTF; lengths are metres, times seconds
-from the first frame on. A world that has ended stands still.
+whose length is animated. Affine bodies that are stretched along their axes have an animated scale; others are as their poses
+say, since no scale can tell it. The axes of the scene are turned so that y is up, as in glTF; lengths are metres, times
+seconds from the first frame on. A world that has ended stands still.
 
 Source: Khronos, glTF 2.0 specification, sections 3.6 (buffers), 3.11 (animations) and 4.4 (GLB). No deviation.
 """
@@ -23,6 +24,7 @@ from simcli.model import rotations as rot
 from simcli.records.drafts import drafted
 from simcli.view.motion import Motion, bounds
 from simcli.view.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
+from simcli.view.stretch import RIGID, SEEN, UNMOVED, WHOLE, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run
 from simcli.view.tessellation import triangles_of
 
@@ -34,6 +36,8 @@ THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn
 Y_UP = {0: (0.0, 0.0, 0.5**0.5, 0.5**0.5), 1: UPRIGHT, 2: (-(0.5**0.5), 0.0, 0.0, 0.5**0.5)}  # from the axis that is up
 _UPSIDE_DOWN = {0: (0.0, 0.0, -(0.5**0.5), 0.5**0.5), 1: (1.0, 0.0, 0.0, 0.0), 2: (0.5**0.5, 0.0, 0.0, 0.5**0.5)}
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
+PARTS = {"translation": slice(3), "rotation": slice(3, RIGID), "scale": slice(RIGID, RIGID + 3)}  # of poses
+ASKEW = 1e-3  # of a stretch, what is not along the body axes, from which on no scale can tell it
 
 
 @dataclass
@@ -144,16 +148,17 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     time = (motion.time - motion.time[0]).astype("<f4")
     if (np.diff(time) <= 0).any():
         raise UsageError(f"{path}: its frames are too close in time for the float32 of glTF: take fewer with --every")
-    scene, tracks, strands = _Scene(), {}, {}
+    scene, tracks, strands, shown = _Scene(), {}, {}, Scaled(motion)
     _add_drawing(scene, drawing, *bounds(drawing, motion))
     if len(time) > 1:
         at = scene.held(time, "SCALAR", FLOAT, bounded=True)
         for body in range(len(drawing.bodies)):
-            tracks[body] = [_Track(scene, 1 + body, name, at, len(time)) for name in ("translation", "rotation")]
+            paths = [path for path in PATHS if path != "scale" or shown.has_scale[body]]
+            tracks[body] = [_Track(scene, 1 + body, path, at, len(time)) for path in paths]
         first = len(scene.nodes) - len(drawing.strands)
         strands = {k: [_Track(scene, first + k, name, at, len(time)) for name in PATHS] for k in range(len(drawing.strands))}
     else:
-        _stand(scene, drawing, next(motion.blocks())[1][0, 0])
+        _stand(scene, drawing, next(shown.blocks())[1][0], shown.has_scale)
     head = scene.document(asked.run.attributes["title"], asked.worlds)
     n_bytes = 28 + len(head) + scene.size
     if n_bytes > MOST_BYTES:
@@ -164,7 +169,7 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
         stream.write(struct.pack("<I4s", scene.size, BIN_CHUNK) + b"".join(scene.parts))
         stream.truncate(n_bytes)
         if tracks or strands:
-            _write_motion(stream, 28 + len(head), motion, drawing, tracks, strands, seen)
+            _write_motion(stream, 28 + len(head), shown, drawing, tracks, strands, seen)
     return len(time)
 
 
@@ -194,23 +199,53 @@ def _add_drawing(scene: _Scene, drawing: Drawing, low: Array, high: Array) -> No
         del scene.nodes[0]["children"]
 
 
-def _stand(scene: _Scene, drawing: Drawing, poses: Array) -> None:
+def _stand(scene: _Scene, drawing: Drawing, poses: Array, has_scale: Array) -> None:
     """Put the nodes where they are at the only frame."""
-    poses = np.where(np.isfinite(poses), poses, (*HERE, *UPRIGHT))
+    poses = np.where(np.isfinite(poses), poses, UNMOVED)
     for body, pose in enumerate(poses):
-        scene.nodes[1 + body] |= {"translation": pose[:3].tolist(), "rotation": _unit(pose[3:])}
+        scene.nodes[1 + body] |= {"translation": pose[:3].tolist(), "rotation": _unit(pose[3:RIGID])}
+        scene.nodes[1 + body] |= {"scale": pose[PARTS["scale"]].tolist()} if has_scale[body] else {}
     first = len(scene.nodes) - len(drawing.strands)
     for k, strand in enumerate(drawing.strands):
         scene.nodes[first + k] |= {path: values[0].tolist() for path, values in _spans(strand, poses[None]).items()}
 
 
-def _write_motion(stream: BinaryIO, base: int, motion: Motion, drawing: Drawing, tracks: dict[int, list[_Track]],
+class Scaled:
+    """The motion of one world as nodes can show it: places, rotations, and scales along the body axes.
+
+    Args:
+        motion: of one world.
+
+    Attributes:
+        n_frames: of it.
+        has_scale: (B,), of which bodies the scale is told: they are seen to be stretched, along their axes.
+    """
+
+    def __init__(self, motion: Motion):
+        self._motion, self.n_frames = motion, motion.n_frames
+        along, across = np.zeros((2, motion.n_bodies))
+        for _, poses in motion.blocks() if motion.com is not None else ():
+            largest = np.fmax.reduce(np.abs(strain(poses[:, 0])), axis=0, initial=0.0)
+            along, across = np.maximum(along, largest[:, :3].max(axis=1)), np.maximum(across, largest[:, 3:].max(axis=1))
+        self.has_scale = (np.maximum(along, across) >= SEEN) & (across < ASKEW)
+
+    def blocks(self) -> Iterator[tuple[int, Array]]:
+        """First frame and poses, (f, B, 13), as of `stretch`."""
+        for first, block in self._motion.blocks():
+            poses = np.full((*block.shape[:1], *block.shape[2:3], WHOLE), UNMOVED)
+            poses[..., :RIGID] = without_stretch(block, self._motion.com)[:, 0]
+            along = block[:, 0, self.has_scale][..., : RIGID + 3]
+            poses[:, self.has_scale, : along.shape[-1]] = along
+            yield first, poses
+
+
+def _write_motion(stream: BinaryIO, base: int, motion: Scaled, drawing: Drawing, tracks: dict[int, list[_Track]],
                   strands: dict[int, list[_Track]], seen: Seen) -> None:  # fmt: skip
     """Write all animated values, in blocks of frames."""
     for first, poses in _steady(motion):
-        for body, (translation, rotation) in tracks.items():
-            translation.put(stream, base, first, poses[:, body, :3])
-            rotation.put(stream, base, first, poses[:, body, 3:])
+        for body, some in tracks.items():
+            for track in some:
+                track.put(stream, base, first, poses[:, body, PARTS[track.path]])
         for k, some in strands.items():
             values = _spans(drawing.strands[k], poses)
             for track in some:
@@ -218,25 +253,24 @@ def _write_motion(stream: BinaryIO, base: int, motion: Motion, drawing: Drawing,
         seen((first + len(poses)) / motion.n_frames)
 
 
-def _steady(motion: Motion) -> Iterator[tuple[int, Array]]:
-    """First frame and poses, (f, B, 7): without gaps, and without quaternions that jump to their opposite."""
-    last = np.tile((*HERE, *UPRIGHT), (motion.n_bodies, 1))
-    for first, block in motion.blocks():
-        poses = np.array(block[:, 0])
+def _steady(motion: Scaled) -> Iterator[tuple[int, Array]]:
+    """First frame and poses, (f, B, 13): without gaps, and without quaternions that jump to their opposite."""
+    last = np.tile(UNMOVED, (len(motion.has_scale), 1))
+    for first, poses in motion.blocks():
         for k in np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2))):
             before = poses[k - 1] if k else last
             poses[k] = np.where(np.isfinite(poses[k]).all(axis=1, keepdims=True), poses[k], before)
-        turns = np.concatenate([last[None, :, 3:], poses[:, :, 3:]])
+        turns = np.concatenate([last[None, :, 3:RIGID], poses[:, :, 3:RIGID]])
         turns /= np.linalg.norm(turns, axis=2, keepdims=True)
         jump = np.where((turns[1:] * turns[:-1]).sum(axis=2) < 0.0, -1.0, 1.0)
-        poses[:, :, 3:] = turns[1:] * np.cumprod(jump, axis=0)[:, :, None]
+        poses[:, :, 3:RIGID] = turns[1:] * np.cumprod(jump, axis=0)[:, :, None]
         last = poses[-1]
         yield first, poses
 
 
 def _spans(strand: Strand, poses: Array) -> dict[str, Array]:
     """Middle [m], turn of z, and scale of a rod of length 1 that goes from one end to the other."""
-    ends = [np.broadcast_to(point, (len(poses), 3)) if body < 0 else rot.pose_apply(poses[:, body], np.array(point))
+    ends = [np.broadcast_to(point, (len(poses), 3)) if body < 0 else carried(poses[:, body], np.array(point))
             for body, point in zip(strand.bodies, strand.points, strict=True)]  # fmt: skip
     along = ends[1] - ends[0]
     length = np.linalg.norm(along, axis=1, keepdims=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.model import rotations as rot
+from simcli.view.stretch import RIGID
 from simcli.view.subject import Subject
 
 Array = np.ndarray
@@ -31,7 +32,7 @@ class Moments:
         self._last = self._last_frames()
 
     def at(self, time: float) -> Array:
-        """Poses [m, 1], (W, B, 7), world: positions on straight lines between frames, rotations on the shortest way.
+        """Poses [m, 1], (W, B, 7 or 13), world: positions on straight lines between frames, rotations on the shortest way.
 
         Args:
             time: [s].
@@ -76,9 +77,10 @@ class Moments:
 
 
 def between(one: Array, other: Array, share: float) -> Array:
-    """Poses (..., 7) between two, `share` 0 the one and 1 the other."""
-    place = one[..., :3] + share * (other[..., :3] - one[..., :3])
-    a, b = one[..., 3:], other[..., 3:]
+    """Poses (..., 7 or 13) between two, `share` 0 the one and 1 the other."""
+    moved = one + share * (other - one)
+    place, stretch = moved[..., :3], moved[..., RIGID:]
+    a, b = one[..., 3:RIGID], other[..., 3:RIGID]
     dot = (a * b).sum(axis=-1, keepdims=True)
     b = np.where(dot < 0.0, -b, b)
     angle = np.arccos(np.clip(np.abs(dot), 0.0, 1.0))
@@ -86,4 +88,4 @@ def between(one: Array, other: Array, share: float) -> Array:
     is_near = sine < 1e-6
     safe = np.where(is_near, 1.0, sine)
     turn = np.where(is_near, a + share * (b - a), (np.sin((1.0 - share) * angle) * a + np.sin(share * angle) * b) / safe)
-    return np.concatenate((place, rot.unit(turn)), axis=-1)
+    return np.concatenate((place, rot.unit(turn), stretch), axis=-1)

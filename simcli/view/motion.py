@@ -11,6 +11,7 @@ from simcli.model.reference import body_poses
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory
 from simcli.view.parts import Camera, Drawing
+from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
 Array = np.ndarray
 BLOCK = 3e6  # [B] of poses that are read at once
@@ -29,11 +30,12 @@ class Motion:
         time: [s], (F,), of the frames.
         worlds: numbers of the worlds in the run.
         n_bodies: B.
-        read: poses of frames first to last - 1 of those, (f, W, B, 7).
+        read: poses of frames first to last - 1 of those, (f, W, B, 7), or (f, W, B, 13) if bodies are stretched.
+        com: [m], (W, B, 3), centres of mass, if bodies are stretched.
     """
 
-    def __init__(self, time: Array, worlds: Sequence[int], n_bodies: int, read):
-        self.time, self.worlds, self.n_bodies, self._read = time, tuple(worlds), n_bodies, read
+    def __init__(self, time: Array, worlds: Sequence[int], n_bodies: int, read, com: Array | None = None):
+        self.time, self.worlds, self.n_bodies, self._read, self.com = time, tuple(worlds), n_bodies, read, com
 
     @property
     def n_frames(self) -> int:
@@ -41,8 +43,12 @@ class Motion:
         return len(self.time)
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
-        """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended."""
-        step = max(1, int(BLOCK / (56 * max(1, len(self.worlds) * self.n_bodies))))
+        """First frame and poses [m, 1], (f, W, B, 7), px py pz qx qy qz qw, world; NaN where a world has ended.
+
+        Of bodies that are stretched (f, W, B, 13): see `stretch`.
+        """
+        width = 8 * (RIGID if self.com is None else WHOLE)
+        step = max(1, int(BLOCK / (width * max(1, len(self.worlds) * self.n_bodies))))
         for first in range(0, self.n_frames, step):
             yield first, self._read(first, min(first + step, self.n_frames))
 
@@ -80,14 +86,19 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     picked = range(run.n_frames)[frames]
     if not picked:
         raise UsageError(f"{run.path} holds no frame yet")
-    held = run.channels
+    held, com = run.channels, None
     if "bodies" in held and run.bodies:
-        column = run.column("frames/body_q")
-        source = Source("body_q", column, ("",) * (7 * len(run.bodies)), ())
+        poses = _source(run, "body_q", RIGID)
+        stretches = _source(run, "body_stretch", WHOLE - RIGID) if run.is_stretched else None
+        if stretches is not None:
+            com = run.model["body_com"]
+            com = com[list(worlds)] if len(com) > 1 else np.repeat(com, len(worlds), axis=0)
 
         def read(first: int, last: int) -> Array:
-            rows = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
-            return rows.reshape(*rows.shape[:2], -1, 7)
+            frames = slice(picked[first], picked[last - 1] + 1, picked.step)
+            found = [source.read(frames, worlds) for source in (poses, stretches) if source is not None]
+            found = [rows.reshape(*rows.shape[:2], len(run.bodies), -1) for rows in found]
+            return found[0] if com is None else with_stretch(*found, com)
 
     elif "joints" in held and models is not None:
         column = run.column("frames/joint_q")
@@ -101,7 +112,11 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     else:
         raise UsageError(f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "
                          "`output: {channels: [state]}`")  # fmt: skip
-    return Motion(run.time[frames], worlds, len(run.bodies), read)
+    return Motion(run.time[frames], worlds, len(run.bodies), read, com)
+
+
+def _source(run: Trajectory, name: str, width: int) -> Source:
+    return Source(name, run.column(f"frames/{name}"), ("",) * (width * len(run.bodies)), ())
 
 
 class Extent:
@@ -120,12 +135,12 @@ class Extent:
         self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
 
     def see(self, poses: Array) -> None:
-        """Take poses in, (f, W, B, 7)."""
+        """Take poses in, (f, W, B, 7 or 13)."""
         if not len(self._body):
             return
         step = max(1, int(BLOCK / (24 * len(self._body) * poses.shape[1])))
         for first in range(0, len(poses), step):
-            place = rot.pose_apply(poses[first : first + step, :, self._body], self._corners).reshape(-1, 3)
+            place = carried(poses[first : first + step, :, self._body], self._corners).reshape(-1, 3)
             self._low = np.fmin(self._low, np.fmin.reduce(place))
             self._high = np.fmax(self._high, np.fmax.reduce(place))
 

@@ -79,7 +79,7 @@ class Studio:
         """A picture, (h, w, 3) uint8.
 
         Args:
-            poses: [m, 1], (W, B, 7); or of several instants, (N, W, B, 7), the earlier the fainter.
+            poses: [m, 1], (W, B, 7 or 13); or of several instants, (N, W, B, ..), the earlier the fainter.
         """
         instants = poses[None] if poses.ndim == 3 else poses
         faint = np.linspace(FAINT, 1.0, len(instants)) ** 1.5 if len(instants) > 1 else np.ones(1)

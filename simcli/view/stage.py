@@ -8,6 +8,7 @@ from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
 from simcli.model import rotations as rot
 from simcli.view.grounds import Ground
 from simcli.view.parts import Drawing, Item, Strand
+from simcli.view.stretch import UNMOVED, axes_of
 
 Array = np.ndarray
 LINES = 8.0  # lines on a plane within the size of the scene, about
@@ -46,7 +47,7 @@ class Stage:
 
     Args:
         drawing: of one world.
-        poses: [m, 1], (B, 7), of its bodies at some instant, by which coils are made.
+        poses: [m, 1], (B, 7 or 13), of its bodies at some instant, by which coils are made.
         store: of meshes.
         spacing: [m], of the lines on planes.
         grounds: in place of the planes of the drawing.
@@ -82,7 +83,7 @@ class Stage:
         """Columns of `Solids` in the world.
 
         Args:
-            poses: [m, 1], (B, 7); NaN where there is none.
+            poses: [m, 1], (B, 7 or 13), see `stretch`; NaN where there is none.
             opacity: factor of what belongs to bodies.
             with_fixed: whether what belongs to the world is there.
         """
@@ -137,9 +138,9 @@ def nice(length: float) -> float:
 
 
 def _places(poses: Array) -> tuple[Array, Array]:
-    """Rotation matrices (B + 1, 3, 3) and positions (B + 1, 3) of bodies; the last one, also -1, is the world's."""
-    poses = np.concatenate((np.asarray(poses, float).reshape(-1, 7), [(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)]))
-    return rot.quat_to_matrix(poses[:, 3:]), poses[:, :3]
+    """Axes (B + 1, 3, 3), as columns, and positions (B + 1, 3) of bodies; the last one, also -1, is the world's."""
+    poses = np.concatenate((np.asarray(poses, float), [UNMOVED[: poses.shape[-1]]]))
+    return axes_of(poses), poses[:, :3]
 
 
 def _ends(strands: tuple[Strand, ...], turn: Array, place: Array) -> list[Array]:

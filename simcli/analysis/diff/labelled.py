@@ -81,6 +81,8 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
         named = field_columns(field, axes)
         yield f"frames/{field}", [Component(one.label, _channel(one.label, field), one.unit) for one in named]
     yield "frames/body_qdd", [part for body in run.bodies for part in _parts(f"body.{body}", ACCELERATIONS)]
+    stretch = {"stretch": QUANTITIES["body"]["stretch"]}
+    yield "frames/body_stretch", [part for body in run.bodies for part in _parts(f"body.{body}", stretch)]
     wrench = {"wrench": QUANTITIES["joint"]["wrench"]}
     yield "frames/joint_wrench", [part for joint in run.joints for part in _parts(f"joint.{joint}", wrench)]
     for path, (word, table) in ROWS.items():

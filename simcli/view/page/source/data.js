@@ -1,6 +1,6 @@
 // What the page holds, decoded: the scene, and poses that come in chunks of frames.
 
-import { Quaternion, Vector3 } from 'three'
+import { Matrix4, Quaternion, Vector3 } from 'three'
 
 const LARGEST = Math.SQRT1_2 // of the three smallest components of a unit quaternion
 
@@ -16,7 +16,8 @@ export const doubles = (text) => new Float64Array(bytes(text))
 export const indices = (text) => new Uint32Array(bytes(text))
 
 // A chunk: frames first to first + n - 1 of W worlds and B bodies. Positions are 16-bit parts of the range of each body in
-// each world, orientations 2 bits for the largest component and 15 for each of the others.
+// each world, orientations 2 bits for the largest component and 15 for each of the others. Where bodies are seen to be stretched,
+// S - 1 of each, xx yy zz xy xz yz, in 16-bit parts of the largest strain of the body.
 class Chunk {
   constructor(raw, first, nWorlds, nBodies) {
     this.first = first
@@ -24,6 +25,8 @@ class Chunk {
     this.n = this.time.length
     this.range = floats(raw.range) // (W, B, 6): lowest corner, extent
     this.words = new Uint16Array(bytes(raw.poses)) // (F, W, B, 6)
+    this.strain = raw.strain ? floats(raw.strain) : null // (W, B)
+    this.stretch = raw.stretch ? new Int16Array(bytes(raw.stretch)) : null // (F, W, B, 6)
     this.valid = new Uint8Array(bytes(raw.valid)) // (F, W)
     this.strip = (raw.strip ?? []).map(floats) // of each series (F, W)
     this.contactStart = raw.contacts ? indices(raw.contacts.start) : null // (F W + 1)
@@ -54,6 +57,17 @@ class Chunk {
     found[which] = Math.sqrt(Math.max(rest, 0))
     orientation.set(...found)
   }
+
+  // S of a body as a matrix; false, and the identity, if it is rigid.
+  stretchOf(frame, world, body, matrix) {
+    matrix.identity()
+    if (!this.stretch) return false
+    const own = world * this.nBodies + body
+    const at = ((frame - this.first) * this.nWorlds * this.nBodies + own) * 6
+    const [xx, yy, zz, xy, xz, yz] = Array.from(this.stretch.subarray(at, at + 6), (part) => (part / 32767) * this.strain[own])
+    matrix.set(1 + xx, xy, xz, 0, xy, 1 + yy, yz, 0, xz, yz, 1 + zz, 0, 0, 0, 0, 1)
+    return true
+  }
 }
 
 export class Recording {
@@ -67,6 +81,7 @@ export class Recording {
     this.b = new Vector3()
     this.p = new Quaternion()
     this.q = new Quaternion()
+    this.s = new Matrix4()
     for (const chunk of raw.chunks) this.append(chunk)
   }
 
@@ -122,11 +137,12 @@ export class Recording {
     return chunk.valid[(frame - chunk.first) * this.nWorlds + world] === 1
   }
 
-  // The pose at a time, between frames too: along the straight line and the shortest turn.
-  sample(time, world, body, position, orientation) {
+  // The pose at a time, between frames too: along the straight line and the shortest turn. `stretch` becomes S, if it is given.
+  sample(time, world, body, position, orientation, stretch = null) {
     if (!this.n) return
     const frame = this.frameAt(time)
     this.poseAt(frame, world, body, position, orientation)
+    const here = stretch ? this.stretchAt(frame, world, body, stretch) : false
     const next = frame + 1
     const begin = this.timeOf(frame)
     if (next >= this.n || time <= begin || !this.isValid(next, world)) return
@@ -134,10 +150,26 @@ export class Recording {
     this.poseAt(next, world, body, this.b, this.q)
     position.lerp(this.b, part)
     orientation.slerp(this.q, part)
+    if (!stretch) return
+    const there = this.stretchAt(next, world, body, this.s)
+    if (here || there) {
+      stretch.elements.forEach((value, k) => { stretch.elements[k] = value + part * (this.s.elements[k] - value) })
+    }
   }
 
   poseAt(frame, world, body, position, orientation) {
     this.chunkOf(frame).pose(frame, world, body, position, orientation)
+  }
+
+  stretchAt(frame, world, body, matrix) {
+    return this.chunkOf(frame).stretchOf(frame, world, body, matrix)
+  }
+
+  // Where a point of a body is, from its place in the body frame.
+  pointAt(frame, world, body, point) {
+    this.poseAt(frame, world, body, this.b, this.q)
+    this.stretchAt(frame, world, body, this.s)
+    return point.applyMatrix4(this.s).applyQuaternion(this.q).add(this.b)
   }
 
   series(index, frame, world) {

@@ -46,14 +46,11 @@ export class Trails {
     if (held && held.n === recording.n) return held
     if (held) { held.line.parent?.remove(held.line); held.line.geometry.dispose() }
     const every = Math.max(1, Math.ceil(recording.n / MOST))
-    const place = new THREE.Vector3()
-    const turn = new THREE.Quaternion()
     const flat = []
     const frames = []
     for (let frame = 0; frame < recording.n; frame += every) {
       if (!recording.isValid(frame, index)) break
-      recording.poseAt(frame, index, choice.body, place, turn)
-      const point = new THREE.Vector3(...choice.position).applyQuaternion(turn).add(place)
+      const point = recording.pointAt(frame, index, choice.body, new THREE.Vector3(...choice.position))
       flat.push(point.x, point.y, point.z)
       frames.push(frame)
     }

@@ -44,6 +44,7 @@ export class Stage {
     this.focus = 0
     this.hiddenLayers = new Map()
     this.worlds = []
+    this.shear = new THREE.Matrix4()
     this.addLight()
     this.addWorlds()
     this.addGround()
@@ -86,6 +87,7 @@ export class Stage {
       const group = new THREE.Group()
       const bodies = [...scene.bodies, 'world'].map(() => new THREE.Group())
       bodies.forEach((body) => { group.add(body) })
+      bodies.forEach((body) => { body.matrixAutoUpdate = false }) // no pose tells how a body is stretched
       const drawing = scene.drawings[world.drawing]
       for (const item of drawing.items) {
         const figure = this.workshop.figure(item)
@@ -294,7 +296,11 @@ export class Stage {
     for (const index of this.shown) {
       const { bodies, strands } = this.worlds[index]
       for (let b = 0; b < this.recording.nBodies; b++) {
-        this.recording.sample(time, index, b, bodies[b].position, bodies[b].quaternion)
+        const body = bodies[b]
+        this.recording.sample(time, index, b, body.position, body.quaternion, this.shear)
+        body.updateMatrix()
+        body.matrix.multiply(this.shear)
+        body.matrixWorldNeedsUpdate = true
       }
       for (const figure of strands) this.stretch(figure, bodies)
     }
@@ -304,8 +310,7 @@ export class Stage {
     const { strand } = figure.userData
     const [from, to] = strand.bodies.map((body, k) => {
       const point = new THREE.Vector3(...strand.points[k])
-      if (body < 0) return point
-      return point.applyQuaternion(bodies[body].quaternion).add(bodies[body].position)
+      return body < 0 ? point : point.applyMatrix4(bodies[body].matrix)
     })
     const along = to.clone().sub(from)
     const length = along.length()

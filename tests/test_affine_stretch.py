@@ -1,0 +1,246 @@
+"""How affine bodies are stretched: in files against closed forms and energies, and as the page, pictures and GLB draw it."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from support.browser import CHROMIUM, Browser
+
+import simcli
+from simcli.cli import doorman
+from simcli.errors import Exit, UsageError
+from simcli.model import rotations as rot
+from simcli.records.integrity import verify
+from simcli.view import quantised, stretch
+from simcli.view.content import Content
+from simcli.view.moments import Moments, between
+from simcli.view.subject import subject_of_run
+
+STIFFNESS, VOLUME, SPIN = 2e4, 0.008, 6.0
+SECOND = np.array(((0.10, 0.03, 0.0), (0.03, 0.04, 0.0), (0.0, 0.0, 0.02)))  # [kg m^2], second moments of the bar, body axes
+INERTIA = np.trace(SECOND) * np.eye(3) - SECOND
+COM, EDGES = (0.1, 0.02, -0.05), (0.6, 0.2, 0.1)
+SCENE = f"""
+simcli: 1
+world: {{gravity: [0, 0, 0]}}
+params: {{push: 0.1}}
+bodies:
+  bar:
+    pose: {{rpy: [0, 0, 0.7]}}
+    com: {list(COM)}
+    mass: 8
+    inertia: {{full: {INERTIA.tolist()}}}
+    velocity: {{linear: ["${{push}}", 0, 0], angular: [0, 0, {SPIN}]}}
+    affine: {{stiffness: {STIFFNESS}, volume: {VOLUME}}}
+    shapes: {{box: {{type: box, size: {list(EDGES)}, collide: false}}}}
+  led:
+    pose: {{xyz: [0, 1, 0]}}
+    mass: 1
+    inertia: {{diag: [0.1, 0.1, 0.1]}}
+    kinematic: true
+    motion: {{angular: [0, 0, 2]}}
+    shapes: {{box: {{type: box, size: [0.3, 0.2, 0.1], collide: false}}}}
+batch: {{worlds: 2, vary: {{params.push: {{list: [0.1, 1.0]}}}}}}
+run: {{duration: 0.8, stop_when: {{quantity: body.bar.position, component: 0, above: 0.4}}}}
+output: {{every: 0.04, channels: [state, energy]}}
+solver: {{type: affine, dt: 2.0e-3, integrator: bdf1}}
+"""
+
+
+def command(*words):
+    assert doorman.run_command([str(word) for word in words], debug=True, as_json=False) == Exit.OK
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stretch")
+    (folder / "a.yaml").write_text(SCENE)
+    command("run", folder / "a.yaml", "-o", folder / "a.h5", "-q")
+    return folder / "a.h5"
+
+
+def matrices(columns):
+    """(..., 3, 3) of xx yy zz xy xz yz."""
+    xx, yy, zz, xy, xz, yz = np.moveaxis(np.asarray(columns, float), -1, 0)
+    return np.moveaxis(np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))), (0, 1), (-2, -1))
+
+
+def test_a_body_that_spins_is_stretched_as_its_stiffness_says(path):
+    """S - 1 = w^2 P J / (8 stiffness volume) to the first order, J the second moments, P across the spin; bdf1 damps it."""
+    with simcli.open(path) as run:
+        spin = run.body("bar").angular_velocity[-1, 0, 2]
+        found = matrices(run.body("bar").stretch[-1, 0]) - np.eye(3)
+    expected = spin**2 * np.diag((1.0, 1.0, 0.0)) @ SECOND / (8.0 * STIFFNESS * VOLUME)
+    assert 4.0 < spin < SPIN
+    np.testing.assert_allclose(found, expected, atol=0.02 * expected.max())
+
+
+def test_the_energy_of_a_body_is_that_of_its_stretch(path):
+    """Stiffness * volume * |S^2 - 1|^2 at every frame, the first oscillations too; a body that is led keeps its form."""
+    with simcli.open(path) as run:
+        S, elastic = matrices(run.body("bar").stretch[:, 0]), run.energy.elastic[:, 0]
+        np.testing.assert_allclose(run.body("led").stretch[:, 0], np.tile((1, 1, 1, 0, 0, 0), (len(elastic), 1)), atol=1e-5)
+    squared = ((S @ S - np.eye(3)) ** 2).sum(axis=(1, 2))
+    assert elastic.max() > 1e-3
+    np.testing.assert_allclose(STIFFNESS * VOLUME * squared, elastic, rtol=1e-9, atol=1e-12)
+
+
+def test_a_world_that_ended_has_none_and_other_solvers_write_none(path, tmp_path):
+    with simcli.open(path) as run:
+        ended = run.diag.status[:, 1] != 0
+        assert 0 < ended.sum() < len(ended)
+        assert np.isnan(run.body("bar").stretch[ended, 1]).all()
+        assert np.isfinite(run.body("bar").stretch[~ended, 1]).all()
+    assert verify(path) == []
+    rigid = SCENE.replace("type: affine", "type: generalized").replace(", integrator: bdf1", "")
+    for line in ("kinematic: true", "motion: {angular: [0, 0, 2]}", f"affine: {{stiffness: {STIFFNESS}, volume: {VOLUME}}}"):
+        rigid = rigid.replace(f"    {line}\n", "")
+    (tmp_path / "rigid.yaml").write_text(rigid)
+    command("run", tmp_path / "rigid.yaml", "-o", tmp_path / "rigid.h5", "-q", "--set", "run.duration=0.04")
+    with simcli.open(tmp_path / "rigid.h5") as run:
+        assert not run.is_stretched
+        with pytest.raises(UsageError, match="body_stretch"):
+            _ = run.body("bar").stretch
+
+
+def test_slices_selections_and_float32_keep_it(path, tmp_path):
+    with simcli.open(path) as run:
+        whole = run.column("frames/body_stretch")[...]
+    command("slice", path, "--frames", "2:9:3", "--select", "led", "-o", tmp_path / "part.h5")
+    for world in (0, 1):
+        command("slice", path, "--world", world, "-o", tmp_path / f"{world}.h5")
+    command("merge", tmp_path / "1.h5", tmp_path / "0.h5", "-o", tmp_path / "both.h5")
+    command("run", path.with_suffix(".yaml"), "-o", tmp_path / "few.h5", "-q", "--set", "output.dtype=float32",
+            "--set", "output.select=[bar]")  # fmt: skip
+    for name, expected in (("part", whole[2:9:3, :, 1:]), ("both", whole[:, ::-1]),
+                           ("few", whole[:, :, :1].astype("f4"))):  # fmt: skip
+        with simcli.open(tmp_path / f"{name}.h5") as run:
+            found = run.column("frames/body_stretch")[...]
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+        assert verify(tmp_path / f"{name}.h5") == []
+
+
+# Corners of stretched boxes
+
+
+def corners(path, frame, world=0, body="bar"):
+    """[m], (8, 3): of the box, by the axes of the body about its centre of mass, from the file alone."""
+    with simcli.open(path) as run:
+        pose, S = run.body(body).pose[frame, world], matrices(run.body(body).stretch[frame, world])
+    box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * EDGES * 0.5
+    R = rot.quat_to_matrix(pose[3:])
+    return pose[:3] + (np.array(COM) + (box - COM) @ S) @ R.T
+
+
+def test_poses_with_a_stretch_carry_points_about_the_centre_of_mass(path):
+    with simcli.open(path) as run:
+        motion = subject_of_run(run, [0]).motion()
+        ((_, poses),) = motion.blocks()
+        rigid = stretch.without_stretch(poses, motion.com)
+        np.testing.assert_allclose(rigid, run.column("frames/body_q")[:, :1], atol=1e-15)
+        moments = Moments(subject_of_run(run, [0]))
+        middle = moments.at(0.5 * (run.time[-2] + run.time[-1]))[0, 0]
+    box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * EDGES * 0.5
+    np.testing.assert_allclose(stretch.carried(poses[-1, 0, 0], box), corners(path, -1), atol=1e-14)
+    by_axes = poses[-1, 0, 0, :3] + box @ stretch.axes_of(poses[-1, 0, 0]).T
+    np.testing.assert_allclose(by_axes, corners(path, -1), atol=1e-14)
+    np.testing.assert_allclose(middle, between(poses[-2, 0, 0], poses[-1, 0, 0], 0.5), atol=1e-13)
+    np.testing.assert_allclose(middle[7:], poses[-2:, 0, 0, 7:].mean(axis=0), atol=1e-15)
+
+
+def test_packing_keeps_corners_and_leaves_out_what_nobody_sees(path):
+    with simcli.open(path) as run:
+        content = Content(subject_of_run(run, [0, 1]))
+        (chunk,) = content.chunks()
+        ((_, poses),) = content.subject.motion().blocks()
+    poses, _ = quantised.filled(poses)
+    largest, words = quantised.quantise_stretch(poses)
+    assert np.abs(words).max() == quantised.STEPS
+    S = quantised.unpack_stretch(largest, words)
+    np.testing.assert_allclose(S, poses[..., 7:], atol=0.51 * largest.max() / quantised.STEPS)
+    assert {"strain", "stretch"} <= set(chunk)
+    assert content.error < 1e-4
+    slight = poses.copy()
+    strain = stretch.strain(poses)
+    slight[..., 7:] = stretch.UNMOVED[7:] + 0.9e-4 * strain / np.abs(strain).max()
+    assert quantised.quantise_stretch(slight) is None
+    unseen = quantised.error(slight, slight[..., :7], np.ones(2))
+    assert 0.5e-4 < unseen < 3e-4  # it is told all the same
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no chromium")
+def test_the_page_draws_the_stretch(path, tmp_path):
+    """Corners in the page are those of the file, and further from those of the rigid pose than packing moves anything."""
+    command("view", path, "-o", tmp_path / "a.html", "--world", "0")
+    browser = Browser(tmp_path / "profile")
+    try:
+        browser.open((tmp_path / "a.html").as_uri())
+        browser.evaluate("simcli.seek(simcli.recording.end)")
+        browser.settle()
+        box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * EDGES * 0.5
+        found = browser.evaluate(f"""(() => {{
+          const group = simcli.stage.worlds[0].bodies[0]
+          group.updateMatrixWorld(true)
+          const point = group.position.clone()
+          return {json.dumps(box.tolist())}.map((place) => point.set(...place).applyMatrix4(group.matrixWorld).toArray())
+        }})()""")
+        assert browser.console == []
+    finally:
+        browser.close()
+    with simcli.open(path) as run:
+        rigid = rot.pose_apply(run.body("bar").pose[-1, 0], box)
+    np.testing.assert_allclose(found, corners(path, -1), atol=1e-4)
+    assert np.abs(rigid - corners(path, -1)).max() > 5e-4
+
+
+def test_a_picture_shows_the_stretch(path, monkeypatch):
+    """The box that the ray caster is given has the corners of the file."""
+    from simcli.view import render, stage
+
+    with simcli.open(path) as run:
+        subject, moments = subject_of_run(run, [0]), Moments(subject_of_run(run, [0]))
+        poses = moments.at(float(run.time[-1]))
+        ready = stage.Stage(subject.drawings[0], poses[0], stage.MeshStore(), 1.0, [])
+        kind, maps, middle, *_ = ready.solids(poses[0])
+        picture = render.shooting_of(subject, render.Look((64, 48))).at(float(run.time[-1]))
+    (first, _) = np.flatnonzero(kind == stage.BOX)
+    unit = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    np.testing.assert_allclose(middle[first] + unit @ maps[first].T, corners(path, -1), atol=1e-14)
+    assert picture.std() > 1.0
+
+
+def glb(path):
+    """The JSON document of a GLB, and its binary chunk."""
+    data = path.read_bytes()
+    (length,) = struct.unpack_from("<I", data, 12)
+    return json.loads(data[20 : 20 + length]), data[28 + length :]
+
+
+def scales(document, binary, body):
+    """(F, 3), the animated scale of a body; None if there is none."""
+    node = next(k for k, one in enumerate(document["nodes"]) if one.get("name") == body)
+    (animation,) = document["animations"]
+    for channel in animation["channels"]:
+        if channel["target"] == {"node": node, "path": "scale"}:
+            accessor = document["accessors"][animation["samplers"][channel["sampler"]]["output"]]
+            start = document["bufferViews"][accessor["bufferView"]]["byteOffset"]
+            return np.frombuffer(binary, "<f4", 3 * accessor["count"], start).reshape(-1, 3)
+    return None
+
+
+def test_a_glb_has_scales_where_they_tell_it(path, tmp_path):
+    """The bar of the scene is sheared and stays rigid; one whose axes are those of its mass has a scale."""
+    command("export", path, "-o", tmp_path / "askew.glb")
+    assert scales(*glb(tmp_path / "askew.glb"), "bar") is None
+    straight = SCENE.replace(str(INERTIA.tolist()), str(np.diag(np.diag(INERTIA)).tolist()))
+    (tmp_path / "b.yaml").write_text(straight)
+    command("run", tmp_path / "b.yaml", "-o", tmp_path / "b.h5", "-q")
+    command("export", tmp_path / "b.h5", "-o", tmp_path / "b.glb")
+    document, binary = glb(tmp_path / "b.glb")
+    with simcli.open(tmp_path / "b.h5") as run:
+        S = run.body("bar").stretch[:, 0]
+    assert np.abs(S[:, :3] - 1.0).max() > 1e-3
+    np.testing.assert_allclose(scales(document, binary, "bar"), S[:, :3], atol=1e-6)
+    assert scales(document, binary, "led") is None
