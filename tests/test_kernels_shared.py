@@ -84,7 +84,7 @@ def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path)
     assert others == [0] * (len(scenes) - 1), list(scenes)
 
 
-@pytest.mark.parametrize(("solver", "device"), [("generalized", "cpu"), pytest.param(*ON_GPU[0], marks=pytest.mark.slow), *(
+@pytest.mark.parametrize(("solver", "device"), [("generalized", "cpu"), ON_GPU[0], *(
     pytest.param(one, "cpu", marks=pytest.mark.slow) for one in SOLVERS if one != "generalized")])  # fmt: skip
 def test_another_number_of_shapes_needs_no_other_kernel(solver, device, tmp_path):
     for n in (2, 3):
