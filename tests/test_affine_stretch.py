@@ -122,6 +122,16 @@ def test_slices_selections_and_float32_keep_it(path, tmp_path):
         assert verify(tmp_path / f"{name}.h5") == []
 
 
+def test_it_is_a_channel_of_tables_and_of_comparisons(path, tmp_path, capsys):
+    command("export", path, "-o", tmp_path / "a.npz", "-c", "body.*.stretch")
+    with np.load(tmp_path / "a.npz") as found, simcli.open(path) as run:
+        np.testing.assert_array_equal(found["body.bar.stretch"], run.body("bar").stretch[:, :1])
+    command("slice", path, "--world", 0, "-o", tmp_path / "one.h5")
+    capsys.readouterr()
+    command("diff", path, tmp_path / "one.h5", "--all")
+    assert "body.bar.stretch" in capsys.readouterr().out
+
+
 # Corners of stretched boxes
 
 

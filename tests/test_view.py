@@ -205,12 +205,19 @@ forces:
     assert (strands["rod"].kind, strands["rod"].bodies) == ("rod", (-1, 0))
 
 
-@pytest.mark.parametrize("name", ["double_pendulum", "billiards", "rings", "bricard", "pendulum_field", "slider_crank"])
+@pytest.mark.parametrize("name", ["double_pendulum", "billiards", "rings", "bricard", "pendulum_field", "slider_crank",
+                                  "andrews_squeezer"])  # fmt: skip
 def test_the_camera_sees_all_of_it(name):
     """All corners of the box are within the picture; no plane hides it."""
     subject = subject_of_scene(SCENES / f"{name}.yaml")
     drawing = subject.drawings[0]
     low, high = bounds(drawing, subject.motion())
+    ((_, poses),) = subject.motion().blocks()
+    for strand in drawing.strands:
+        for body, point in zip(strand.bodies, strand.points, strict=True):
+            end = np.array(point) if body < 0 else rot.pose_apply(poses[0, 0, body], np.array(point))
+            assert (low - 1e-9 <= end).all()
+            assert (end <= high + 1e-9).all()
     camera = camera_of(low, high, drawing, aspect=1.5)
     eye, target = np.array(camera.position), np.array(camera.target)
     forward = (target - eye) / np.linalg.norm(target - eye)

@@ -36,10 +36,12 @@ QUANTITIES = {
         "orientation": (QUATERNION, ("1",) * 4),
         "velocity": (XYZ, ("m/s",) * 3),
         "angular_velocity": (XYZ, ("rad/s",) * 3),
-        "stretch": (STRETCH, ("1",) * 6),
     },
     "point": {"position": (XYZ, ("m",) * 3), "velocity": (XYZ, ("m/s",) * 3)},
 }
+# The same with what files hold beside: no condition or measure takes it.
+YIELDING = {"stretch": (STRETCH, ("1",) * 6)}  # of affine bodies
+RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **YIELDING}}
 CONTACTS = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {
@@ -138,7 +140,7 @@ def available(trajectory: "Trajectory") -> list[str]:
     subjects = {"joint": trajectory.joints, "body": trajectory.bodies, "point": trajectory.points}
     names = list(dict.fromkeys(map(quantity_of, trajectory.quantities)))
     names += [f"{group}.{quantity}" for group in SCALARS for quantity in dir(getattr(trajectory, group))]
-    for group, quantities in QUANTITIES.items():
+    for group, quantities in RECORDED.items():
         names += [f"{group}.{subject}.{quantity}" for subject in subjects[group] for quantity in quantities]
     return [name for name in names if _column(trajectory, name) is not None]
 
@@ -198,7 +200,7 @@ def _column(trajectory: "Trajectory", name: str):
     if is_on_demand(name):
         places = [k for k, label in enumerate(trajectory.quantities) if quantity_of(label) == name]
         return trajectory.column("frames/quantity", slice(places[0], places[-1] + 1)) if places else None
-    if group not in SCALARS and quantity not in QUANTITIES.get(group, ()):
+    if group not in SCALARS and quantity not in RECORDED.get(group, ()):
         return None
     try:
         owner = getattr(trajectory, group) if group in SCALARS else getattr(trajectory, group)(subject)
@@ -219,7 +221,7 @@ def _source(trajectory: "Trajectory", name: str) -> Source:
         return Source(name, column, (name,), (column.unit,))
     if quantity in COORDINATES and group == "joint":
         return Source(name, column, *_coordinates(trajectory, name, subject, quantity))
-    components, units = QUANTITIES[group][quantity]
+    components, units = RECORDED[group][quantity]
     return Source(name, column, tuple(f"{name}.{part}" for part in components), units)
 
 

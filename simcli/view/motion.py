@@ -130,8 +130,14 @@ class Extent:
         self._unit = drawing.unit
         self._solid = [item for item in drawing.items if item.shown and item.layer in _DECIDE and item.kind != "plane"]
         moving = [item for item in self._solid if item.body >= 0]
-        self._body = np.repeat(np.array([item.body for item in moving], int), 8)
-        self._corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving)])
+        ends = [(body, np.array(point)) for strand in drawing.strands
+                for body, point in zip(strand.bodies, strand.points, strict=True)]  # fmt: skip
+        bodies = [item.body for item in moving for _ in item.corners] + [body for body, _ in ends if body >= 0]
+        self._body = np.array(bodies, int)
+        self._corners = np.concatenate([np.zeros((0, 3)), *(item.corners for item in moving),
+                                        *(point[None] for body, point in ends if body >= 0)])  # fmt: skip
+        fixed = [(item.corners, item.radius) for item in self._solid if item.body < 0]
+        self._fixed = fixed + [(point[None], 0.0) for body, point in ends if body < 0]
         self._low, self._high = np.full(3, np.inf), np.full(3, -np.inf)
 
     def see(self, poses: Array) -> None:
@@ -150,9 +156,9 @@ class Extent:
         if not (np.isfinite(low) & np.isfinite(high)).all():
             low, high = np.full(3, -0.5 * self._unit), np.full(3, 0.5 * self._unit)
         reach, middle = FAR * float(np.linalg.norm(high - low)), 0.5 * (low + high)
-        for item in self._solid:
-            if item.body < 0 and item.radius < reach and np.linalg.norm(item.corners - middle, axis=1).max() < reach:
-                low, high = np.minimum(low, item.corners.min(axis=0)), np.maximum(high, item.corners.max(axis=0))
+        for corners, radius in self._fixed:
+            if radius < reach and np.linalg.norm(corners - middle, axis=1).max() < reach:
+                low, high = np.minimum(low, corners.min(axis=0)), np.maximum(high, corners.max(axis=0))
         return low, high
 
 

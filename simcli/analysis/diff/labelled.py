@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import QUANTITIES, XYZ, quantity_of
+from simcli.analysis.channels import QUANTITIES, XYZ, YIELDING, quantity_of
 from simcli.analysis.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.layout import CATALOGUE, COMPONENTS
@@ -81,8 +81,7 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
         named = field_columns(field, axes)
         yield f"frames/{field}", [Component(one.label, _channel(one.label, field), one.unit) for one in named]
     yield "frames/body_qdd", [part for body in run.bodies for part in _parts(f"body.{body}", ACCELERATIONS)]
-    stretch = {"stretch": QUANTITIES["body"]["stretch"]}
-    yield "frames/body_stretch", [part for body in run.bodies for part in _parts(f"body.{body}", stretch)]
+    yield "frames/body_stretch", [part for body in run.bodies for part in _parts(f"body.{body}", YIELDING)]
     wrench = {"wrench": QUANTITIES["joint"]["wrench"]}
     yield "frames/joint_wrench", [part for joint in run.joints for part in _parts(f"joint.{joint}", wrench)]
     for path, (word, table) in ROWS.items():
