@@ -116,10 +116,10 @@ def locate(trajectory: "Trajectory", name: str) -> list[Source]:
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if matches_channel(known, wanted)]
-    if not found and is_on_demand(wanted):
-        raise UsageError(f"{trajectory.path} does not hold `{name}`: write output: {{quantities: [{wanted}]}} in the scene")
     if not found:
         near = get_close_matches(wanted, available(trajectory), n=1)
+        if is_on_demand(wanted) and not (near and is_on_demand(near[0])):
+            raise UsageError(f"{trajectory.path} does not hold `{name}`: name it in the scene, output: {{quantities: [..]}}")
         guess = f"did you mean `{near[0]}`?" if near else f"channels begin with {', '.join((*SCALARS, *QUANTITIES))}"
         raise UsageError(f"no channel `{name}` in {trajectory.path}: {guess}")
     return [_source(trajectory, known) for known in found]

@@ -113,10 +113,8 @@ def channels_needed(expectations: Sequence) -> frozenset[str]:
         name = expect.channel
         if name.startswith("energy."):
             needed.add("energy")
-        elif name.endswith(".wrench"):
-            needed.add("reactions")
         elif not name.startswith(("diag.", "measure.")) and not is_on_demand(name):  # which are there anyway
-            needed.add("state")
+            needed.add("reactions" if name.endswith(".wrench") else "state")
     return frozenset(needed)
 
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from simcli.model.measures import NORM, Measures, Source
+from simcli.model.measures import NORM, Measures
 from simcli.model.tables import Model
 from simcli.records.layout import COMPONENTS, coordinate_units
 from simcli.records.measures import MeasureLayout
-from simcli.spec.channel_names import split
+from simcli.spec.channel_names import kind_of, split
 from simcli.spec.schema_measure import MeasureSpec
 
 QUATERNION = ("x", "y", "z", "w")
-# Units of quantities, and of groups.
+# Units of quantities, by `kind_of`.
 SI = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s", "drive_power": "W", "force": "N",
       "count": "1", "energy": "J", "distance": "m"}  # fmt: skip
 TIMES = ("first", "last_outside")  # reductions whose value is a time [s]
@@ -79,14 +79,14 @@ def recorded_columns(measures: Measures, names: Sequence[str], model: Model) -> 
 
 
 def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
-    group, _, word = split(quantity)
-    if source == Source.WRENCH:
+    kind = kind_of(quantity)
+    if kind == "wrench":
         return "N" if part < 3 else "N m"
-    if word in SI or group in SI:
-        return SI.get(word) or SI[group]
+    if kind in SI:
+        return SI[kind]
     units = coordinate_units(model)
-    own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(word, "qd_unit")
-    return units[own][row] + "^2" * (word == "qdd")
+    own = {"q": "q_unit", "effort": "effort_unit", "drive_effort": "effort_unit"}.get(kind, "qd_unit")
+    return units[own][row] + "^2" * (kind == "qdd")
 
 
 def _label(quantity: str, part: int) -> str:

@@ -63,7 +63,7 @@ def _add_points(plotext, points, marker: str) -> None:
     """Points; cells of a heat map and bands, which have no places, are left to pictures."""
     at = np.asarray(points.get_offsets(), float).reshape(-1, 2)
     at = at[np.isfinite(at).all(axis=1)]
-    if len(at) > 1:
+    if len(at) and not np.array_equal(at, [[0.0, 0.0]]):  # of a band
         plotext.scatter(at[:, 0].tolist(), at[:, 1].tolist(), label=_label(points), marker=marker)
 
 

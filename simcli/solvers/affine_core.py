@@ -82,7 +82,7 @@ class AffineCore:
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health, self.has_program = arena.slot(len(HEALTH)), False
-        self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full(model.n_qd, -1), is_alone=False)
+        self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         stop = plan.stop_when
         self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
         self.stop_index = stop.index if stop else 0

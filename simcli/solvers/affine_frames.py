@@ -79,7 +79,7 @@ def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.te
 
 @ti.func
 def blame_affine(c: ti.template(), w: ti.i32, code: ti.template()):
-    """The dof that moves most in Newton's last direction, a NaN first; the watched one where an end condition is met; how
+    """The dof that moves most in Newton's last direction, a NaN first; how
     many contacts are too many.
 
     Reads: c.step.move, c.barrier.crowded

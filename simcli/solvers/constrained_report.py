@@ -11,6 +11,7 @@ from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows import turning
 from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
 from simcli.solvers.choices import acceleration_of_law
+from simcli.solvers.drives import keep_before
 from simcli.solvers.integrators import H
 from simcli.solvers.led import add_led_efforts, add_led_wrenches
 
@@ -108,6 +109,8 @@ def add_efforts(c: ti.template(), w: ti.i32):
     if ti.static(y.rows.n_gears > 0):
         add_gears(c, w)
     if ti.static(c.led.n > 0):
+        if ti.static(c.gauges.has["motions"]):
+            keep_before(c, w)
         add_led_efforts(c, w)
 
 

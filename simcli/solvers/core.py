@@ -42,12 +42,13 @@ NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "
 HEALTH = ("status", "steps into the call", "dof")
 
 
-def switches_of(constraints: Constraints, model: Model) -> np.ndarray:
-    """Row by which the joint of each dof is switched on and off, -1 where there is none, (NV,)."""
-    laws, rows = constraints.laws, np.full(model.n_qd, -1)
-    own = (laws.dof >= 0) & (laws.row >= 0)
-    rows[laws.dof[own]] = laws.row[own]
-    return rows
+def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by which the joint of each dof is switched on and off, and by which it follows its motion, -1 for none, (NV,)."""
+    laws, rows = constraints.laws, constraints.rows
+    switches, leads = np.full((2, model.n_qd), -1)
+    own, led = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+    switches[laws.dof[own]], leads[rows.dof[led]] = laws.row[own], led
+    return switches, leads
 
 
 class Core:
@@ -112,7 +113,7 @@ class Core:
         self.accelerates = True
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health = arena.slot(len(HEALTH))
-        self.gauges = Gauges(plan.measures, model, self.tables, arena, switches_of(constraints, model),
+        self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
                              len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels

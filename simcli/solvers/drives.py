@@ -1,7 +1,7 @@
 """What the drives of joints give: their laws at the coordinates and rates that a frame shows.
 
 That is the same function of the state in every solver: what an implicit step solves with is its value at the end of the
-step. A `motion` gives what the effort of its coordinate has beyond all other smooth laws.
+step. A `motion` gives what the equations of the last evaluation found for it.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import taichi as ti
 
-from simcli.kernels.coordinate_laws import bound_law, servo_law, torsion_law
+from simcli.kernels.coordinate_laws import bound_law, servo_law
 from simcli.kernels.efforts import turn_to_target
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena
@@ -29,11 +29,14 @@ class Drives:
         arena: receives the columns.
         joints: indices of the joints, rising.
         powers: those whose power is asked for, too.
-        row_of_dof: (NV,) row of constraints by which a joint outside the tree is switched, -1 where there is none.
+        switches, leads: (NV,) rows of constraints by which a joint outside the tree is switched, and by which it follows
+            its motion; -1 where there is none.
 
     Attributes:
         n: dofs.  dof: of each.  q: index into joint_q, of a ball of its quaternion.  kind: DRIVE, BALL_DRIVE or MOTION.
-        component: of a dof of a ball, which of the three.  row: see `row_of_dof`.
+        component: of a dof of a ball, which of the three.  row, lead: see `switches` and `leads`.
+        unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
+        before: of a motion, the effort without what kinematic bodies are held by.
         effort_limit: [N, N m], infinite where there is none.
         n_joints: joints.  joint: of each.  first, last: its dofs.
         effort: [N, N m], (NV), of the dofs.  power: [W], (J), of the joints.
@@ -42,7 +45,7 @@ class Drives:
     _data_oriented = True
 
     def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], powers: Sequence[int],
-                 row_of_dof: np.ndarray):
+                 switches: np.ndarray, leads: np.ndarray):
         of, starts = model.joints, model.joints.qd_start
         dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
         owner = model.dofs.joint[dofs]
@@ -55,7 +58,8 @@ class Drives:
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
         self.kind = items.ints(np.select([moved, is_ball], [MOTION, BALL_DRIVE], DRIVE))
         self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
-        self.row = items.ints(row_of_dof[dofs])
+        self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
+        self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
         own = np.array(powers, int).reshape(-1)
         self.joint, self.first, self.last = at.ints(own), at.ints(starts[own]), at.ints(starts[own + 1])
@@ -121,23 +125,36 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
     given = ti.max(ti.min(given, limit), -limit)
     if ti.static(p.has_motion):
         if p.kind.at(n) == MOTION:
-            given = c.rows.effort.load(w, d) - effort_of_rest(c, w, d, x, v)
+            given = effort_of_motion(c, w, n)
     return switched(c, w, p.row.at(n), given)
 
 
 @ti.func
-def effort_of_rest(c: ti.template(), w: ti.i32, d: ti.i32, x: ti.template(), v: ti.template()):
-    """What all smooth laws but the drive's give to a dof: applied efforts, dampers, torsion springs, soft limits.
+def keep_before(c: ti.template(), w: ti.i32):
+    """Remember the efforts of motions before those are added that hold kinematic bodies.
 
-    Reads: c.forces
+    Writes: c.gauges.drives.before
     """
-    total = c.tables.arena.zero() + c.forces.constant.load(w, d) - v * c.forces.damping.load(w, d)
-    if ti.static(c.forces.has_torsion):
-        torsion, _stiffness, _stored = torsion_law(c.forces, w, d, x)
-        total = total + torsion
-    if ti.static(c.forces.has_soft_limits):
-        bound, _stiffness, _damping, _kept = bound_law(c.forces, w, d, x, v)
-        total = total + bound
+    p = c.gauges.drives
+    for n in range(p.n):
+        p.before.store(w, n, c.rows.effort.load(w, p.dof.at(n)))
+
+
+@ti.func
+def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
+    """What a motion gives: the effort of its lock or of its row, or what holds the kinematic body that it leads.
+
+    Reads: c.bound.system.{effort, force}, c.rows.effort
+    """
+    p = c.gauges.drives
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if p.unknown.at(n) >= 0:
+        total = total + y.effort.load(w, p.unknown.at(n))
+    if p.lead.at(n) >= 0:
+        total = total + y.force.load(w, p.lead.at(n))
+    if ti.static(c.led.n > 0):
+        total = total + c.rows.effort.load(w, p.dof.at(n)) - p.before.load(w, n)
     return total
 
 

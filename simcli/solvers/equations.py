@@ -38,7 +38,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
             set_law(c, w, n, g)
     set_springs(c, w, stage, b)
     if ti.static(c.bound.n_motions > 0):
-        lock_motions(c, w, stage, h, g)
+        lock_motions(c, w, stage, h, g, instant)
     push_rows(y, w)
 
 

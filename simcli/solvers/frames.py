@@ -166,7 +166,7 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
 
 @ti.func
 def blame(c: ti.template(), w: ti.i32, code: ti.template()):
-    """The fastest dof, a NaN first; the watched one where an end condition is met; how many contacts are too many.
+    """The fastest dof, a NaN first; how many contacts are too many.
 
     Reads: c.state.qd, c.bound.impulses
     """

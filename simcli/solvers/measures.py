@@ -57,7 +57,7 @@ class Gauges:
         model: host tables.
         tables: device tables.
         arena: of the core.
-        row_of_dof: see `Drives`.
+        rows_of_dof: `switches` and `leads` of `Drives`.
         is_alone: whether no event changes the tables.
 
     Attributes:
@@ -68,7 +68,7 @@ class Gauges:
         is_plain: 1 for one component as it stands there.
         positions, orientations, velocities, points: bodies and points that are looked at.
         drives, clearances, touches: those that are asked for, else None; `has` tells which are.
-        are_placed: whether all that is done at every step needs no more than a step has placed.
+        are_placed: whether something is done at every step, and needs no more than a step has placed.
         within: whether a look is a stage of the next step.
         fold, sign: of an extreme: the value is the larger of x and fold x, and the best has the largest sign x.
         value: of a row, NaN before its first step.  time: [s], of an extreme or a crossing.
@@ -81,12 +81,13 @@ class Gauges:
 
     _data_oriented = True
 
-    def __init__(self, measures: Measures, model: Model, tables: Tables, arena: Arena, row_of_dof: np.ndarray,
+    def __init__(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple,
                  is_alone: bool):
         self.n, self.measures, self.arena = measures.n, measures, arena
         self.n_stops, self.n_records = measures.stops, measures.records
         self.drives = self.clearances = self.touches = None
         self.within = self.are_placed = False
+        self.has = {"motions": False}
         if not self.n:  # phases of a run are laid out by the thousand
             return
         items = arena.records(self.n)
@@ -105,9 +106,9 @@ class Gauges:
         (self.value, self.time, self.before, self.base, self.area, self.area_rest, self.square,
          self.square_rest) = items.slots(8)  # fmt: skip
         self.parts, (self.alive, self.last) = arena.slot(MOST_PARTS), arena.single.slots(2)
-        self._see(measures, model, tables, arena, row_of_dof, is_alone)
+        self._see(measures, model, tables, arena, rows_of_dof, is_alone)
 
-    def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, row_of_dof: np.ndarray, is_alone: bool):
+    def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
         """What has to be found for the quantities."""
         seen = measures.seen()
         self.positions, self.orientations, self.velocities, self.points = (
@@ -116,15 +117,16 @@ class Gauges:
         self.n_velocities, self.n_points = len(seen["velocities"]), len(seen["points"])
         joints = {int(model.dofs.joint[dof]) for dof in seen["efforts"]} | set(seen["powers"])
         if joints:
-            self.drives = Drives(model, tables, arena, sorted(joints), seen["powers"], row_of_dof)
+            self.drives = Drives(model, tables, arena, sorted(joints), seen["powers"], *rows_of_dof)
         if measures.pairs[Source.DISTANCE]:
             self.clearances = Clearances(model, tables, arena, measures.pairs[Source.DISTANCE])
         if measures.pairs[Source.CONTACT]:
             self.touches = Touches(model, arena, measures.pairs[Source.CONTACT])
         self.has = {name: getattr(self, name) is not None for name in ("drives", "clearances", "touches")}
-        stays = is_alone and not (self.drives and self.drives.has_motion)
+        self.has["motions"] = bool(self.drives and self.drives.has_motion)
+        stays = is_alone and not self.has["motions"]
         steps = {source for source, kind in zip(measures.source, measures.kind, strict=True) if kind != Reduction.RECORD}
-        self.are_placed = steps <= (PLACED | DRIVEN if stays else PLACED)
+        self.are_placed = bool(steps) and steps <= (PLACED | DRIVEN if stays else PLACED)
 
     def find(self, core) -> None:
         """Note where the quantities stand in the memory of a core, which is not built yet.

@@ -15,10 +15,13 @@ from simcli.solvers.repeat import foreseen
 
 
 @ti.func
-def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template()):
+def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g: ti.template(), instant: ti.i32):
     """Lock the dofs of prescribed motions.
 
         first order: at the velocity that reaches the position, or the velocity, of the step's end;   else: at motion_qdd
+
+    Args:
+        instant: 1 where the accelerations of this instant are shown, and no step is made.
 
     Reads:  c.motions, c.state.{q, qd}
     Writes: c.bound.system.{free, gain, goal}
@@ -29,7 +32,7 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
         d = c.bound.motion_dof.at(m)
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
-        if c.stages == 1 or stage == c.stages:
+        if instant == 0 and (c.stages == 1 or stage == c.stages):
             speed = zero + c.motions.motion_qd.load(w, d)
             if c.bound.by_position.at(m) != 0:
                 speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(m))) / h

@@ -20,7 +20,7 @@ def refuse_unproved(device: Device, solver: str, models: Sequence[Model], has_me
         device: of the run.
         solver: `solver.type` of the scene.
         models: of all phases.
-        has_measures: whether something is measured at every step.
+        has_measures: whether quantities are measured, recorded, or end worlds.
 
     Raises:
         DeviceError: SC715.
@@ -28,6 +28,7 @@ def refuse_unproved(device: Device, solver: str, models: Sequence[Model], has_me
     has_contact = any(model.contacts is not None for model in models)
     if not device.by_spirv or (solver == PROVED and not has_contact and not has_measures):
         return
-    what = f"the solver `{solver}`" if solver != PROVED else "contact" if has_contact else "a number of `measure`"
+    else_what = "contact" if has_contact else "a quantity that is measured, recorded or ends a world"
+    what = f"the solver `{solver}`" if solver != PROVED else else_what
     raise DeviceError(f"SC715: {what} is not proved on device `{device.arch}` ({device.name}), whose kernels are compiled "
                       "by way of SPIR-V: use --device cpu or cuda")

@@ -35,6 +35,12 @@ def of_group(group: str) -> tuple[str, ...]:
     return *GROUPS.get(group, ()), *ON_DEMAND.get(group, ())
 
 
+def kind_of(text: str) -> str:
+    """What a name means, whatever bodies are called: its quantity, as `position`; of energies and distances their group."""
+    name = split(text)
+    return name.group if name.group in ("energy", "diag", "distance") else name.quantity
+
+
 def is_on_demand(text: str) -> bool:
     """Whether a file holds a quantity only if `output.quantities` names it."""
     name = split(text)

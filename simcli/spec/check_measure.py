@@ -2,7 +2,7 @@
 
 import re
 
-from simcli.spec.channel_names import split
+from simcli.spec.channel_names import kind_of
 from simcli.spec.check_quantities import check_parts, known_quantity
 from simcli.spec.checker import Checker
 from simcli.spec.schema_measure import MeasureSpec
@@ -27,5 +27,5 @@ def _check_measure(check: Checker, spec: MeasureSpec, path: str) -> None:
     if not known_quantity(check, spec.quantity, at):
         return
     check_parts(check, spec.quantity, at, path, spec.component, spec.norm)
-    if spec.frame == "body" and (split(spec.quantity).group == "contact" or split(spec.quantity).quantity not in TURNED):
+    if spec.frame == "body" and kind_of(spec.quantity) not in TURNED:
         check.fault("SC207", f"`{spec.quantity}` has no axes of a body", f"{path}.frame", "remove it")

@@ -1,7 +1,7 @@
 """Names of quantities: whether they are there, and which components they have."""
 
 from simcli.spec import structure
-from simcli.spec.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_on_demand, of_group, split
+from simcli.spec.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_on_demand, kind_of, of_group, split
 from simcli.spec.check_touching import touching_pair
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean, nearest
@@ -20,6 +20,8 @@ def check_recorded(check: Checker) -> None:
             check.fault("SC315", f"`{text}` is a column of `output.channels`", path, "remove it here")
         elif canonical(text) in [canonical(one) for one in check.spec.output.quantities[:n]]:
             check.fault("SC207", f"`{text}` is written twice", path, "remove one")
+        else:
+            check_parts(check, text, path, path, None, False)
 
 
 def is_pattern(text: str) -> bool:
@@ -115,7 +117,7 @@ def width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
     group, subject, word = split(text)
     if group != "joint" or word in ("wrench", "drive_power"):
-        return 1 if group == "distance" else WIDTHS.get(word, 1)
+        return WIDTHS.get(kind_of(text), 1)
     joint = check.spec.joints.get(subject)
     if joint is None:
         return 7 if word == "q" else 6
@@ -139,7 +141,7 @@ def check_parts(check: Checker, text: str, at: str, path: str, component: int | 
     elif component is not None and width is not None and component >= width:
         message = f"`{text}` has {width} component(s), counted from 0"
         check.fault("SC205", message, f"{path}.component" if check.has(f"{path}.component") else at)
-    if norm and split(text).quantity == "wrench":
+    if norm and kind_of(text) == "wrench":
         message = f"the norm of `{text}` would add forces to torques"
         check.fault("SC207", message, f"{path}.norm", "use components")
 

@@ -7,7 +7,7 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 from collections.abc import Collection, Mapping, Sequence
 
 from simcli.spec import dofs
-from simcli.spec.channel_names import WATCHED, split
+from simcli.spec.channel_names import WATCHED, kind_of, split
 from simcli.spec.faults import Faults
 from simcli.spec.nodes import Listing, Node, Scalar, Step, Table, plain
 from simcli.spec.patterns import matching
@@ -224,6 +224,8 @@ class JointUnits:
         units = self.units_of(text)
         if isinstance(component, Scalar) and type(component.value) is int:
             units = units[component.value : component.value + 1]
+        elif "quantity" in node.items and kind_of(text) in WATCHED.values():
+            units = units[:1]  # of `stop_when`, which watches the first one
         changes = {key: self.scalar(node.items[key], units) for key in ("above", "below") if key in node.items}
         within = node.get("within")
         if isinstance(within, Listing):
@@ -234,14 +236,15 @@ class JointUnits:
         """Units of the components of a quantity; none where they are not known."""
         group, subject, word = split(text)
         if group != "joint":
-            return [UNITS[word if word in UNITS else group]] if {word, group} & set(UNITS) else []
+            return [UNITS[kind_of(text)]] if kind_of(text) in UNITS else []
         if word == "wrench":
             return [*["N"] * 3, *["N*m"] * 3]
         if word == "drive_power":
             return ["W"]
-        if subject not in self.types or word not in _OF_JOINT:
+        is_free = subject.endswith("_free") and subject not in self.types
+        if word not in _OF_JOINT or not (is_free or subject in self.types):
             return []
-        type_name, of = self.types[subject]
+        type_name, of = self.types.get(subject, ("free", dofs.kinds("free", 0, 0)))
         units = dofs.units(_OF_JOINT[word], dofs.q_kinds(type_name, of) if word == "q" else of)
         return [f"{unit}^2" for unit in units] if word == "qdd" else units
 
