@@ -174,7 +174,7 @@ def test_measures_are_refused_where_they_are_not_proved(arch, tmp_path):
     path = tmp_path / "scene.yaml"
     path.write_text(FALL + "measure: {end: {final: body.ball.position}}")
     device = runtime.replace(live_device(), arch=arch)
-    with pytest.raises(DeviceError, match=f"SC715: a number of `measure` is not proved on device `{arch}`"):
+    with pytest.raises(DeviceError, match=f"SC715: a quantity .* is not proved on device `{arch}`"):
         _solver_of(prepare(Request(path)), device)
 
 
