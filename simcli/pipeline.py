@@ -227,7 +227,7 @@ def _solver_of(job: Job, device):
 
     spec, schedule = job.spec, job.schedule
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   stop_when(spec, job.model), schedule.last_steps, job.measures)  # fmt: skip
+                   stop_when(spec, job.model), schedule.last_steps, job.measures, job.channels)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 

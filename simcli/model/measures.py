@@ -146,7 +146,7 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
     for quantity in recorded:
         rows.add(quantity, Reduction.RECORD)
     return Measures(tuple(specs), tuple(slices), stops, str(stop.channel) if stop else "", rows.n - before, **rows.columns,
-                    channels=frozenset(rows.channels), pairs=rows.pairs)  # fmt: skip
+                    channels=frozenset(rows.channels - {""}), pairs=rows.pairs)  # fmt: skip
 
 
 class Rows:
@@ -178,7 +178,7 @@ class Rows:
                 column.append(value)
 
     def place_of(self, quantity: str) -> tuple[Source, int, int, str]:
-        """Source, first row and number of rows of a quantity, and the channel that computes it.
+        """Source, first row and number of rows of a quantity, and the channel that computes it, "" for none.
 
         Args:
             quantity: a name of `channel_names`, of something that is there.
@@ -189,25 +189,25 @@ class Rows:
             return Source.ENERGY, SCALARS["energy"].index(word), 1, "energy"
         if group == "point":
             first, n = {"position": (0, 3), "velocity": (3, 3)}[word]
-            return Source.POINT, 6 * model.points.name.index(subject) + first, n, "state"
+            return Source.POINT, 6 * model.points.name.index(subject) + first, n, ""
         if group == "body":
             first, n = ORDER[word]
             source, width = (Source.POSE, 7) if word in ("position", "orientation") else (Source.TWIST, 6)
-            return source, width * model.bodies.name.index(subject) + first, n, "state"
+            return source, width * model.bodies.name.index(subject) + first, n, ""
         if group in ("distance", "contact"):
             return self.place_of_pair(group, subject, word)
         j = model.joints.name.index(subject)
         if word == "wrench":
             return Source.WRENCH, 6 * j, 6, "reactions"
         if word == "drive_power":
-            return Source.DRIVE_POWER, j, 1, "state"
+            return Source.DRIVE_POWER, j, 1, "joints"
         starts = model.joints.q_start if word == "q" else model.joints.qd_start
-        return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "state"
+        return Source[word.upper()], int(starts[j]), int(starts[j + 1] - starts[j]), "joints"
 
     def place_of_pair(self, group: str, subject: str, word: str) -> tuple[Source, int, int, str]:
         """`place_of` for a distance of two bodies, or the contacts of one or two."""
         if group == "distance":
-            return Source.DISTANCE, self.pair(Source.DISTANCE, subject, word), 1, "state"
+            return Source.DISTANCE, self.pair(Source.DISTANCE, subject, word), 1, ""
         one, _, other = subject.partition(".")
         first = 4 * self.pair(Source.CONTACT, one, other)
         return (Source.CONTACT, first, 3, "contacts") if word == "force" else (Source.CONTACT, first + 3, 1, "contacts")

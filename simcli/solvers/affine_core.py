@@ -96,6 +96,7 @@ class AffineCore:
             *energies.coordinate_row, *energies.coordinate_row + 1, *energies.length_row]))  # fmt: skip
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
+        self.leaving = plan.leaving(self.reports)
 
     def coordinates(self, laws: Laws) -> np.ndarray:
         """[m, rad], (W, K), the coordinates of laws; NaN for those that are none here."""

@@ -169,6 +169,7 @@ class Core:
             self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
         self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
         self.write_programs(arena)
+        self.leaving = plan.leaving(self.reports)
 
     def write_programs(self, arena: Arena):
         """Lists of stages, where steps are such: of trees and free bodies; in natural coordinates, of impulses."""

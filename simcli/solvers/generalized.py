@@ -244,7 +244,7 @@ class GeneralizedSolver:
         arrays, events = self.call(n_frames, steps, places)
         step_count = before + steps * np.arange(1, n_frames + 1, dtype=np.int64)
         contacts = None
-        if self.core.reports["contacts"]:
+        if self.core.leaving["contacts"]:
             contacts = gather(arrays["touch"], arrays["contacts"], arrays["health"][..., 0])
         return FrameBlock(step_count, step_count * self.plan.dt, self.columns(arrays, n_frames), events, contacts,
                           self.unsolved)
@@ -322,7 +322,7 @@ class GeneralizedSolver:
 
     def widths(self) -> dict[str, int]:
         """Columns of each output buffer, none for channels that are off."""
-        model, reports = self.model, self.core.reports
+        model, reports = self.model, self.core.leaving
         joints, bodies = reports["joints"], reports["bodies"]
         return {
             "joint_q": joints * model.n_q, "joint_qd": joints * model.n_qd, "joint_qdd": joints * model.n_qd,
@@ -369,26 +369,26 @@ class GeneralizedSolver:
         """HDF5 path to array (F, W, ...), of the channels that are on."""
         model, columns = self.model, {}
         lead = (n_frames, model.n_worlds)
-        if self.core.reports["joints"]:
+        if self.core.leaving["joints"]:
             for name, blank in self.placeholders.items():
                 arrays[name][..., blank] = np.nan
                 columns[f"frames/{name}"] = arrays[name]
-        if self.core.reports["bodies"]:
+        if self.core.leaving["bodies"]:
             columns["frames/body_q"] = arrays["body_q"].reshape(*lead, model.n_bodies, 7)
             columns["frames/body_qd"] = arrays["body_qd"].reshape(*lead, model.n_bodies, 6)
-            if self.core.reports["stretch"]:
+            if self.core.leaving["stretch"]:
                 columns["frames/body_stretch"] = arrays["body_stretch"].reshape(*lead, model.n_bodies, 6)
             for k, name in enumerate(model.points.name):
                 columns[f"frames/point/{name}/position"] = arrays["points"][..., 6 * k : 6 * k + 3]
                 columns[f"frames/point/{name}/velocity"] = arrays["points"][..., 6 * k + 3 : 6 * k + 6]
-        if self.core.reports["reactions"]:
+        if self.core.leaving["reactions"]:
             columns["frames/joint_wrench"] = arrays["joint_wrench"].reshape(*lead, model.n_joints, 6)
             columns["frames/multiplier"] = arrays["multiplier"]
         if self.core.constrained:
             columns |= {f"diag/{name}": arrays["diag"][..., k] for k, name in enumerate(self.core.diagnostics)}
             for name in {"iterations", "contacts"} & set(self.core.diagnostics):
                 columns[f"diag/{name}"] = np.nan_to_num(columns[f"diag/{name}"], nan=-1).astype(np.int32)
-        if self.core.reports["energy"]:
+        if self.core.leaving["energy"]:
             columns |= {f"energy/{name}": arrays["energy"][..., k] for k, name in enumerate(ENERGY)}
         if self.plan.measures.records:
             columns["frames/quantity"] = arrays["quantity"]

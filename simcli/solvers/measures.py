@@ -206,17 +206,43 @@ def look_at_start(c: ti.template(), w: ti.i32):
     """
     step = c.now.load(w, "step")
     if step > 0:
-        m = c.gauges
-        for k in range(m.n_positions):
-            report_position(c.tables, c.state, c.rows, w, m.positions.at(k))
-        for k in range(m.n_orientations):
-            report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
-        for k in range(m.n_velocities):
-            report_velocity(c.tables, c.state, c.rows, w, m.velocities.at(k))
-        for k in range(m.n_points):
-            report_point(c.tables, c.state, c.rows, w, m.points.at(k))
+        place_seen(c, w)
         look_further(c, w)
         take_measures(c, w, first_of(c, w) + step)
+
+
+@ti.func
+def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
+    """Look at a frame that was just made.
+
+    Args:
+        step: steps since the start of the run.
+
+    Reads:  c.{health, state, rows}
+    Writes: c.{gauges, health, rows}
+    """
+    if ti.static(not c.reports["bodies"]):
+        place_seen(c, w)
+    look_further(c, w)
+    take_measures(c, w, step)
+
+
+@ti.func
+def place_seen(c: ti.template(), w: ti.i32):
+    """Places and velocities of the bodies and points that are looked at.
+
+    Reads:  c.state
+    Writes: c.rows.{body_q, body_qd, points}
+    """
+    m = c.gauges
+    for k in range(m.n_positions):
+        report_position(c.tables, c.state, c.rows, w, m.positions.at(k))
+    for k in range(m.n_orientations):
+        report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
+    for k in range(m.n_velocities):
+        report_velocity(c.tables, c.state, c.rows, w, m.velocities.at(k))
+    for k in range(m.n_points):
+        report_point(c.tables, c.state, c.rows, w, m.points.at(k))
 
 
 @ti.func

@@ -1,5 +1,6 @@
 """What a run asks of any solver: step, frames, channels, end conditions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simcli.model.measures import NO_MEASURES, Measures
@@ -38,6 +39,7 @@ class RunPlan:
         stop_when: end condition of a world, or None.
         measures: numbers per world that are found at every step.
         last_steps: steps before the last frame, 0 for as many as before the others.
+        written: of the channels, those that leave the device; None for all.
     """
 
     dt: float
@@ -47,6 +49,13 @@ class RunPlan:
     stop_when: StopWhen | None = None
     last_steps: int = 0
     measures: Measures = NO_MEASURES
+    written: frozenset[str] | None = None
+
+    def leaving(self, reports: Mapping[str, bool]) -> dict[str, bool]:
+        """Of what frames show, by name, what leaves the device."""
+        written = self.channels if self.written is None else self.written
+        of = {"joints": {"state", "joints"}, "bodies": {"state", "bodies"}, "stretch": {"state", "bodies"}}
+        return {name: on and bool(of.get(name, {name}) & written) for name, on in reports.items()}
 
     @property
     def n_steps(self) -> int:

@@ -11,7 +11,7 @@ from simcli.kernels.report import unload
 from simcli.solvers.contact_report import SUMMARY, unload_contacts
 from simcli.solvers.core import ENERGY, HEALTH
 from simcli.solvers.loop_bounds import count_turns
-from simcli.solvers.measures import look_further, take_measures, unload_quantities
+from simcli.solvers.measures import look_at_frame, unload_quantities
 
 SUPPLIED = 1  # row of c.forces.work that holds the input
 
@@ -54,8 +54,7 @@ def rollout(c: ti.template(), n_frames: ti.i32, looks: ti.i32, steps: ti.i32, fi
                 if over != 0:
                     c.engine.report(c, w, steps)
                     if ti.static(c.gauges.n > 0):
-                        look_further(c, w)
-                        take_measures(c, w, before + steps)
+                        look_at_frame(c, w, before + steps)
                 if over != 0 and (f + 1) % looks == 0:
                     at = (f // looks * c.state.n_blocks + w) * c.lanes
                     unload_frame(c, w, at, q, qd, qdd, effort, pose, twist, points, wrench, multiplier, energy, diag,
@@ -109,28 +108,28 @@ def unload_frame(c: ti.template(), w: ti.i32, at: ti.i32, q: ti.template(), qd: 
     Writes: the buffers
     """
     poison = poison_of(c, w)
-    if ti.static(c.reports["joints"]):
+    if ti.static(c.leaving["joints"]):
         unload(q, c.state.q, at * c.tables.n_q, w, c.tables.n_q, poison)
         unload(qd, c.state.qd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
         unload(qdd, c.state.qdd, at * c.tables.n_qd, w, c.tables.n_qd, poison)
         unload(effort, c.rows.effort, at * c.tables.n_qd, w, c.tables.n_qd, poison)
-    if ti.static(c.reports["bodies"]):
+    if ti.static(c.leaving["bodies"]):
         unload(pose, c.rows.body_q, at * (7 * c.tables.n_bodies), w, 7 * c.tables.n_bodies, poison)
         unload(twist, c.rows.body_qd, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
         unload(points, c.rows.points, at * (6 * c.tables.n_points), w, 6 * c.tables.n_points, poison)
-    if ti.static(c.reports["stretch"]):
+    if ti.static(c.leaving["stretch"]):
         unload(stretch, c.stretch, at * (6 * c.tables.n_bodies), w, 6 * c.tables.n_bodies, poison)
-    if ti.static(c.reports["reactions"]):
+    if ti.static(c.leaving["reactions"]):
         unload(wrench, c.rows.joint_wrench, at * (6 * c.tables.n_joints), w, 6 * c.tables.n_joints, poison)
-    if ti.static(c.reports["energy"]):
+    if ti.static(c.leaving["energy"]):
         unload(energy, c.rows.energy, at * len(ENERGY), w, len(ENERGY), poison)
     if ti.static(c.gauges.n_records > 0):
         unload_quantities(quantity, c, at * c.gauges.n_records, w, poison)
     if ti.static(c.constrained):
-        if ti.static(c.reports["reactions"]):
+        if ti.static(c.leaving["reactions"]):
             unload(multiplier, c.multipliers, at * c.n_rows, w, c.n_rows, poison)
         unload(diag, c.diag, at * len(c.diagnostics), w, len(c.diagnostics), poison)
-    if ti.static(c.reports["contacts"]):
+    if ti.static(c.leaving["contacts"]):
         unload_contacts(contacts, c, at * c.contacts.width, w)
     if ti.static(c.summarises):
         unload(touch, c.contacts.summary, at * len(SUMMARY), w, len(SUMMARY), 0.0)
