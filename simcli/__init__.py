@@ -13,6 +13,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     analysis/    meaning of the result: expectations, plots, exports
     job.py       what a run is asked for, and what it comes to
     pipeline.py  one run as a paragraph
+    search/      solve, fit and optimize: every round is one batch
     cli/         Typer commands; the only room that prints or exits
     docs/        reference pages, made from the code where they can be
 

@@ -49,19 +49,48 @@ def meets(text: str, lookup: Lookup) -> np.ndarray:
     Raises:
         UsageError: it is no condition, or names what is not there.
     """
+    return _evaluated(text, lookup, _mask, f"a condition: {HOW}")
+
+
+def numbers(text: str, lookup: Lookup) -> np.ndarray:
+    """Numbers of all rows by arithmetic on columns, as `{measure.peak} - 2 * {params.l}`.
+
+    Args:
+        text: the arithmetic; also the name of one column without braces.
+        lookup: column of a name; raises UsageError.
+
+    Returns:
+        float64 (n,), or () where the text names no column.
+
+    Raises:
+        UsageError: it is no arithmetic, or names what is not there.
+    """
+    if "{" not in text and "." in text and text.strip()[:1].isalpha():
+        text = f"{{{text.strip()}}}"
+    how = "arithmetic: write as `{measure.peak} - 2 * {params.l}`"
+    return np.asarray(_evaluated(text, lookup, lambda node, names, depth: names.number(node, depth), how), np.float64)
+
+
+def names_in_braces(text: str) -> list[str]:
+    """The names that a condition or arithmetic has in braces."""
+    return [name.strip() for name in _SLOT.findall(text)]
+
+
+def _evaluated(text: str, lookup: Lookup, value: Callable, how: str) -> np.ndarray:
+    """A text with names in braces, read as Python and valued."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"a condition of {len(text)} characters, the limit is {MAX_TEXT}")
-    slots = [name.strip() for name in _SLOT.findall(text)]
+    slots = names_in_braces(text)
     places = iter(range(len(slots)))
     plain = _SLOT.sub(lambda _: f" {_slot(next(places))} ", text)
     try:
         tree = ast.parse(plain.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise UsageError(f"`{text}` cannot be read as a condition: {HOW}") from None
+        raise UsageError(f"`{text}` cannot be read as {how}") from None
     columns = {_slot(k): lookup(name) for k, name in enumerate(slots)}
     try:
         with np.errstate(all="ignore"):
-            return _mask(tree.body, _Names(text, columns), 0)
+            return value(tree.body, _Names(text, columns), 0)
     except OverflowError:
         raise UsageError(f"`{text}`: a number beyond the largest, 1.8e308") from None
     except ExpressionError as error:

@@ -12,6 +12,7 @@ SCENES = "Scenes"
 RESULTS = "Results"
 MECHANICS = "Kinematics and dynamics of states"
 STATICS = "Equilibrium and small motions"
+SEARCH = "Searches"
 TOOL = "The tool"
 
 
@@ -58,6 +59,7 @@ COMMANDS = (
     Command("jacobian", MECHANICS),
     Command("equilibrium", STATICS),
     Command("modes", STATICS),
+    Command("solve", SEARCH),
     Command("docs", TOOL),
     Command("bench", TOOL),
     Command("precompile", TOOL),

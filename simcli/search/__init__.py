@@ -1,0 +1,19 @@
+"""Searches on top of batches: every round of a search is one batch of worlds of one scene.
+
+In: a scene, paths that may vary, and what is wanted of them. Out: numbers for these paths, as `--set` takes them, and how
+well they do. Never found here: physics, printing, signals.
+
+    intervals    `forces.spring.stiffness=100..10000`: paths, their ends, linear or log
+    batches      a scene at many points as one batch of worlds
+    quantities   what a world is judged by: measures, arithmetic of them, small motions
+    roots        brackets of a function and their refinement, without any scene
+    solving      `simcli solve`
+    data         a measured log: columns by the grammar of quantities, gaps, weights
+    series       the numbers of a run at the times of a log
+    stencil      a point and its neighbours: the Jacobian out of one batch
+    statistics   standard errors, correlation, directions that data do not determine
+    fitting      `simcli fit`
+    fit_picture  a picture of a fit and its residuals
+    ledger       generations on disk
+    optimizing   `simcli optimize`
+"""
