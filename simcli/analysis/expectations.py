@@ -6,7 +6,7 @@ that met `run.stop_when` is judged by the frames before its end.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,9 +108,13 @@ def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence
 
 def channels_needed(expectations: Sequence) -> frozenset[str]:
     """Keys of `output.channels` that must be recorded for the expectations of a scene to be judged."""
+    return channels_of(expect.channel for expect in expectations)
+
+
+def channels_of(names: Iterable[str]) -> frozenset[str]:
+    """Keys of `output.channels` that must be recorded for some quantities to be in the file."""
     needed = set()
-    for expect in expectations:
-        name = expect.channel
+    for name in names:
         if name.startswith("energy."):
             needed.add("energy")
         elif not name.startswith(("diag.", "measure.")) and not is_on_demand(name):  # which are there anyway

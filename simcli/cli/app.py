@@ -60,6 +60,7 @@ COMMANDS = (
     Command("equilibrium", STATICS),
     Command("modes", STATICS),
     Command("solve", SEARCH),
+    Command("fit", SEARCH),
     Command("docs", TOOL),
     Command("bench", TOOL),
     Command("precompile", TOOL),

@@ -1,4 +1,4 @@
-"""What the commands solve, fit and optimize share: their options, who watches their batches, and a scene written at the end."""
+"""What the commands solve, fit and optimize share: their options, who watches them, a scene written at the end."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -107,7 +107,8 @@ def headed(name: str, unit: str) -> str:
 
 def interval_data(interval: "Interval") -> dict[str, Any]:
     """An interval as JSON."""
-    return {"path": interval.path, "low": interval.low, "high": interval.high, "scale": interval.words, "unit": interval.unit}
+    return {"path": interval.path, "low": interval.low, "high": interval.high, "scale": interval.words,
+            "unit": interval.unit}  # fmt: skip
 
 
 def say_without(without) -> None:

@@ -128,8 +128,8 @@ def _say(solved: "Solved") -> None:
         console.say(f"{console.paint('note:', 'warn')} at {interval.path} = {one.x:.10g}{unit} the quantity jumps from "
                     f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
     say_without(quantity.without)
-    console.say(f"{console.plural(len(rows), 'root')}; {console.plural(len(found.x), 'point')} in "
-                f"{console.plural(found.rounds, 'round')}, {interval.words} from {interval.low:g} to {interval.high:g}{unit}")  # fmt: skip
+    work = f"{console.plural(len(found.x), 'point')} in {console.plural(found.rounds, 'round')}"
+    console.say(f"{console.plural(len(rows), 'root')}; {work}, {interval.words} from {interval.low:g} to {interval.high:g}{unit}")
     if not rows:
         _say_nearest(solved, unit, of)
 
@@ -141,8 +141,8 @@ def _say_nearest(solved: "Solved", unit: str, of: str) -> None:
     x, value = solved.nearest
     low, high = solved.seen
     console.say(f"{solved.quantity.text} was seen from {low:.6g} to {high:.6g}{of}, and {solved.target:.6g}{of} is wanted; "
-                f"nearest: {value:.6g}{of} at {solved.interval.path} = {x:.6g}{unit}. Widen --vary, or take more --points if it "
-                "touches the value between two of them")  # fmt: skip
+                f"nearest: {value:.6g}{of} at {solved.interval.path} = {x:.6g}{unit}. Widen --vary, or "
+                "take more --points if it touches the value between two of them")  # fmt: skip
 
 
 def _data(solved: "Solved", tolerance: float) -> dict[str, Any]:

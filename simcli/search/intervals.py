@@ -88,7 +88,8 @@ def _parts(text: str, option: str) -> tuple[str, str, str]:
     scale, rest = (scaled[1], scaled[2]) if scaled else ("", rest)
     low, dots, high = (part.strip() for part in rest.partition(".."))
     if not (path.strip() and equals and low and dots and high):
-        raise UsageError(f"{option} {text}: write KEY=LOW..HIGH, as forces.spring.stiffness=100..10000, or KEY=log(LOW..HIGH)")
+        how = "write KEY=LOW..HIGH, as forces.spring.stiffness=100..10000, or KEY=log(LOW..HIGH)"
+        raise UsageError(f"{option} {text}: {how}")
     return path.strip(), f"{low}, {high}", scale
 
 

@@ -1,8 +1,8 @@
 """What a world of a search is judged by: measures of its run and arithmetic of them, or its small motions.
 
-    measure.peak                      a measure of the scene; measure.pos.x one component
-    {measure.peak} - 2 * {params.l}   arithmetic of measures and varied numbers, in SI
-    modes.1.frequency                 a mode of `simcli modes`: frequency, omega, damping_ratio, real
+measure.peak                      a measure of the scene; measure.pos.x one component
+{measure.peak} - 2 * {params.l}   arithmetic of measures and varied numbers, in SI
+modes.1.frequency                 a mode of `simcli modes`: frequency, omega, damping_ratio, real
 """
 
 from collections import Counter

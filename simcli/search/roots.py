@@ -130,7 +130,7 @@ class _Samples:
         return inside if len(inside) else np.array([0.5 * (low + high)])
 
     def _interpolated(self, k: int) -> tuple[float, float]:
-        """x where f is 0 by inverse interpolation, and its last correction; by the secant where f does not rise or fall."""
+        """Where f is 0 by inverse interpolation, and the last correction; by the secant where f does not rise or fall."""
         low, high = self.x[k], self.x[k + 1]
         near = np.flatnonzero(np.isfinite(self.f))
         near = near[np.argsort(np.abs(near - (k + 0.5)), kind="stable")[:NODES]]

@@ -70,7 +70,8 @@ def target_value(text: str, quantity: Quantity) -> float:
         value = float(text)
     except ValueError:
         if not quantity.unit or quantity.unit == "mixed":
-            raise UsageError(f"--target {quantity.text}={text}: arithmetic of measures is in SI: write a plain number") from None
+            problem = "arithmetic of measures is in SI: write a plain number"
+            raise UsageError(f"--target {quantity.text}={text}: {problem}") from None
         try:
             return to_si(text, quantity.unit)
         except UnitError as error:

@@ -1,0 +1,330 @@
+"""`simcli fit`: numbers of a scene by least squares against a measured trajectory.
+
+    min over x of sum ((y(x) - data) / sigma)^2
+
+Every trial point is run with its neighbours in one batch of 2 P + 1 worlds (`stencil`), so that a step that is taken has its
+Jacobian already. Steps are those of the trust region method of scipy (Branch, Coleman and Li, 1999), which keeps bounds.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simcli.errors import SceneError, SimulationError, UsageError
+from simcli.search.batches import Batches
+from simcli.search.data import Log
+from simcli.search.intervals import Interval
+from simcli.search.series import Rhythm, numbers_at, output_sets, rhythm_of, spreads
+from simcli.search.statistics import Statistics, statistics_of
+from simcli.search.stencil import stencil_at
+
+if TYPE_CHECKING:
+    from simcli.spec import SceneSpec
+
+INSTALL_HINT = "fits need scipy: pip install 'simcli[fit]'"
+LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
+WITHOUT_EFFECT = 2e-7  # change of all values per relative change of a number that is rounding of the differences
+AT_BOUND = 1e-9  # of the interval from a bound that is on it
+BOUND = np.inf
+REASONS = {
+    0: "the limit of iterations was reached: --iterations N allows more",
+    1: "the gradient vanishes",
+    2: "chi-square no longer falls",
+    3: "the numbers no longer change",
+    4: "neither chi-square nor the numbers change any more",
+}
+
+Run = Callable[[np.ndarray], tuple[np.ndarray, float]]  # points (N, P) to numbers (N, T, C), and the interpolation's error
+
+
+@dataclass(frozen=True)
+class Free:
+    """A number that is fitted.
+
+    Attributes:
+        path: in the scene.
+        start: in SI.
+        low, high: bounds.
+        unit: SI.
+    """
+
+    path: str
+    start: float
+    low: float
+    high: float
+    unit: str
+
+    @property
+    def size(self) -> float:
+        """Over which values may change by their own size: the start; else the width of its bounds, else 1."""
+        if self.start:
+            return abs(self.start)
+        return self.high - self.low if np.isfinite(self.high - self.low) else 1.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a fit came to.
+
+    Attributes:
+        free: the numbers.
+        x: (P,), in SI.
+        log: the data.
+        fitted: (T, C), values of the run.
+        sigma: (T, C), that residuals are divided by.
+        absolute: whether these are standard deviations, and not spreads of the data.
+        chi_square: sum of squares.
+        n_data: numbers that count.
+        statistics: how well x is known.
+        reason: why it ended.
+        converged: whether that is an end.
+        n_batches: run.
+        interpolation: error of it, relative to the spread of a column; 0 on frames.
+        without: trial points without values, by reason.
+    """
+
+    free: tuple[Free, ...]
+    x: np.ndarray
+    log: Log
+    fitted: np.ndarray
+    sigma: np.ndarray
+    absolute: bool
+    chi_square: float
+    n_data: int
+    statistics: Statistics
+    reason: str
+    converged: bool
+    n_batches: int
+    interpolation: float
+    without: Counter[str]
+
+    @property
+    def n_beyond(self) -> int:
+        """Degrees of freedom: data less numbers."""
+        return self.n_data - len(self.free)
+
+    @property
+    def residual(self) -> np.ndarray:
+        """(T, C), values of the run less data, in SI; NaN in gaps."""
+        return self.fitted - self.log.values
+
+    @property
+    def rms(self) -> np.ndarray:
+        """(C,), of the residuals."""
+        return np.sqrt(np.nanmean(self.residual**2, axis=0))
+
+    @property
+    def at_bound(self) -> np.ndarray:
+        """(P,) bool."""
+        return _at_bound(self.x, self.free)
+
+
+def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str], bounds: Sequence[Interval]) -> list[Free]:
+    """The numbers that a fit may change, which begin as the scene has them.
+
+    Args:
+        scene: file.
+        sets: overrides of it.
+        spec: the scene with them.
+        paths: of the numbers.
+        bounds: of some of them.
+
+    Raises:
+        UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds and is not free.
+        SceneError: a path leads nowhere, or cannot vary.
+    """
+    from simcli.model.param_units import param_unit
+    from simcli.pipeline import read_scene
+    from simcli.spec.faults import did_you_mean
+    from simcli.spec.lookup import value_at
+    from simcli.spec.nodes import parse_path
+    from simcli.spec.overrides import VARY, Override
+
+    twice = [path for path, count in Counter(paths).items() if count > 1]
+    if twice:
+        raise UsageError(f"--free {twice[0]}: stands there twice")
+    limits = {one.path: one for one in bounds}
+    for path in limits:
+        if path not in paths:
+            raise UsageError(f"--bounds {path}: is not among the free numbers: {did_you_mean(path, paths, 'free are')}")
+    found = []
+    for path in paths:
+        start = value_at(spec, parse_path(path) or ())
+        start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
+        limit = limits.get(path)
+        if not isinstance(start, int | float) or isinstance(start, bool):
+            # What makes no number: say first what is wrong with the path itself, with suggestions.
+            read_scene(scene, (*sets, Override(VARY, f"{path}=0.5, 0.6")))
+            what = "is not written in the scene" if start is None else "is no single number"
+            hint = f"name one of its numbers, as `{path}[0]`" if isinstance(start, list | tuple) else f"begin with --set {path}=..."
+            raise UsageError(f"--free {path}: {what}: {hint}")
+        low, high = (limit.low, limit.high) if limit else (-BOUND, BOUND)
+        if not low <= start <= high:
+            raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
+                             f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
+        found.append(Free(path, float(start), low, high, param_unit(spec, path)))
+    read_scene(scene, (*sets, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
+    return found
+
+
+def runner(batches: Batches, log: Log, rhythm: Rhythm) -> Run:
+    """Runs points, and takes their numbers at the times of a log."""
+
+    def run(points: np.ndarray) -> tuple[np.ndarray, float]:
+        values = np.full((len(points), len(log.time), len(log.labels)), np.nan)
+        with batches.run(points) as (file, places):
+            values[places], error = numbers_at(file, log, rhythm)
+        return values, error
+
+    return run
+
+
+@dataclass
+class _Problem:
+    """Residuals and Jacobian at trial points; what was run is kept.
+
+    Attributes:
+        without: trial points without values, by reason.
+        n_trials: points that were run.
+    """
+
+    run: Run
+    free: tuple[Free, ...]
+    log: Log
+    sigma: np.ndarray
+    seen: Callable[[int, float], None]
+    without: Counter[str] = field(default_factory=Counter)
+    n_trials: int = 0
+    interpolation: float = 0.0
+    best: float = np.inf
+
+    def __post_init__(self):
+        self.size = np.array([one.size for one in self.free])
+        self.low, self.high = (np.array([getattr(one, end) for one in self.free]) for end in ("low", "high"))
+        self._kept: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals (N,), their Jacobian (N, P), and values (T, C), at a point in SI; NaN if it has none."""
+        key = x.tobytes()
+        if key not in self._kept:
+            if len(self._kept) > 2:  # the point that stands, the one that is tried
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = self._run(x)
+        return self._kept[key]
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = np.maximum(np.abs(x), LEAST_SIZE * self.size)
+        stencil = stencil_at(x, size, self.low, self.high)
+        known = self.log.is_known
+        try:
+            values, error = self.run(stencil.points)
+        except SceneError:
+            if not self.n_trials:
+                raise
+            self.without["make no valid scene"] += 1
+            values, error = np.full((len(stencil.points), *known.shape), np.nan), 0.0
+        self.n_trials += 1
+        weighted = (values / self.sigma)[:, known]
+        residual = weighted[0] - (self.log.values / self.sigma)[known]
+        if np.isfinite(residual).all():
+            self.interpolation = error
+            self.best = min(self.best, float(residual @ residual))
+        elif np.isfinite(values).any():
+            self.without["end before the last time of the data, or fail"] += 1
+        self.seen(self.n_trials, self.best)
+        return residual, stencil.jacobian(weighted), values[0]
+
+
+def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance: float,
+            seen: Callable[[int, float], None] = lambda n, chi_square: None) -> Fit:  # fmt: skip
+    """Least squares.
+
+    Args:
+        run: from points to numbers at the times of the log.
+        free: numbers that may change.
+        log: the data.
+        iterations: at most, trial points.
+        tolerance: relative change of the numbers, and of chi-square, at which it ends.
+        seen: takes the trial points so far and the least chi-square.
+
+    Raises:
+        UsageError: scipy is not installed; there are too few data; a number has no effect.
+        SimulationError: the run that the scene starts from fails.
+        SceneError: it is no valid scene.
+    """
+    try:
+        from scipy.optimize import least_squares
+    except ImportError as error:
+        raise UsageError(INSTALL_HINT) from error
+    absolute, n_data = log.has_sigma, int(log.is_known.sum())
+    if n_data < len(free):
+        raise UsageError(f"{log.path}: has {n_data} numbers, too few for {len(free)} free ones")
+    sigma = log.sigma if absolute else np.broadcast_to(spreads(log.values), log.values.shape)
+    problem = _Problem(run, tuple(free), log, sigma, seen)
+    start, size = np.array([one.start for one in free]), problem.size
+    _check_start(problem, start)
+    bounds = (problem.low / size, problem.high / size)
+    done = least_squares(
+        lambda z: problem.at(_within(z * size, problem))[0], start / size, lambda z: _jacobian(problem, z, size), bounds=bounds,
+        x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance**1.5, max_nfev=iterations,
+    )  # fmt: skip
+    x = _within(done.x * size, problem)
+    residual, jacobian, values = problem.at(x)
+    chi_square = float(residual @ residual)
+    variance = 1.0 if absolute else chi_square / max(n_data - len(free), 1)
+    at_bound = _at_bound(x, free)
+    found = statistics_of(jacobian, np.maximum(np.abs(x), LEAST_SIZE * size), ~at_bound, variance)
+    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, REASONS[done.status], done.status > 0,
+               problem.n_trials, problem.interpolation, problem.without)  # fmt: skip
+
+
+def _within(x: np.ndarray, problem: _Problem) -> np.ndarray:
+    """A point between the bounds also after rounding."""
+    return np.clip(x, problem.low, problem.high)
+
+
+def _jacobian(problem: _Problem, z: np.ndarray, size: np.ndarray) -> np.ndarray:
+    jacobian = problem.at(_within(z * size, problem))[1] * size
+    lost = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
+    if len(lost):
+        raise SimulationError(f"worlds beside {problem.free[lost[0]].path} = {z[lost[0]] * size[lost[0]]:.6g} fail on both sides: "
+                              "the fit has no direction; give --bounds that keep away from there")  # fmt: skip
+    return jacobian
+
+
+def _check_start(problem: _Problem, start: np.ndarray) -> None:
+    """Refuse a start without values, and numbers that change nothing there."""
+    residual, jacobian, values = problem.at(start)
+    known = problem.log.is_known
+    if not np.isfinite(residual).all():
+        row = int(np.flatnonzero((~np.isfinite(values) & known).any(axis=1))[0])
+        raise SimulationError(f"the run of the scene fails before {problem.log.time[row]:g} s, where {problem.log.at(row)} has "
+                              "data: `simcli run` tells why; begin elsewhere with --set")  # fmt: skip
+    _jacobian(problem, start / problem.size, problem.size)
+    effect = np.linalg.norm(jacobian * problem.size, axis=0)
+    scale = np.linalg.norm((values / problem.sigma)[known])
+    idle = [one.path for one, change in zip(problem.free, effect, strict=True) if not change > WITHOUT_EFFECT * scale]
+    if idle:
+        raise UsageError(f"--free {', '.join(idle)}: changes none of the columns of {problem.log.path} at its start value; leave "
+                         "it out, or begin elsewhere with --set")  # fmt: skip
+
+
+def _at_bound(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:
+    def close(value: float, bound: float, one: Free) -> bool:
+        return bool(np.isfinite(bound)) and abs(value - bound) <= AT_BOUND * max(abs(bound), one.size)
+
+    return np.array([close(v, one.low, one) or close(v, one.high, one) for v, one in zip(x, free, strict=True)], bool)
+
+
+def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[Free], log: Log, iterations: int, tolerance: float,
+              seen: Callable[[int, float], None]) -> Fit:  # fmt: skip
+    """Fit a scene; see `fit_log`."""
+    from dataclasses import replace
+
+    rhythm = rhythm_of(log, spec)
+    batches = replace(batches, sets=(*batches.sets, *output_sets(log, rhythm)))
+    return fit_log(runner(batches, log, rhythm), free, log, iterations, tolerance, seen)
