@@ -24,10 +24,11 @@ FLOORS = {
     "view": 5,
     "job": 5,
     "pipeline": 6,
-    "search": 7,
-    "cli": 8,
-    "docs": 8,
-    "__main__": 9,
+    "sweeps": 7,
+    "search": 8,
+    "cli": 9,
+    "docs": 9,
+    "__main__": 10,
 }
 OWNERS = {  # library -> rooms that may import it
     "taichi": {"kernels", "solvers"},

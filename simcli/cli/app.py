@@ -61,6 +61,7 @@ COMMANDS = (
     Command("modes", STATICS),
     Command("solve", SEARCH),
     Command("fit", SEARCH),
+    Command("optimize", SEARCH),
     Command("docs", TOOL),
     Command("bench", TOOL),
     Command("precompile", TOOL),

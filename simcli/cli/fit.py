@@ -140,16 +140,17 @@ def _error(error: float, at_bound: bool) -> str:
 def _notes(found: "Fit") -> list[str]:
     """What a reader should know of a fit."""
     paths = [one.path for one in found.free]
-    notes = [f"the data do not determine this direction (relative changes): {one.words(paths)}; singular value "
-             f"{one.singular_value:.1e} of the largest: fix one of them" for one in found.statistics.undetermined]  # fmt: skip
+    notes = [f"the data do not determine this direction (relative changes): {one.words(paths)}; its singular value is "
+             f"{one.singular_value:.1e} of the largest: fix a number of it"
+             for one in found.statistics.undetermined]  # fmt: skip
     if found.log.ignored:
         notes.append(f"{found.log.path}: not used: {', '.join(found.log.ignored)}")
     gaps = found.log.values.size - found.n_data
     if gaps:
         notes.append(f"{console.plural(gaps, 'gap')} of {found.log.values.size} cells left out")
     if not found.absolute:
-        notes.append("no standard deviations are given: each column counts by its spread, and the standard errors follow from "
-                     "the residuals; --sigma NAME=VALUE or columns sigma.NAME give them")  # fmt: skip
+        notes.append("no standard deviations are given: each column counts by its spread, and the standard errors follow "
+                     "from the residuals; --sigma NAME=VALUE or columns sigma.NAME give them")  # fmt: skip
     if found.interpolation > ROUGH * max(float(_relative_residual(found)), 1e-6):
         notes.append(f"times between steps are interpolated with an error of about {found.interpolation:.1e} of a column's "
                      "spread: a smaller solver.dt lessens it")  # fmt: skip
@@ -179,10 +180,10 @@ def _verdict(found: "Fit") -> str:
 def _data(found: "Fit") -> dict[str, Any]:
     from simcli.search.batches import set_texts
 
-    paths, known = [one.path for one in found.free], found.statistics
+    paths, known, at_bound = [one.path for one in found.free], found.statistics, found.at_bound.tolist()
     numbers = [{"path": one.path, "value": x, "standard_error": e, "start": one.start, "unit": one.unit, "at_bound": bound,
                 "bounds": [one.low, one.high]}
-               for one, x, e, bound in zip(found.free, found.x, known.error, found.at_bound.tolist(), strict=True)]  # fmt: skip
+               for one, x, e, bound in zip(found.free, found.x, known.error, at_bound, strict=True)]  # fmt: skip
     return {
         "numbers": numbers, "correlation": known.correlation, "singular_values": known.singular_values,
         "undetermined": [{"singular_value": one.singular_value, "part": dict(zip(paths, one.part.tolist(), strict=True))}

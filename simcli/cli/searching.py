@@ -51,15 +51,21 @@ class Watching:
         show: shows a Tick.
         interrupt: knows of signals.
         what: goes on, for the bar.
+        has_begun: whether a batch has stepped.
     """
 
     show: Any
     interrupt: interrupts.Interrupt
     what: str = ""
+    has_begun: bool = False
 
     def __call__(self, tick: "Tick") -> bool:
         """See a Tick; False stops."""
-        self.show(replace(tick, stage=self.what or tick.stage))
+        if tick.steps:
+            self.show(replace(tick, stage=self.what or tick.stage))
+        elif not self.has_begun:  # later batches have their kernels
+            self.show(tick)
+        self.has_begun |= tick.steps > 0
         self.interrupt.enter(tick.stage)
         return self.goes_on()
 

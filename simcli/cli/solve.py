@@ -129,7 +129,8 @@ def _say(solved: "Solved") -> None:
                     f"{one.below:.6g} to {one.above:.6g}{of}: no root")  # fmt: skip
     say_without(quantity.without)
     work = f"{console.plural(len(found.x), 'point')} in {console.plural(found.rounds, 'round')}"
-    console.say(f"{console.plural(len(rows), 'root')}; {work}, {interval.words} from {interval.low:g} to {interval.high:g}{unit}")
+    between = f"{interval.words} from {interval.low:g} to {interval.high:g}{unit}"
+    console.say(f"{console.plural(len(rows), 'root')}; {work}, {between}")
     if not rows:
         _say_nearest(solved, unit, of)
 

@@ -14,6 +14,6 @@ well they do. Never found here: physics, printing, signals.
     statistics   standard errors, correlation, directions that data do not determine
     fitting      `simcli fit`
     fit_picture  a picture of a fit and its residuals
-    ledger       generations on disk
+    generations  the ledger of an optimization, by generation
     optimizing   `simcli optimize`
 """

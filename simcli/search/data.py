@@ -108,7 +108,8 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
     sigma = _sigmas(path, raw, names, [names[k] for k in kept], units)
     time = raw.columns[names.index(TIME)] * _factor(path, TIME, raw.unit[names.index(TIME)], "s")
     passed = tuple(raw.header[k] for k in range(len(names)) if names[k] in PASSED or (k in quantities and k not in kept))
-    log = Log(path, time, raw.line, tuple(names[k] for k in kept), tuple(units), np.array(values).T, np.array(sigma).T, passed)
+    labels = tuple(names[k] for k in kept)
+    log = Log(path, time, raw.line, labels, tuple(units), np.array(values).T, np.array(sigma).T, passed)
     _check_rows(log, raw, names)
     return _with_sigmas(log, sigmas)
 
@@ -227,7 +228,8 @@ def _unit(path: Path, header: str, name: str, known: dict[str, str], given: str)
     several = [label for label in known if label.startswith(f"{name}.")]
     if several:
         raise FileError(f"{path}:1: `{header}` has {len(several)} components: name one, as `{several[0]}`")
-    raise FileError(f"{path}:1: unknown column `{header}`: {did_you_mean(name, known, 'columns')}; -c NAME takes some columns only")
+    hint = did_you_mean(name, known, "columns")
+    raise FileError(f"{path}:1: unknown column `{header}`: {hint}; -c NAME takes some columns only")
 
 
 def _factor(path: Path, header: str, unit: str, expected: str) -> float:
@@ -244,8 +246,12 @@ def _factor(path: Path, header: str, unit: str, expected: str) -> float:
 
 def _sigmas(path: Path, raw: _Raw, names: list[str], labels: list[str], units: list[str]) -> list[np.ndarray]:
     found = {canonical(name.removeprefix(SIGMA)): k for k, name in enumerate(names) if name.startswith(SIGMA)}
-    return [raw.columns[found[label]] * _factor(path, raw.header[found[label]], raw.unit[found[label]], unit)
-            if label in found else np.full(len(raw.line), np.nan) for label, unit in zip(labels, units, strict=True)]  # fmt: skip
+    out = [np.full(len(raw.line), np.nan) for _ in labels]
+    for n, (label, unit) in enumerate(zip(labels, units, strict=True)):
+        if label in found:
+            k = found[label]
+            out[n] = raw.columns[k] * _factor(path, raw.header[k], raw.unit[k], unit)
+    return out
 
 
 def _check_rows(log: Log, raw: _Raw, names: list[str]) -> None:
@@ -267,7 +273,8 @@ def _check_rows(log: Log, raw: _Raw, names: list[str]) -> None:
     gaps = np.argwhere(log.is_known & np.isnan(log.sigma) & column)
     if len(gaps):
         row, k = gaps[0]
-        raise FileError(f"{log.at(row)}: column `{SIGMA}{log.labels[k]}`: the cell is empty, and `{log.labels[k]}` has a number")
+        label = log.labels[k]
+        raise FileError(f"{log.at(row)}: column `{SIGMA}{label}`: the cell is empty, and `{label}` has a number")
 
 
 def _with_sigmas(log: Log, texts: Sequence[str]) -> Log:

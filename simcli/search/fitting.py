@@ -123,7 +123,8 @@ class Fit:
         return _at_bound(self.x, self.free)
 
 
-def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str], bounds: Sequence[Interval]) -> list[Free]:
+def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence[str],
+                 bounds: Sequence[Interval]) -> list[Free]:  # fmt: skip
     """The numbers that a fit may change, which begin as the scene has them.
 
     Args:
@@ -134,7 +135,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         bounds: of some of them.
 
     Raises:
-        UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds and is not free.
+        UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
         SceneError: a path leads nowhere, or cannot vary.
     """
     from simcli.model.param_units import param_unit
@@ -160,7 +161,8 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
             # What makes no number: say first what is wrong with the path itself, with suggestions.
             read_scene(scene, (*sets, Override(VARY, f"{path}=0.5, 0.6")))
             what = "is not written in the scene" if start is None else "is no single number"
-            hint = f"name one of its numbers, as `{path}[0]`" if isinstance(start, list | tuple) else f"begin with --set {path}=..."
+            is_vector = isinstance(start, list | tuple)
+            hint = f"name one of its numbers, as `{path}[0]`" if is_vector else f"begin with --set {path}=..."
             raise UsageError(f"--free {path}: {what}: {hint}")
         low, high = (limit.low, limit.high) if limit else (-BOUND, BOUND)
         if not low <= start <= high:
@@ -269,8 +271,8 @@ def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance
     _check_start(problem, start)
     bounds = (problem.low / size, problem.high / size)
     done = least_squares(
-        lambda z: problem.at(_within(z * size, problem))[0], start / size, lambda z: _jacobian(problem, z, size), bounds=bounds,
-        x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance**1.5, max_nfev=iterations,
+        lambda z: problem.at(_within(z * size, problem))[0], start / size, lambda z: _jacobian(problem, z, size),
+        bounds=bounds, x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance**1.5, max_nfev=iterations,
     )  # fmt: skip
     x = _within(done.x * size, problem)
     residual, jacobian, values = problem.at(x)
@@ -278,8 +280,8 @@ def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance
     variance = 1.0 if absolute else chi_square / max(n_data - len(free), 1)
     at_bound = _at_bound(x, free)
     found = statistics_of(jacobian, np.maximum(np.abs(x), LEAST_SIZE * size), ~at_bound, variance)
-    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, REASONS[done.status], done.status > 0,
-               problem.n_trials, problem.interpolation, problem.without)  # fmt: skip
+    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, REASONS[done.status],
+               done.status > 0, problem.n_trials, problem.interpolation, problem.without)  # fmt: skip
 
 
 def _within(x: np.ndarray, problem: _Problem) -> np.ndarray:
@@ -291,8 +293,9 @@ def _jacobian(problem: _Problem, z: np.ndarray, size: np.ndarray) -> np.ndarray:
     jacobian = problem.at(_within(z * size, problem))[1] * size
     lost = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
     if len(lost):
-        raise SimulationError(f"worlds beside {problem.free[lost[0]].path} = {z[lost[0]] * size[lost[0]]:.6g} fail on both sides: "
-                              "the fit has no direction; give --bounds that keep away from there")  # fmt: skip
+        k = lost[0]
+        raise SimulationError(f"worlds on both sides of {problem.free[k].path} = {z[k] * size[k]:.6g} fail: the fit has no "
+                              "direction; give --bounds that keep away from there")  # fmt: skip
     return jacobian
 
 
@@ -302,15 +305,15 @@ def _check_start(problem: _Problem, start: np.ndarray) -> None:
     known = problem.log.is_known
     if not np.isfinite(residual).all():
         row = int(np.flatnonzero((~np.isfinite(values) & known).any(axis=1))[0])
-        raise SimulationError(f"the run of the scene fails before {problem.log.time[row]:g} s, where {problem.log.at(row)} has "
-                              "data: `simcli run` tells why; begin elsewhere with --set")  # fmt: skip
+        where = f"{problem.log.time[row]:g} s, where {problem.log.at(row)} has data"
+        raise SimulationError(f"the run of the scene ends before {where}: `simcli run` tells why; begin elsewhere with --set")
     _jacobian(problem, start / problem.size, problem.size)
     effect = np.linalg.norm(jacobian * problem.size, axis=0)
     scale = np.linalg.norm((values / problem.sigma)[known])
     idle = [one.path for one, change in zip(problem.free, effect, strict=True) if not change > WITHOUT_EFFECT * scale]
     if idle:
-        raise UsageError(f"--free {', '.join(idle)}: changes none of the columns of {problem.log.path} at its start value; leave "
-                         "it out, or begin elsewhere with --set")  # fmt: skip
+        raise UsageError(f"--free {', '.join(idle)}: changes none of the columns of {problem.log.path} at its start value; "
+                         "leave it out, or begin elsewhere with --set")  # fmt: skip
 
 
 def _at_bound(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:

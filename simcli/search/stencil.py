@@ -3,7 +3,7 @@
     df/dx = (f(x + h) - f(x - h)) / 2h,   h = eps^(1/3) size,   error about eps^(2/3)
 
 h is a power of two, so that x + h and x - h differ by what is divided by. At a bound both neighbours are on the side within
-(the same order, one-sided); where only one neighbour has values, as beside a failing world, the difference is of first order.
+(the same order, one-sided); where one neighbour alone has values, as beside a failing world, the order is one.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,8 @@ def stencil_at(x: np.ndarray, size: np.ndarray, low: np.ndarray, high: np.ndarra
     Args:
         x: (P,).
         size: (P,), over which values change by their own size.
-        low, high: (P,), bounds; no neighbour is beyond them.
+        low: (P,), bounds; no neighbour is beyond them.
+        high: (P,).
     """
     rows = [x]
     for k, h in enumerate(2.0 ** np.round(np.log2(CUBE_ROOT * size))):
