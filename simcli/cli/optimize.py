@@ -98,6 +98,7 @@ def optimize(
                             np.array([float(one.at(0.5)) for one in intervals]))  # fmt: skip
         if output is not None:
             ledger = Generations(output, _facts(spec, intervals, text, maximizes, size, seed, device, threads))
+            watch.when_stopped = f"every generation is in {output}, and the same command goes on"
         watch.what = "generation 1"
 
         def seen(number: int, best: float) -> None:

@@ -52,12 +52,14 @@ class Watching:
         interrupt: knows of signals.
         what: goes on, for the bar.
         has_begun: whether a batch has stepped.
+        when_stopped: what to say after "stopped".
     """
 
     show: Any
     interrupt: interrupts.Interrupt
     what: str = ""
     has_begun: bool = False
+    when_stopped: str = "nothing was written"
 
     def __call__(self, tick: "Tick") -> bool:
         """See a Tick; False stops."""
@@ -66,7 +68,8 @@ class Watching:
         elif not self.has_begun:  # later batches have their kernels
             self.show(tick)
         self.has_begun |= tick.steps > 0
-        self.interrupt.enter(tick.stage)
+        if not (self.has_begun and tick.stage == interrupts.COMPILING):  # only the first batch compiles for long
+            self.interrupt.enter(tick.stage)
         return self.goes_on()
 
     def goes_on(self) -> bool:
@@ -84,11 +87,13 @@ def watched(quiet: bool) -> Iterator[Watching]:
     from simcli.search.batches import SearchStoppedError
 
     with console.stdout_kept_clean(), interrupts.caught() as interrupt, progress.shown(quiet) as show:
+        watching = Watching(show, interrupt)
         try:
-            yield Watching(show, interrupt)
-        except SearchStoppedError as error:
+            yield watching
+        except SearchStoppedError:
+            error = SearchStoppedError(f"stopped: {watching.when_stopped}")
             error.exit_code = interrupt.code or error.exit_code
-            raise
+            raise error from None
 
 
 def all_sets(sets: Sequence[str], measures: Sequence[str]) -> tuple:

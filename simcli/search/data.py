@@ -102,7 +102,9 @@ def read_log(path: Path, model: "Model", wanted: Sequence[str] = (), sigmas: Seq
     names = [canonical(name) for name in raw.header]
     _check_header(path, raw, names)
     quantities = [k for k, name in enumerate(names) if name not in (TIME, *PASSED) and not name.startswith(SIGMA)]
-    kept = _chosen(path, quantities, names, wanted)
+    kept = [k for k in _chosen(path, quantities, names, wanted) if np.isfinite(raw.columns[k]).any()]
+    if not kept and len(raw.line):
+        raise FileError(f"{path}: has no number below the header, but in `{TIME}`")
     units = [_unit(path, raw.header[k], names[k], known, raw.unit[k]) for k in kept]
     values = [raw.columns[k] * _factor(path, raw.header[k], raw.unit[k], unit) for k, unit in zip(kept, units, strict=True)]
     sigma = _sigmas(path, raw, names, [names[k] for k in kept], units)

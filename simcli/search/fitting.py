@@ -18,8 +18,9 @@ from simcli.errors import SceneError, SimulationError, UsageError
 from simcli.search.batches import Batches
 from simcli.search.data import Log
 from simcli.search.intervals import Interval
+from simcli.search.quantities import NOT_VALID
 from simcli.search.series import Rhythm, numbers_at, output_sets, rhythm_of, spreads
-from simcli.search.statistics import Statistics, statistics_of
+from simcli.search.statistics import Statistics, statistics_of, without_undetermined
 from simcli.search.stencil import stencil_at
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps o
 WITHOUT_EFFECT = 2e-7  # change of all values per relative change of a number that is rounding of the differences
 AT_BOUND = 1e-9  # of the interval from a bound that is on it
 BOUND = np.inf
+AT_EDGE = "it ended beside points that make no valid scene, or fail: --bounds keep away from them"
 REASONS = {
     0: "the limit of iterations was reached: --iterations N allows more",
     1: "the gradient vanishes",
@@ -158,8 +160,8 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         start = start[0] if isinstance(start, list | tuple) and len(start) == 1 else start
         limit = limits.get(path)
         if not isinstance(start, int | float) or isinstance(start, bool):
-            # What makes no number: say first what is wrong with the path itself, with suggestions.
-            read_scene(scene, (*sets, Override(VARY, f"{path}=0.5, 0.6")))
+            if start is None:  # what is wrong with the path itself is said first, with suggestions
+                read_scene(scene, (*sets, Override(VARY, f"{path}=0.5, 0.6")))
             what = "is not written in the scene" if start is None else "is no single number"
             is_vector = isinstance(start, list | tuple)
             hint = f"name one of its numbers, as `{path}[0]`" if is_vector else f"begin with --set {path}=..."
@@ -192,6 +194,9 @@ class _Problem:
     Attributes:
         without: trial points without values, by reason.
         n_trials: points that were run.
+        interpolation: error of it at the last point with values.
+        best: least chi-square.
+        edges: points beside which worlds lack values.
     """
 
     run: Run
@@ -203,6 +208,7 @@ class _Problem:
     n_trials: int = 0
     interpolation: float = 0.0
     best: float = np.inf
+    edges: set[bytes] = field(default_factory=set)
 
     def __post_init__(self):
         self.size = np.array([one.size for one in self.free])
@@ -221,13 +227,13 @@ class _Problem:
     def _run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         size = np.maximum(np.abs(x), LEAST_SIZE * self.size)
         stencil = stencil_at(x, size, self.low, self.high)
-        known = self.log.is_known
+        known, reason = self.log.is_known, "failed, or ended before the last time of the data"
         try:
             values, error = self.run(stencil.points)
         except SceneError:
             if not self.n_trials:
                 raise
-            self.without["make no valid scene"] += 1
+            reason = NOT_VALID
             values, error = np.full((len(stencil.points), *known.shape), np.nan), 0.0
         self.n_trials += 1
         weighted = (values / self.sigma)[:, known]
@@ -235,8 +241,10 @@ class _Problem:
         if np.isfinite(residual).all():
             self.interpolation = error
             self.best = min(self.best, float(residual @ residual))
-        elif np.isfinite(values).any():
-            self.without["end before the last time of the data, or fail"] += 1
+            if not np.isfinite(weighted).all():
+                self.edges.add(x.tobytes())
+        else:
+            self.without[reason] += 1
         self.seen(self.n_trials, self.best)
         return residual, stencil.jacobian(weighted), values[0]
 
@@ -267,21 +275,23 @@ def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance
         raise UsageError(f"{log.path}: has {n_data} numbers, too few for {len(free)} free ones")
     sigma = log.sigma if absolute else np.broadcast_to(spreads(log.values), log.values.shape)
     problem = _Problem(run, tuple(free), log, sigma, seen)
-    start, size = np.array([one.start for one in free]), problem.size
+    start, size = np.array([one.start for one in free], float), problem.size
     _check_start(problem, start)
     bounds = (problem.low / size, problem.high / size)
     done = least_squares(
         lambda z: problem.at(_within(z * size, problem))[0], start / size, lambda z: _jacobian(problem, z, size),
         bounds=bounds, x_scale="jac", ftol=tolerance, xtol=tolerance, gtol=tolerance**1.5, max_nfev=iterations,
     )  # fmt: skip
-    x = _within(done.x * size, problem)
+    x = _on_bounds(_within(done.x * size, problem), free)
     residual, jacobian, values = problem.at(x)
     chi_square = float(residual @ residual)
     variance = 1.0 if absolute else chi_square / max(n_data - len(free), 1)
     at_bound = _at_bound(x, free)
     found = statistics_of(jacobian, np.maximum(np.abs(x), LEAST_SIZE * size), ~at_bound, variance)
-    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, REASONS[done.status],
-               done.status > 0, problem.n_trials, problem.interpolation, problem.without)  # fmt: skip
+    at_edge = x.tobytes() in problem.edges
+    reason, converged = (AT_EDGE, False) if at_edge else (REASONS[done.status], done.status > 0)
+    return Fit(tuple(free), x, log, values, sigma, absolute, chi_square, n_data, found, reason, converged, problem.n_trials,
+               problem.interpolation, problem.without)  # fmt: skip
 
 
 def _within(x: np.ndarray, problem: _Problem) -> np.ndarray:
@@ -296,7 +306,7 @@ def _jacobian(problem: _Problem, z: np.ndarray, size: np.ndarray) -> np.ndarray:
         k = lost[0]
         raise SimulationError(f"worlds on both sides of {problem.free[k].path} = {z[k] * size[k]:.6g} fail: the fit has no "
                               "direction; give --bounds that keep away from there")  # fmt: skip
-    return jacobian
+    return without_undetermined(jacobian)
 
 
 def _check_start(problem: _Problem, start: np.ndarray) -> None:
@@ -306,7 +316,7 @@ def _check_start(problem: _Problem, start: np.ndarray) -> None:
     if not np.isfinite(residual).all():
         row = int(np.flatnonzero((~np.isfinite(values) & known).any(axis=1))[0])
         where = f"{problem.log.time[row]:g} s, where {problem.log.at(row)} has data"
-        raise SimulationError(f"the run of the scene ends before {where}: `simcli run` tells why; begin elsewhere with --set")
+        raise SimulationError(f"the run of the scene ends before {where}: `simcli run` tells why; begin elsewhere (--set)")
     _jacobian(problem, start / problem.size, problem.size)
     effect = np.linalg.norm(jacobian * problem.size, axis=0)
     scale = np.linalg.norm((values / problem.sigma)[known])
@@ -316,11 +326,18 @@ def _check_start(problem: _Problem, start: np.ndarray) -> None:
                          "leave it out, or begin elsewhere with --set")  # fmt: skip
 
 
-def _at_bound(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:
-    def close(value: float, bound: float, one: Free) -> bool:
-        return bool(np.isfinite(bound)) and abs(value - bound) <= AT_BOUND * max(abs(bound), one.size)
+def _on_bounds(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:
+    """The point with numbers that all but touch a bound put on it: the steps of the method stay inside."""
+    out = x.copy()
+    for k, one in enumerate(free):
+        for bound in (one.low, one.high):
+            if np.isfinite(bound) and abs(x[k] - bound) <= AT_BOUND * max(abs(bound), one.size):
+                out[k] = bound
+    return out
 
-    return np.array([close(v, one.low, one) or close(v, one.high, one) for v, one in zip(x, free, strict=True)], bool)
+
+def _at_bound(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:
+    return np.array([value in (one.low, one.high) for value, one in zip(x, free, strict=True)], bool)
 
 
 def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[Free], log: Log, iterations: int, tolerance: float,

@@ -26,6 +26,7 @@ MODES = "modes"
 MODE_UNITS = {"frequency": "Hz", "omega": "rad/s", "damping_ratio": "1", "real": "1/s"}
 SHORT = {"damping": "damping_ratio"}
 FAILED = "failed"
+NOT_VALID = "made no valid scene"
 
 
 class Quantity(Protocol):
@@ -91,9 +92,9 @@ class Measured:
             values[places] = np.broadcast_to(numbers(self.text, table.column), len(places))
             status, reason = (table.columns[name].values for name in ("status", "status.reason"))
             values[places[status == FAILED]] = np.nan
-            self.without.update(f"failed: {word}" for word in reason[status == FAILED].tolist())
-            self.without["without a value of the measure"] += int((np.isnan(values[places]) & (status != FAILED)).sum())
-        self.without["no valid scene"] += len(points) - len(places)
+            self.without.update(f"failed ({word})" for word in reason[status == FAILED].tolist())
+            self.without["had no value of the measure"] += int((np.isnan(values[places]) & (status != FAILED)).sum())
+        self.without[NOT_VALID] += len(points) - len(places)
         return values
 
     def _table_before(self) -> "WorldTable":
@@ -161,12 +162,12 @@ class OfMode:
             try:
                 found[k] = self._value(point)
             except NoEquilibriumError as error:
-                self.without[f"no equilibrium: {error}"] += 1
+                self.without[f"had no equilibrium: {error}"] += 1
             except SceneError as error:
-                self.without["no valid scene"] += 1
+                self.without[NOT_VALID] += 1
                 invalid = error
             else:
-                self.without["without such a number"] += int(np.isnan(found[k]))
+                self.without["had no such number"] += int(np.isnan(found[k]))
         if invalid and np.isnan(found).all():
             raise invalid
         return found
@@ -187,7 +188,7 @@ class OfMode:
 
     def _of(self, one: "Study") -> float:
         if self.number > len(one.modes):
-            raise UsageError(f"`{self.text}`: the scene has {len(one.modes)} modes; `simcli modes` lists them")
+            raise UsageError(f"`{self.text}`: the scene has modes 1 to {len(one.modes)}; `simcli modes` lists them")
         mode: Mode = one.modes[self.number - 1]
         value = mode.eigenvalue.real if self.key == "real" else getattr(mode, self.key)
         return np.nan if value is None else float(value)

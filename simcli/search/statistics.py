@@ -84,6 +84,15 @@ def statistics_of(jacobian: np.ndarray, size: np.ndarray, free: np.ndarray, vari
     return Statistics(error, correlation, s, tuple(directions))
 
 
+def without_undetermined(jacobian: np.ndarray) -> np.ndarray:
+    """A Jacobian whose steps leave alone what the data do not determine: its least singular values as zeros."""
+    length = np.linalg.norm(jacobian, axis=0)
+    length[length == 0.0] = 1.0
+    U, s, Vt = np.linalg.svd(jacobian / length, full_matrices=False)
+    known = s > UNDETERMINED * s[0]
+    return jacobian if known.all() else (U[:, known] * s[known]) @ Vt[known] * length
+
+
 def _direction(row: np.ndarray, value: float, places: np.ndarray, length: np.ndarray, size: np.ndarray) -> Direction:
     part = np.zeros(len(size))
     part[places] = row / length / size[places]

@@ -1,0 +1,162 @@
+"""CMA-ES without scenes: known minima, worlds that fail, and ledgers that go on to the bit."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from simcli.errors import FileError, SimulationError, UsageError
+from simcli.search.generations import Generations
+from simcli.search.intervals import Interval
+from simcli.search.optimizing import Limits, optimize
+
+pytest.importorskip("cma")
+
+INTERVALS = [Interval("a", -2.0, 2.0, False, "m"), Interval("b", 0.01, 100.0, True, "")]
+LIMITS = Limits(200, 10**6, 1e-5)
+POPULATION, SEED = 12, 4
+MINIMUM = np.array([0.7, 3.0])
+
+
+class Bowl:
+    """A banana-shaped valley over a and log b."""
+
+    text, unit = "bowl", ""
+
+    def __init__(self, fails=lambda points: np.zeros(len(points), bool)):
+        self.without, self.fails, self.n_calls = Counter(), fails, 0
+
+    def __call__(self, points):
+        self.n_calls += 1
+        a, b = points[:, 0] - MINIMUM[0], np.log(points[:, -1] / MINIMUM[1])
+        values = a**2 + 10.0 * (b - a**2) ** 2
+        values[self.fails(points)] = np.nan
+        return values
+
+
+def search(bowl, ledger=None, limits=LIMITS, maximizes=False, intervals=INTERVALS, seed=SEED):
+    return optimize(bowl, intervals, maximizes, seed, POPULATION, limits, ledger)
+
+
+def ledger_in(folder, **facts):
+    return Generations(folder, {"seed": SEED, **facts})
+
+
+def bits(found):
+    return [(one.points.tobytes(), one.values.tobytes()) for one in found.generations], found.x.tobytes(), found.value
+
+
+def test_a_known_minimum():
+    found = search(Bowl())
+    np.testing.assert_allclose(found.x, MINIMUM, rtol=1e-3)
+    assert found.converged
+    assert found.value == min(value for one in found.generations for value in one.values)
+    assert found.n_worlds == POPULATION * len(found.generations)
+    assert not found.ends(INTERVALS)
+
+
+def test_the_largest_is_the_least_of_the_negative():
+    class Hill(Bowl):
+        def __call__(self, points):
+            return -super().__call__(points)
+
+    assert search(Hill(), maximizes=True).value == -search(Bowl()).value
+
+
+def test_one_number():
+    found = search(lambda points: (points[:, 0] - 0.7) ** 2, intervals=INTERVALS[:1])
+    np.testing.assert_allclose(found.x, [0.7], atol=1e-3)
+    assert found.converged
+    assert len(found.generations) < 60
+
+
+def test_a_minimum_at_an_end_is_told():
+    found = search(lambda points: points[:, 0] + np.log(points[:, 1]) ** 2)
+    assert found.ends(INTERVALS) == ["a"]
+    assert (found.x >= [-2.0, 0.01]).all()
+
+
+def test_worlds_that_fail_count_as_worst():
+    found = search(Bowl(lambda points: points[:, 0] > 0.5))
+    assert found.n_failed > 0
+    assert 0.45 < found.x[0] <= 0.5
+    with pytest.raises(SimulationError, match="no world of the first generation has a value"):
+        search(Bowl(lambda points: np.ones(len(points), bool)))
+
+
+def test_limits():
+    found = search(Bowl(), limits=Limits(3, 10**6, 1e-5))
+    assert (len(found.generations), found.converged) == (3, False)
+    found = search(Bowl(), limits=Limits(100, 4 * POPULATION + 1, 1e-5))
+    assert len(found.generations) == 4
+    assert "evaluations" in found.reason
+
+
+def test_the_global_random_numbers_have_no_part():
+    np.random.seed(1)  # noqa: NPY002
+    first = search(Bowl())
+    np.random.seed(2)  # noqa: NPY002
+    assert bits(search(Bowl())) == bits(first)
+    assert bits(search(Bowl(), seed=SEED + 1)) != bits(first)
+
+
+def lose_the_end(file):
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def damage_the_middle(file):
+    data = bytearray(file.read_bytes())
+    place = data.rindex(b'"values"')
+    data[place + 12] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(("fault", "kept"), [(None, 5), (lose_the_end, 4), (damage_the_middle, 4)])
+def test_a_stopped_search_goes_on_to_the_bit(tmp_path, fault, kept):
+    whole = search(Bowl(lambda points: points[:, 0] > 1.5), ledger_in(tmp_path / "whole"))
+    folder = tmp_path / "stopped"
+    search(Bowl(lambda points: points[:, 0] > 1.5), ledger_in(folder), Limits(5, 10**6, 1e-5))
+    (file,) = (folder / "ledger").iterdir()
+    if fault:
+        fault(file)
+    bowl = Bowl(lambda points: points[:, 0] > 1.5)
+    found = search(bowl, ledger_in(folder))
+    assert bits(found) == bits(whole)
+    assert found.n_replayed == kept
+    assert bowl.n_calls == len(whole.generations) - found.n_replayed
+    again = Bowl()
+    assert bits(search(again, ledger_in(folder))) == bits(whole)
+
+
+def test_lines_of_the_ledger_are_readable(tmp_path):
+    found = search(Bowl(), ledger_in(tmp_path), Limits(2, 10**6, 1e-5))
+    (file,) = (tmp_path / "ledger").iterdir()
+    head, first, second = (json.loads(line) for line in file.read_text().splitlines())
+    assert head["search"]["seed"] == SEED
+    assert [first["number"], second["number"]] == [1, 2]
+    np.testing.assert_array_equal(second["points"], found.generations[1].points)
+    np.testing.assert_array_equal(second["values"], found.generations[1].values)
+
+
+def test_another_search_does_not_mix_in(tmp_path):
+    search(Bowl(), ledger_in(tmp_path / "a"), Limits(2, 10**6, 1e-5))
+    with pytest.raises(UsageError, match="holds another optimization"):
+        ledger_in(tmp_path / "a", scene="other")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="is not empty"):
+        ledger_in(tmp_path / "b")
+    with pytest.raises(UsageError, match="is no folder"):
+        ledger_in(tmp_path / "b" / "notes.txt")
+
+
+def test_other_points_or_values_in_the_ledger_are_refused(tmp_path):
+    search(Bowl(), ledger_in(tmp_path / "a"), Limits(2, 10**6, 1e-5))
+    with pytest.raises(FileError, match="other points"):
+        search(Bowl(), ledger_in(tmp_path / "a"), seed=SEED + 1)
+    search(Bowl(lambda points: points[:, 0] > 0.0), ledger_in(tmp_path / "c"), Limits(2, 10**6, 1e-5))
+    (file,) = (tmp_path / "c" / "ledger").iterdir()
+    file.rename(tmp_path / "a" / "ledger" / "other.jsonl")
+    with pytest.raises(FileError, match="stands in this folder twice"):
+        ledger_in(tmp_path / "a")
