@@ -18,8 +18,8 @@ from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
 COMMANDS = ["run", "check", "show", "new", "schema", "explain", "info", "table", "view", "plot", "render", "export",
-            "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "docs",
-            "bench", "precompile", "doctor"]  # fmt: skip
+            "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "solve",
+            "fit", "optimize", "docs", "bench", "precompile", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 

@@ -77,7 +77,7 @@ def fit(
     numbers = free_numbers(scene, sets, spec, paths, read_intervals(scene, sets, bounds, BOUNDS))
     log = read_log(data, build_model(document, spec), split_words(column), sigma)
     if output is not None:
-        claim_scene(scene, output, force)
+        claim_scene(scene, sets, output, force)
     if plot is not None:
         _claim_picture(plot, (scene, data))
     with watched(quiet or json) as watch:
@@ -143,6 +143,8 @@ def _notes(found: "Fit") -> list[str]:
     notes = [f"the data do not determine this direction (relative changes): {one.words(paths)}; its singular value is "
              f"{one.singular_value:.1e} of the largest: fix a number of it"
              for one in found.statistics.undetermined]  # fmt: skip
+    notes += [f"{one.path} ended at {x:g}: beyond that the scene is invalid"
+              for one, x, is_there in zip(found.free, found.x, found.at_bound, strict=True) if one.is_natural and is_there]
     if found.log.ignored:
         notes.append(f"{found.log.path}: not used: {', '.join(found.log.ignored)}")
     gaps = found.log.values.size - found.n_data

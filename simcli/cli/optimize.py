@@ -22,7 +22,7 @@ from simcli.cli.searching import (
     set_line,
     watched,
 )
-from simcli.errors import Exit, UsageError
+from simcli.errors import Exit, SceneError, UsageError
 
 if TYPE_CHECKING:
     from simcli.search.optimizing import Optimum
@@ -141,8 +141,8 @@ def _write_best(scene: Path, sets, paths: list[str], found: "Optimum", output: P
 
     try:
         write_scene(scene, (*sets, *set_texts(paths, found.x)), output / BEST, True)
-    except UsageError as error:
-        console.say(f"{console.paint('note:', 'warn')} {error}")
+    except (UsageError, SceneError) as error:  # the search itself is whole
+        console.say(f"{console.paint('note:', 'warn')} {output / BEST} is not written: {error}")
     else:
         console.say(f"wrote {output / BEST}; every generation is in {output}")
 

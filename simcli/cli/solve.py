@@ -74,7 +74,7 @@ def solve(
     read_single(scene, sets, "solve")
     (interval,) = read_intervals(scene, sets, vary)
     if output is not None:
-        claim_scene(scene, output, force)
+        claim_scene(scene, sets, output, force)
     with watched(quiet or json) as watch:
         quantity = _quantity(scene, sets, interval, name, (at == Place.SEARCH, stable), device, threads, watch)
         wanted = target_value(value, quantity)

@@ -14,13 +14,12 @@ import numpy as np
 
 from simcli.errors import SceneError, SimcliError
 from simcli.job import Job, Request, Watch, keep_going
+from simcli.search.intervals import QUIET
 from simcli.spec.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
-
-# Verdicts cost channels, and are about the scene as it stands; one bad point shall not end the others.
-QUIET = (Override(SET, "[]", "expect"), Override(SET, "isolate", "run.on_failure"))
+    from simcli.spec import SceneSpec
 
 
 class SearchStoppedError(SimcliError):
@@ -99,14 +98,15 @@ class Batches:
         try:
             return self.prepare(points, output), np.arange(len(points))
         except SceneError:
-            places = [k for k in range(len(points)) if self._is_valid(points[k : k + 1])]
+            places = [k for k in range(len(points)) if self.is_valid(points[k])]
             if not places:
                 raise
             return self.prepare(points[places], output), np.array(places)
 
-    def _is_valid(self, point: np.ndarray) -> bool:
+    def is_valid(self, point: np.ndarray) -> bool:
+        """Whether a point, (P,), makes a valid scene."""
         try:
-            self.prepare(point)
+            self.prepare(point[None])
         except SceneError:
             return False
         return True
@@ -120,18 +120,15 @@ def write_scene(scene: Path, sets: Sequence[str | Override], output: Path, force
         UsageError: the scene names files, which would not be found from there.
         SceneError: the scene does not hold with the overrides.
     """
-    from simcli.pipeline import read_scene
     from simcli.records.drafts import written
     from simcli.spec import resolved_yaml
 
-    claim_scene(scene, output, force)
-    _, spec = read_scene(scene, sets)
     with written(output) as stream:
-        stream.write(resolved_yaml(spec))
+        stream.write(resolved_yaml(claim_scene(scene, sets, output, force)))
 
 
-def claim_scene(scene: Path, output: Path, force: bool) -> None:
-    """Refuse a place for a scene before anything is computed; errors as of `write_scene`."""
+def claim_scene(scene: Path, sets: Sequence[str | Override], output: Path, force: bool) -> "SceneSpec":
+    """Refuse a place for a scene before anything is computed; else as `write_scene`. Returns the scene."""
     from simcli.errors import OutputError, UsageError
     from simcli.pipeline import read_scene
     from simcli.spec.check_refs import named_files
@@ -144,9 +141,11 @@ def claim_scene(scene: Path, output: Path, force: bool) -> None:
         raise OutputError(f"{output}: exists; add --force to replace it, or choose another file with -o")
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"-o {output}: write a name that ends in .yaml")
-    files = [name for _, name in named_files(read_scene(scene)[1])]
+    _, spec = read_scene(scene, sets)
+    files = [name for _, name in named_files(spec)]
     if files and output.resolve().parent != scene.resolve().parent:
         raise UsageError(f"-o {output}: the scene names files beside it, as {files[0]}: write into its folder")
+    return spec
 
 
 def set_texts(paths: Sequence[str], values: Sequence[float]) -> list[str]:

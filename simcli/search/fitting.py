@@ -8,7 +8,7 @@ Jacobian already. Steps are those of the trust region method of scipy (Branch, C
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import numpy as np
 from simcli.errors import SceneError, SimulationError, UsageError
 from simcli.search.batches import Batches
 from simcli.search.data import Log
-from simcli.search.intervals import Interval
+from simcli.search.intervals import QUIET, Interval
 from simcli.search.quantities import NOT_VALID
 from simcli.search.series import Rhythm, numbers_at, output_sets, rhythm_of, spreads
 from simcli.search.statistics import Statistics, statistics_of, without_undetermined
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 INSTALL_HINT = "fits need scipy: pip install 'simcli[fit]'"
 LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
 WITHOUT_EFFECT = 2e-7  # change of all values per relative change of a number that is rounding of the differences
+BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
 AT_BOUND = 1e-9  # of the interval from a bound that is on it
 BOUND = np.inf
 AT_EDGE = "it ended beside points that make no valid scene, or fail: --bounds keep away from them"
@@ -52,6 +53,7 @@ class Free:
         start: in SI.
         low, high: bounds.
         unit: SI.
+        is_natural: whether a bound is where scenes end to be valid, as a mass above 0.
     """
 
     path: str
@@ -59,6 +61,7 @@ class Free:
     low: float
     high: float
     unit: str
+    is_natural: bool = False
 
     @property
     def size(self) -> float:
@@ -161,7 +164,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         limit = limits.get(path)
         if not isinstance(start, int | float) or isinstance(start, bool):
             if start is None:  # what is wrong with the path itself is said first, with suggestions
-                read_scene(scene, (*sets, Override(VARY, f"{path}=0.5, 0.6")))
+                read_scene(scene, (*sets, *QUIET, Override(VARY, f"{path}=0.5, 0.6")))
             what = "is not written in the scene" if start is None else "is no single number"
             is_vector = isinstance(start, list | tuple)
             hint = f"name one of its numbers, as `{path}[0]`" if is_vector else f"begin with --set {path}=..."
@@ -171,8 +174,19 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
             raise UsageError(f"--bounds {path}={low:g}..{high:g}: the scene has {start:g}, outside of them; begin within: "
                              f"--set {path}={0.5 * (low + high):g}")  # fmt: skip
         found.append(Free(path, float(start), low, high, param_unit(spec, path)))
-    read_scene(scene, (*sets, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
-    return found
+    read_scene(scene, (*sets, *QUIET, *(Override(VARY, f"{one.path}={one.start!r}") for one in found)))
+    return [_bounded(Batches(scene, sets, [one.path]), one) for one in found]
+
+
+def _bounded(batches: Batches, one: Free) -> Free:
+    """A number with the bound that its sign has, if scenes are invalid beyond 0: masses, stiffnesses, dampings, lengths."""
+    for sign, end in ((1.0, "low"), (-1.0, "high")):
+        beyond = -sign * BEYOND * one.size
+        is_open = not np.isfinite(getattr(one, end)) and sign * one.start >= 0.0
+        if is_open and not batches.is_valid(np.array([beyond])) and batches.is_valid(np.array([one.start])):
+            bound = 0.0 if batches.is_valid(np.array([0.0])) else min(-beyond, one.start, key=abs)
+            return replace(one, **{end: bound, "is_natural": True})
+    return one
 
 
 def runner(batches: Batches, log: Log, rhythm: Rhythm) -> Run:
@@ -343,8 +357,6 @@ def _at_bound(x: np.ndarray, free: Sequence[Free]) -> np.ndarray:
 def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[Free], log: Log, iterations: int, tolerance: float,
               seen: Callable[[int, float], None]) -> Fit:  # fmt: skip
     """Fit a scene; see `fit_log`."""
-    from dataclasses import replace
-
     rhythm = rhythm_of(log, spec)
     batches = replace(batches, sets=(*batches.sets, *output_sets(log, rhythm)))
     return fit_log(runner(batches, log, rhythm), free, log, iterations, tolerance, seen)

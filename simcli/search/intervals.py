@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.spec.overrides import VARY, Override
+from simcli.spec.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
     from simcli.spec import Document, SceneSpec
 
+# Verdicts cost channels, and are about the scene as it stands; one bad point shall not end the others.
+QUIET = (Override(SET, "[]", "expect"), Override(SET, "isolate", "run.on_failure"))
 LOG_FROM = 10.0  # ratio of the ends from which a search goes by factors
 BOUNDS = "--bounds"
 _SCALED = re.compile(r"\s*(linear|log)\s*\((.*)\)\s*\Z", re.DOTALL)
@@ -76,7 +78,7 @@ def read_intervals(scene: Path, sets: Sequence[str], texts: Sequence[str], optio
 
     split = [_parts(text, option) for text in texts]
     varied = [Override(VARY, f"{path}={ends}") for path, ends, _ in split]
-    _, spec = read_scene(scene, (*sets, *varied))
+    _, spec = read_scene(scene, (*sets, *QUIET, *varied))
     return [_interval(path, spec.batch.vary[path].grid, scale, param_unit(spec, path), f"{option} {text}")
             for text, (path, _, scale) in zip(texts, split, strict=True)]  # fmt: skip
 
@@ -122,7 +124,7 @@ def read_single(scene: Path, sets: Sequence[str], what: str) -> "tuple[Document,
     from simcli.pipeline import read_scene
     from simcli.spec import n_worlds
 
-    document, spec = read_scene(scene, sets)
+    document, spec = read_scene(scene, (*sets, *QUIET))
     if spec.batch.vary or n_worlds(spec) > 1:
         varied = f"varies {', '.join(f'`{path}`' for path in spec.batch.vary)}" if spec.batch.vary else "has several worlds"
         raise UsageError(f"{scene}: {varied} (`batch`), and `simcli {what}` makes the batches itself: leave it out with "

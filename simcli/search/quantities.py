@@ -15,6 +15,7 @@ import numpy as np
 
 from simcli.errors import SceneError, UsageError
 from simcli.search.batches import Batches, SearchStoppedError, measures_alone, set_texts
+from simcli.search.intervals import QUIET
 from simcli.spec.faults import did_you_mean
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class OfMode:
         from simcli.kernels.runtime import start_device
         from simcli.pipeline import build_model, read_scene
 
-        document, spec = read_scene(self.scene, (*self.sets, *set_texts(self.paths, point)))
+        document, spec = read_scene(self.scene, (*self.sets, *QUIET, *set_texts(self.paths, point)))
         model = build_model(document, spec)
         refuse(model, document)
         one = study(model, start_device(self.device, "float64", self.threads), self.searches, self.stable)

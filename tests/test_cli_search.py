@@ -1,0 +1,259 @@
+"""`simcli solve`, `fit` and `optimize` on scenes: closed forms, known numbers, faults, and the page of the manual."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.pages import blocks, page, run_block
+
+from simcli.cli import doorman
+from simcli.errors import Exit
+
+pytest.importorskip("scipy")
+
+# A block of 2 kg on a spring without damping, released at 0.2 m: q = 0.2 cos(sqrt(k / m) t).
+BLOCK = """
+simcli: 1
+bodies:
+  block: {pose: {xyz: [1.0, 0, 0]}, mass: 2.0, inertia: {diag: [0.01, 0.01, 0.01]}, points: {hook: [0, 0, 0]}}
+joints:
+  rail: {type: prismatic, parent: world, child: block, at: [1.0, 0, 0], axis: [1, 0, 0], q: 0.2}
+forces:
+  spring: {type: spring, a: {world: [0, 0, 0]}, b: block/hook, stiffness: 50, rest_length: 1.0}
+solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
+run: {duration: 0.5}
+output: {every: 0.01}
+measure: {peak: {max_abs: joint.rail.qd}}
+expect: [{at: 0.5, quantity: joint.rail.q, equals: 7, within: 1}]
+"""
+WANTED = 2.0 * (10.0 * math.pi) ** 2  # [N/m], for 5 Hz
+PENDULUM = """
+simcli: 1
+params: {m1: 1.2, m2: 0.9, c: 0.05, l: 1.0}
+world: {gravity: [0, 0, -10]}
+bodies:
+  upper: {pose: {xyz: ["${l/2}", 0, 0]}, mass: "${m1}", inertia: {diag: [1, 0.1, 1]}}
+  lower: {pose: {xyz: ["${3*l/2}", 0, 0]}, mass: "${m2}", inertia: {diag: [1, 0.1, 1]}, points: {tip: [0.5, 0, 0]}}
+joints:
+  shoulder: {type: revolute, parent: world, child: upper, at: [0, 0, 0], axis: [0, -1, 0], damping: "${c}"}
+  elbow: {type: revolute, parent: upper, child: lower, at: ["${l}", 0, 0], axis: [0, -1, 0], q: 0.3}
+solver: {type: generalized, dt: 1.0e-3, integrator: rk4}
+run: {duration: 0.6}
+output: {every: 0.02}
+"""
+KNOWN = {"params.m1": 1.2, "params.c": 0.05, "params.l": 1.0, "joints.elbow.q": 0.3}
+
+
+@pytest.fixture
+def command(capsys):
+    def run(*words):
+        code = doorman.run_command([str(word) for word in words], debug=False, as_json="--json" in words)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def block(tmp_path):
+    path = tmp_path / "block.yaml"
+    path.write_text(BLOCK)
+    return path
+
+
+@pytest.fixture(scope="module")
+def pendulum(tmp_path_factory):
+    """A double pendulum and what its run came to."""
+    folder = tmp_path_factory.mktemp("pendulum")
+    (folder / "pendulum.yaml").write_text(PENDULUM)
+    for words in (["run", folder / "pendulum.yaml", "-o", folder / "run.h5", "-q"],
+                  ["export", folder / "run.h5", "-c", "joint.*.q", "-o", folder / "log.csv"]):  # fmt: skip
+        assert doorman.run_command([str(word) for word in words], debug=False, as_json=False) == Exit.OK
+    return folder
+
+
+def test_stiffness_for_five_hertz(command, block):
+    spring = ["--vary", "forces.spring.stiffness=1 N/mm..10000", "--points", 5, "--target", "modes.1.frequency=5 Hz"]
+    code, out, err = command("solve", block, *spring, "-o", block.with_name("solved.yaml"))
+    assert code == Exit.OK, err
+    assert "1973.92088" in out
+    assert "1 root" in err
+    code, out, _ = command("modes", block.with_name("solved.yaml"), "--json")
+    assert json.loads(out)["modes"][0]["frequency"] == pytest.approx(5.0, rel=1e-9)
+    option = out_of_set(command("solve", block, *spring)[1])
+    assert float(option.rpartition("=")[2]) == pytest.approx(WANTED, rel=1e-9)
+
+
+def out_of_set(out):
+    return out.splitlines()[1].partition("--set ")[2]
+
+
+def test_roots_of_a_measure(command, block):
+    """The fastest speed is |q0| sqrt(k / m) = 5 |q0|."""
+    code, out, err = command("solve", block, "--vary", "joints.rail.q=-0.5..0.4", "--target", "measure.peak=1.5 m/s", "--json",
+                             "--points", 8)  # fmt: skip
+    found = json.loads(out)
+    assert code == Exit.OK, err
+    np.testing.assert_allclose([root["x"] for root in found["roots"]], [-0.3, 0.3], rtol=1e-5)
+    assert max(abs(root["residual"]) for root in found["roots"]) < 1e-8
+    assert found["target"] == {"quantity": "measure.peak", "value": 1.5, "unit": "m/s"}
+    code, out, err = command("solve", block, "--vary", "joints.rail.q=0.1..0.4", "--target", "measure.peak=100", "--points", 4)
+    assert (code, out) == (Exit.NEGATIVE, "")
+    assert "seen from 0.5 to 2" in err
+    assert "nearest: 2 m/s at joints.rail.q = 0.4 m" in err
+
+
+def test_failing_worlds_have_no_value(command, block):
+    """The mass is negative in the middle of the interval: those points make no scene, and the others are searched."""
+    text = BLOCK.replace("mass: 2.0", 'mass: "${(m - 2) * (m - 2) - 0.25}"').replace("simcli: 1", "simcli: 1\nparams: {m: 0.5}")
+    block.write_text(text)
+    words = ["--target", "measure.peak=1", "--points", 9, "--json", "--tolerance", "1e-6"]
+    code, out, err = command("solve", block, "--vary", "params.m=linear(0.4..3.6)", *words)
+    assert code == Exit.OK, err
+    found = json.loads(out)
+    np.testing.assert_allclose([root["x"] for root in found["roots"]], [0.5, 3.5], rtol=1e-4)
+    assert found["without_value"] == {"made no valid scene": 3}
+
+
+@pytest.mark.parametrize(("words", "code", "message"), [
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "measure.peek=3"], Exit.USAGE, "did you mean `measure.peak`"),
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "measure.peak=3 N"], Exit.USAGE, "a velocity [m/s] is expected"),
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.0.frequency=3"], Exit.USAGE, "counted from 1"),
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.1.frequenzy=3"], Exit.USAGE, "did you mean `frequency`"),
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.1.frequency=3 m"], Exit.USAGE, "a frequency"),
+    (["--vary", "forces.spring.stiffness=10..20", "--target", "peak"], Exit.USAGE, "write QUANTITY=VALUE"),
+    (["--vary", "forces.spring.stifness=10..20", "--target", "measure.peak=3"], Exit.SCENE, "leads nowhere"),
+    (["--vary", "forces.spring.stiffness=10..20 N", "--target", "measure.peak=3"], Exit.SCENE, "a stiffness [N/m] is expected"),
+    (["--vary", "forces.spring.stiffness=20..10", "--target", "measure.peak=3"], Exit.USAGE, "the first end is the lower"),
+    (["--vary", "forces.spring.stiffness=10", "--target", "measure.peak=3"], Exit.USAGE, "write KEY=LOW..HIGH"),
+    (["--vary", "joints.rail.q=log(-1..1)", "--target", "measure.peak=3"], Exit.USAGE, "begins above 0"),
+    (["--vary", "bodies.block.mass=-1..1", "--target", "measure.peak=3"], Exit.SCENE, "a mass is larger than 0"),
+    (["--vary", "joints.rail.q=0..1", "--vary", "bodies.block.mass=1..2", "--target", "measure.peak=3"], Exit.USAGE, "one number"),
+    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "--set", "batch.worlds=2"], Exit.USAGE, "--set batch={}"),
+    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "--stable"], Exit.USAGE, "--at and --stable"),
+    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "-o", "out.h5"], Exit.USAGE, "ends in .yaml"),
+    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "-o", "SCENE"], Exit.OUTPUT, "is the scene itself"),
+    (["--vary", "solver.dt=1e-4..1e-3", "--target", "measure.peak=3"], Exit.SCENE, "cannot differ between worlds"),
+])  # fmt: skip
+def test_faults_of_solve(command, block, words, code, message):
+    found, out, err = command("solve", block, *[block if word == "SCENE" else word for word in words])
+    assert (found, out) == (code, ""), err
+    assert message in err
+
+
+def test_known_numbers_of_a_double_pendulum(command, pendulum):
+    """From exact data to 1e-6; a tenth of a per cent beside the truth is 1e3 times that."""
+    pytest.importorskip("matplotlib")
+    start = {"params.m1": 1.0, "params.c": 0.0, "params.l": 0.95, "joints.elbow.q": 0.25}
+    sets = [word for path, value in start.items() for word in ("--set", f"{path}={value}")]
+    fitted, picture = pendulum / "fitted.yaml", pendulum / "fit.png"
+    code, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "log.csv", "--free", ",".join(KNOWN), *sets,
+                             "-o", fitted, "--plot", picture, "--json")  # fmt: skip
+    assert code == Exit.OK, err
+    document = json.loads(out)
+    for number in document["numbers"]:
+        assert number["value"] == pytest.approx(KNOWN[number["path"]], rel=1e-6)
+        assert number["start"] == start[number["path"]]
+    assert document["undetermined"] == []
+    assert document["interpolation_error"] == 0.0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, out, _ = command("show", fitted, "--resolved")
+    assert code == Exit.OK
+    assert "1.2" in out
+
+
+def test_times_between_steps_in_other_units_and_gaps(command, pendulum):
+    """The log is a fine run, looked at between the steps of the scene by a spline of its own."""
+    from scipy.interpolate import make_interp_spline
+
+    rows = np.genfromtxt(pendulum / "log.csv", delimiter=",", skip_header=1)
+    at = np.linspace(0.0137, 0.5871, 23)
+    angles = np.degrees(make_interp_spline(rows[:, 0], rows[:, 1:], k=9)(at))
+    lines = [f"{1e3 * t!r},{'' if k % 5 == 0 else repr(float(a))},{float(b)!r}" for k, (t, (a, b)) in
+             enumerate(zip(at.tolist(), angles, strict=True))]  # fmt: skip
+    header = "time [ms],joint.shoulder.q [deg],joints.elbow.q [deg]"
+    (pendulum / "odd.csv").write_text("\n".join([header, *lines]) + "\n")
+    code, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "odd.csv", "--free", "params.m1",
+                             "--set", "params.m1=1.1", "--sigma", "joint.shoulder.q=1 deg", "--sigma", "joint.elbow.q=0.02")  # fmt: skip
+    assert code == Exit.OK, err
+    assert "5 gaps of 46 cells" in err
+    value, error = map(float, out.splitlines()[1].split()[1:3])
+    assert value == pytest.approx(1.2, abs=1e-6)
+    assert 1e-3 < error < 1.0
+
+
+@pytest.mark.parametrize(("words", "code", "message"), [
+    (["--free", "params.m3"], Exit.SCENE, "there: `m1`, `m2`"),
+    (["--free", "params.m1,params.m1"], Exit.USAGE, "stands there twice"),
+    (["--free", "bodies.upper.com"], Exit.USAGE, "name one of its numbers, as `bodies.upper.com[0]`"),
+    (["--free", "params.m1", "--bounds", "params.m2=1..2"], Exit.USAGE, "is not among the free numbers"),
+    (["--free", "params.m1", "--bounds", "params.m1=2..3"], Exit.USAGE, "the scene has 1.2, outside of them"),
+    (["--free", "params.m1", "--set", "run.duration=0.3"], Exit.FILE, "log.csv:18: the time 0.32 s is outside of the run"),
+    (["--free", "params.m1", "-c", "joint.elbo.q"], Exit.USAGE, "did you mean `joint.elbow.q`"),
+    (["--free", "params.m1", "--sigma", "joint.elbow.q=1 mm"], Exit.USAGE, "an angle"),
+    (["--free", "params.m1", "--sigma", "joint.elbow.q=0.1"], Exit.USAGE, "`joint.shoulder.q` has no standard deviation"),
+    (["--free", "params.m1", "--set", "batch.worlds=3"], Exit.USAGE, "makes the batches itself"),
+    (["--free", "bodies.upper.inertia.diag[0]"], Exit.USAGE, "changes none of the columns"),
+])  # fmt: skip
+def test_faults_of_fit(command, pendulum, words, code, message):
+    found, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "log.csv", *words)
+    assert (found, out) == (code, ""), err
+    assert message in err
+
+
+def test_an_optimization_goes_on_to_the_bit(command, block, tmp_path):
+    """The mean of q^2 over long times is x0^2/2 whatever k; over 0.5 s it is least for some stiffness within."""
+    pytest.importorskip("cma")
+    words = ["optimize", block, "--vary", "forces.spring.stiffness=10..200", "--measure", "size=rms:joint.rail.q",
+             "--minimize", "{measure.size} + 0 * {measure.peak}", "--population", 4, "--json", "--set", "run.duration=0.1"]  # fmt: skip
+    code, whole, err = command(*words, "--generations", 4)
+    assert code == Exit.NEGATIVE, err
+    assert command(*words, "--generations", 2, "-o", tmp_path / "kept")[0] == Exit.NEGATIVE
+    code, out, err = command(*words, "--generations", 4, "-o", tmp_path / "kept")
+    first, second = json.loads(whole), json.loads(out)
+    assert second.pop("from_ledger") == 2
+    assert (first.pop("folder"), first.pop("from_ledger")) == (None, 0)
+    second.pop("folder")
+    assert second == first
+    assert first["worlds"] == 16
+    assert "10 to 200" not in whole
+    best = (tmp_path / "kept" / "best.yaml").read_text()
+    assert f"{first['numbers'][0]['value']!r}" in best
+    code, out, err = command(*words[:4], "--minimize", "measure.peak", "-o", tmp_path / "kept")
+    assert (code, out) == (Exit.USAGE, "")
+    assert "holds another optimization" in err
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ([], "give one of --minimize"),
+    (["--minimize", "measure.peak", "--maximize", "measure.peak"], "give one of --minimize"),
+    (["--minimize", "measure.peek"], "did you mean `measure.peak`"),
+    (["--minimize", "{joints.rail.q} * 2"], "has no measure in it"),
+    (["--minimize", "{measure.peak} >"], "cannot be read as arithmetic"),
+    (["--minimize", "modes.1.frequency"], "`simcli solve` takes modes"),
+])  # fmt: skip
+def test_faults_of_optimize(command, block, words, message):
+    pytest.importorskip("cma")
+    found, out, err = command("optimize", block, "--vary", "joints.rail.q=0.1..0.4", *words)
+    assert (found, out) == (Exit.USAGE, ""), err
+    assert message in err
+
+
+def test_nothing_is_left_in_the_temporary_folder(command, block, tmp_path, monkeypatch):
+    import tempfile
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    code, _, err = command("solve", block, "--vary", "joints.rail.q=0.1..0.4", "--target", "measure.peak=1", "--points", 2,
+                           "--tolerance", "1e-3")  # fmt: skip
+    assert code == Exit.OK, err
+    assert not list(Path(tempfile.tempdir).glob("simcli-search-*"))
+
+
+def test_every_line_of_the_page(tmp_path, monkeypatch, capfd):
+    pytest.importorskip("cma")
+    monkeypatch.chdir(tmp_path)
+    n = sum(run_block(block, capfd) for kind, block in blocks(page("search")) if kind == "console")
+    assert n == 7
