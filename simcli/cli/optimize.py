@@ -92,10 +92,7 @@ def optimize(
     size, paths = population_of(len(intervals), population), [one.path for one in intervals]
     ledger = None
     with watched(quiet or json) as watch:
-        import numpy as np
-
-        quantity = Measured(Batches(scene, sets, paths, device, threads, watch), text,
-                            np.array([float(one.at(0.5)) for one in intervals]))  # fmt: skip
+        quantity = Measured(Batches(scene, sets, paths, device, threads, watch), text, intervals)
         if output is not None:
             ledger = Generations(output, _facts(spec, intervals, text, maximizes, size, seed, device, threads))
             watch.when_stopped = f"every generation is in {output}, and the same command goes on"

@@ -98,8 +98,6 @@ def solve(
 
 def _quantity(scene, sets, interval, name: str, place: tuple[bool, bool], device: str, threads: int | None, watch):
     """What shall take the value."""
-    import numpy as np
-
     from simcli.search.batches import Batches
     from simcli.search.quantities import Measured, OfMode, is_of_mode
 
@@ -109,8 +107,7 @@ def _quantity(scene, sets, interval, name: str, place: tuple[bool, bool], device
         return OfMode(scene, sets, [interval.path], name, *place, device, threads, watch.goes_on)
     if place != (True, False):
         raise UsageError("--at and --stable are for targets of modes")
-    batches = Batches(scene, sets, [interval.path], device, threads, watch)
-    return Measured(batches, name, np.array([interval.at(0.5)]))
+    return Measured(Batches(scene, sets, [interval.path], device, threads, watch), name, [interval])
 
 
 def _say(solved: "Solved") -> None:

@@ -67,6 +67,16 @@ class Batches:
 
         return pipeline.prepare(self.request(points, output))
 
+    def prepare_scene(self) -> Job:
+        """Read and build the scene as it stands, as one world.
+
+        Raises:
+            SceneError: it is invalid.
+        """
+        from simcli import pipeline
+
+        return pipeline.prepare(Request(self.scene, None, (*self.sets, *QUIET), self.device, self.threads))
+
     @contextlib.contextmanager
     def run(self, points: np.ndarray) -> "Iterator[tuple[Trajectory, np.ndarray]]":
         """Run a batch.

@@ -15,7 +15,7 @@ import numpy as np
 
 from simcli.errors import SceneError, UsageError
 from simcli.search.batches import Batches, SearchStoppedError, measures_alone, set_texts
-from simcli.search.intervals import QUIET
+from simcli.search.intervals import QUIET, Interval
 from simcli.spec.faults import did_you_mean
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Measured:
     Args:
         batches: of the scene.
         text: the arithmetic, or the name of one measure.
-        example: a point that makes a valid scene, to know which measures there are.
+        intervals: of the numbers that vary.
 
     Raises:
         UsageError: it names no measure, or one that is not there.
@@ -64,7 +64,7 @@ class Measured:
 
     batches: Batches
     text: str
-    example: np.ndarray
+    intervals: Sequence[Interval]
     unit: str = field(default="", init=False)
     without: Counter[str] = field(default_factory=Counter, init=False)
 
@@ -103,9 +103,8 @@ class Measured:
         from simcli.analysis.measure_layouts import layouts_of
         from simcli.analysis.world_table import WorldColumn, WorldTable
 
-        job = self.batches.prepare(self.example[None])
-        found = [WorldColumn(path, np.zeros(1), unit) for path, unit in zip(job.model.param_name, job.model.param_unit,
-                                                                             strict=True)]  # fmt: skip
+        job = self.batches.prepare_scene()
+        found = [WorldColumn(one.path, np.zeros(1), one.unit) for one in self.intervals]
         for layout in layouts_of(job.spec.measure, job.measures, job.model):
             names = [f"measure.{layout.name}.{label}" for label in layout.labels] or [f"measure.{layout.name}"]
             found += [WorldColumn(name, np.zeros(1), layout.unit, layout.text) for name in names]
