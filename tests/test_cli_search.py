@@ -92,14 +92,15 @@ def out_of_set(out):
 
 def test_roots_of_a_measure(command, block):
     """The fastest speed is |q0| sqrt(k / m) = 5 |q0|."""
-    code, out, err = command("solve", block, "--vary", "joints.rail.q=-0.5..0.4", "--target", "measure.peak=1.5 m/s", "--json",
-                             "--points", 8)  # fmt: skip
+    code, out, err = command("solve", block, "--vary", "joints.rail.q=-0.5..0.4", "--target", "measure.peak=1.5 m/s",
+                             "--json", "--points", 8)  # fmt: skip
     found = json.loads(out)
     assert code == Exit.OK, err
     np.testing.assert_allclose([root["x"] for root in found["roots"]], [-0.3, 0.3], rtol=1e-5)
     assert max(abs(root["residual"]) for root in found["roots"]) < 1e-8
     assert found["target"] == {"quantity": "measure.peak", "value": 1.5, "unit": "m/s"}
-    code, out, err = command("solve", block, "--vary", "joints.rail.q=0.1..0.4", "--target", "measure.peak=100", "--points", 4)
+    code, out, err = command("solve", block, "--vary", "joints.rail.q=0.1..0.4", "--target", "measure.peak=100", "-q",
+                             "--points", 4)  # fmt: skip
     assert (code, out) == (Exit.NEGATIVE, "")
     assert "seen from 0.5 to 2" in err
     assert "nearest: 2 m/s at joints.rail.q = 0.4 m" in err
@@ -107,8 +108,8 @@ def test_roots_of_a_measure(command, block):
 
 def test_points_that_make_no_scene(command, block, tmp_path, monkeypatch):
     """The mass is negative in the middle of the interval: those points make no scene, and the others are searched."""
-    text = BLOCK.replace("mass: 2.0", 'mass: "${(m - 2) * (m - 2) - 0.25}"').replace("simcli: 1", "simcli: 1\nparams: {m: 0.5}")
-    block.write_text(text)
+    text = BLOCK.replace("mass: 2.0", 'mass: "${(m - 2) * (m - 2) - 0.25}"')
+    block.write_text(text.replace("simcli: 1", "simcli: 1\nparams: {m: 0.5}"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     words = ["--target", "measure.peak=1", "--points", 9, "--json", "--tolerance", "1e-6"]
     code, out, err = command("solve", block, "--vary", "params.m=linear(0.4..3.6)", *words)
@@ -119,28 +120,40 @@ def test_points_that_make_no_scene(command, block, tmp_path, monkeypatch):
     assert not list(tmp_path.glob("simcli-search-*"))
 
 
+SPRING, REST, PEAK = "forces.spring.stiffness=10..20", "joints.rail.q=0..1", "measure.peak=3"
+
+
+@pytest.mark.parametrize(("vary", "target", "code", "message"), [
+    (SPRING, "measure.peek=3", Exit.USAGE, "did you mean `measure.peak`"),
+    (SPRING, "measure.peak=3 N", Exit.USAGE, "a velocity [m/s] is expected"),
+    (SPRING, "modes.0.frequency=3", Exit.USAGE, "counted from 1"),
+    (SPRING, "modes.1.frequenzy=3", Exit.USAGE, "did you mean `frequency`"),
+    (SPRING, "modes.1.frequency=3 m", Exit.USAGE, "a frequency"),
+    (SPRING, "peak", Exit.USAGE, "write QUANTITY=VALUE"),
+    ("forces.spring.stifness=10..20", PEAK, Exit.SCENE, "leads nowhere"),
+    ("forces.spring.stiffness=10..20 N", PEAK, Exit.SCENE, "a stiffness [N/m] is expected"),
+    ("forces.spring.stiffness=20..10", PEAK, Exit.USAGE, "the first end is the lower"),
+    ("forces.spring.stiffness=10", PEAK, Exit.USAGE, "write KEY=LOW..HIGH"),
+    ("joints.rail.q=log(-1..1)", PEAK, Exit.USAGE, "begins above 0"),
+    ("bodies.block.mass=-1..1", PEAK, Exit.SCENE, "a mass is larger than 0"),
+    ("solver.dt=1e-4..1e-3", PEAK, Exit.SCENE, "cannot differ between worlds"),
+])  # fmt: skip
+def test_faults_of_vary_and_target(command, block, vary, target, code, message):
+    found, out, err = command("solve", block, "--vary", vary, "--target", target)
+    assert (found, out) == (code, ""), err
+    assert message in err
+
+
 @pytest.mark.parametrize(("words", "code", "message"), [
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "measure.peek=3"], Exit.USAGE, "did you mean `measure.peak`"),
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "measure.peak=3 N"], Exit.USAGE, "a velocity [m/s] is expected"),
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.0.frequency=3"], Exit.USAGE, "counted from 1"),
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.1.frequenzy=3"], Exit.USAGE, "did you mean `frequency`"),
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "modes.1.frequency=3 m"], Exit.USAGE, "a frequency"),
-    (["--vary", "forces.spring.stiffness=10..20", "--target", "peak"], Exit.USAGE, "write QUANTITY=VALUE"),
-    (["--vary", "forces.spring.stifness=10..20", "--target", "measure.peak=3"], Exit.SCENE, "leads nowhere"),
-    (["--vary", "forces.spring.stiffness=10..20 N", "--target", "measure.peak=3"], Exit.SCENE, "a stiffness [N/m] is expected"),
-    (["--vary", "forces.spring.stiffness=20..10", "--target", "measure.peak=3"], Exit.USAGE, "the first end is the lower"),
-    (["--vary", "forces.spring.stiffness=10", "--target", "measure.peak=3"], Exit.USAGE, "write KEY=LOW..HIGH"),
-    (["--vary", "joints.rail.q=log(-1..1)", "--target", "measure.peak=3"], Exit.USAGE, "begins above 0"),
-    (["--vary", "bodies.block.mass=-1..1", "--target", "measure.peak=3"], Exit.SCENE, "a mass is larger than 0"),
-    (["--vary", "joints.rail.q=0..1", "--vary", "bodies.block.mass=1..2", "--target", "measure.peak=3"], Exit.USAGE, "one number"),
-    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "--set", "batch.worlds=2"], Exit.USAGE, "--set batch={}"),
-    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "--stable"], Exit.USAGE, "--at and --stable"),
-    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "-o", "out.h5"], Exit.USAGE, "ends in .yaml"),
-    (["--vary", "joints.rail.q=0..1", "--target", "measure.peak=3", "-o", "SCENE"], Exit.OUTPUT, "is the scene itself"),
-    (["--vary", "solver.dt=1e-4..1e-3", "--target", "measure.peak=3"], Exit.SCENE, "cannot differ between worlds"),
+    (["--vary", "bodies.block.mass=1..2"], Exit.USAGE, "one number"),
+    (["--set", "batch.worlds=2"], Exit.USAGE, "--set batch={}"),
+    (["--stable"], Exit.USAGE, "--at and --stable"),
+    (["-o", "out.h5"], Exit.USAGE, "ends in .yaml"),
+    (["-o", "SCENE"], Exit.OUTPUT, "is the scene itself"),
 ])  # fmt: skip
 def test_faults_of_solve(command, block, words, code, message):
-    found, out, err = command("solve", block, *[block if word == "SCENE" else word for word in words])
+    words = [block if word == "SCENE" else word for word in words]
+    found, out, err = command("solve", block, "--vary", REST, "--target", PEAK, *words)
     assert (found, out) == (code, ""), err
     assert message in err
 
@@ -151,8 +164,8 @@ def test_known_numbers_of_a_double_pendulum(command, pendulum):
     start = {"params.m1": 1.0, "params.c": 0.0, "params.l": 0.95, "joints.elbow.q": 0.25}
     sets = [word for path, value in start.items() for word in ("--set", f"{path}={value}")]
     fitted, picture = pendulum / "fitted.yaml", pendulum / "fit.png"
-    code, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "log.csv", "--free", ",".join(KNOWN), *sets,
-                             "-o", fitted, "--plot", picture, "--json")  # fmt: skip
+    code, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "log.csv", "--free", ",".join(KNOWN),
+                             *sets, "-o", fitted, "--plot", picture, "--json")  # fmt: skip
     assert code == Exit.OK, err
     document = json.loads(out)
     for number in document["numbers"]:
@@ -177,8 +190,9 @@ def test_times_between_steps_in_other_units_and_gaps(command, pendulum):
              enumerate(zip(at.tolist(), angles, strict=True))]  # fmt: skip
     header = "time [ms],joint.shoulder.q [deg],joints.elbow.q [deg]"
     (pendulum / "odd.csv").write_text("\n".join([header, *lines]) + "\n")
+    sigmas = ["--sigma", "joint.shoulder.q=1 deg", "--sigma", "joint.elbow.q=0.02"]
     code, out, err = command("fit", pendulum / "pendulum.yaml", "--data", pendulum / "odd.csv", "--free", "params.m1",
-                             "--set", "params.m1=1.1", "--sigma", "joint.shoulder.q=1 deg", "--sigma", "joint.elbow.q=0.02")  # fmt: skip
+                             "--set", "params.m1=1.1", *sigmas)  # fmt: skip
     assert code == Exit.OK, err
     assert "5 gaps of 46 cells" in err
     value, error = map(float, out.splitlines()[1].split()[1:3])

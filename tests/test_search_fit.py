@@ -215,7 +215,8 @@ def test_parquet_says_the_same(tmp_path):
     csv = read_log(written(tmp_path, GOOD), MODEL)
     names = ["time", f"joint.{JOINT}.q", f"body.{MODEL.bodies.name[0]}.position.z"]
     columns = [[0.0, 500.0, 1000.0], [1.0, None, 3.0], [2.0, float("nan"), 5.0]]
-    fields = [pa.field(name, pa.float64(), metadata={"unit": unit}) for name, unit in zip(names, ("ms", "", "mm"), strict=True)]
+    units = zip(names, ("ms", "", "mm"), strict=True)
+    fields = [pa.field(name, pa.float64(), metadata={"unit": unit}) for name, unit in units]
     parquet.write_table(pa.table(columns, schema=pa.schema(fields)), tmp_path / "log.parquet")
     log = read_log(tmp_path / "log.parquet", MODEL)
     np.testing.assert_allclose(log.values, csv.values)

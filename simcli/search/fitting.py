@@ -358,5 +358,9 @@ def fit_scene(batches: Batches, spec: "SceneSpec", free: Sequence[Free], log: Lo
               seen: Callable[[int, float], None]) -> Fit:  # fmt: skip
     """Fit a scene; see `fit_log`."""
     rhythm = rhythm_of(log, spec)
-    batches = replace(batches, sets=(*batches.sets, *output_sets(log, rhythm)))
+    sets = (*batches.sets, *output_sets(log, rhythm))
+    if not replace(batches, sets=sets).is_valid(np.array([one.start for one in free])):
+        # Something of the scene comes later than the data: its runs keep their length.
+        sets = (*batches.sets, *output_sets(log, replace(rhythm, end=spec.run.duration)))
+    batches = replace(batches, sets=sets)
     return fit_log(runner(batches, log, rhythm), free, log, iterations, tolerance, seen)

@@ -33,10 +33,12 @@ class Rhythm:
     Attributes:
         every: [s], between frames.
         on_frames: whether the data lie on them.
+        end: [s], after which nothing is needed.
     """
 
     every: float
     on_frames: bool
+    end: float
 
 
 def rhythm_of(log: Log, spec: "SceneSpec") -> Rhythm:
@@ -51,13 +53,13 @@ def rhythm_of(log: Log, spec: "SceneSpec") -> Rhythm:
         raise FileError(f"{log.at(row)}: the time {log.time[row]:g} s is outside of the run, 0 to {duration:g} s: {hint}")
     steps = np.round(log.time / dt)
     if (np.abs(log.time / dt - steps) > ON_STEP).any():
-        return Rhythm(dt, False)
-    whole = math.gcd(*steps.astype(int).tolist())
-    return Rhythm((whole or round(duration / dt)) * dt, True)
+        return Rhythm(dt, False, min((int(steps.max()) + NODES) * dt, duration))
+    whole, last = math.gcd(*steps.astype(int).tolist()), int(steps.max())
+    return Rhythm((whole or round(duration / dt)) * dt, True, last * dt if last else duration)
 
 
 def output_sets(log: Log, rhythm: Rhythm) -> list[Override]:
-    """Overrides by which a run writes what a log has, and no more."""
+    """Overrides by which a run writes what a log has, and ends with it."""
     from simcli.analysis.channels import quantity_of
     from simcli.analysis.expectations import channels_of
 
@@ -65,7 +67,7 @@ def output_sets(log: Log, rhythm: Rhythm) -> list[Override]:
                                   if is_on_demand(label) or is_on_demand(label.rpartition(".")[0])))  # fmt: skip
     channels = channels_of(label if ".wrench." not in label else label.rpartition(".")[0] for label in log.labels
                            if not any(label.startswith(name) for name in demanded))  # fmt: skip
-    values = {"output.every": repr(rhythm.every), "output.channels": f"[{', '.join(sorted(channels))}]",
+    values = {"run.duration": repr(rhythm.end), "output.every": repr(rhythm.every), "output.channels": f"[{', '.join(sorted(channels))}]",
               "output.quantities": f"[{', '.join(demanded)}]", "measure": "{}", "run.stop_when": "null",
               "output.select": "null"}  # fmt: skip
     return [Override(SET, text, path) for path, text in values.items()]
