@@ -50,6 +50,7 @@ class Agenda:
         self._before = {case: replace(state.tries.get(case, Tries())) for case in failed}
         self.open: set[str] = set()
         self.failed: dict[str, str] = {}
+        state.changed.clear()
         self._look_at(mine)
         for case in self.open:
             if (size := self._suspected_size(case)) > 1:

@@ -1,8 +1,8 @@
 """What a worker of a Dask cluster does: it runs a chunk in a process of its own, and answers in bytes.
 
-A kernel holds Python's lock while it runs, and Taichi wants one thread: in the worker's own process it would keep the worker
-from telling its scheduler that it lives. The answer is a line of JSON and, if it is to be fetched, the result file behind it:
-bytes travel as they are, and nobody unpickles them.
+A kernel holds Python's lock while it runs, and Taichi wants one thread: in the worker's own process it would keep the
+worker from telling its scheduler that it lives. The answer is a line of JSON and, if it is to be fetched, the result file
+behind it: bytes travel as they are, and nobody unpickles them.
 """
 
 import contextlib

@@ -97,7 +97,12 @@ Watch = Callable[[Standing], bool]
 DEFAULTS = Options()
 
 
-def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = lambda _: True) -> Summary:
+def watch_nothing(_: Standing) -> bool:
+    """Watch nothing, stop never."""
+    return True
+
+
+def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = watch_nothing) -> Summary:
     """Get all cases of a sweep done that are not.
 
     Args:
@@ -150,8 +155,8 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
         last = state.planned[-1] if state.planned else {}
         raise OutputError(
             f"{folder}: holds another sweep: none of its {len(known)} cases is one of the {len(plan.cases)} of this one "
-            f"({last.get('origin', 'of unknown origin')}). Another scene, seed, precision, device or version of simcli makes "
-            "other cases: choose another folder with -o")
+            f"({last.get('origin', 'of unknown origin')}). Another scene, seed, precision, device or version of simcli "
+            "makes other cases: choose another folder with -o")
     gone = {file for file in state.digests if not (folder / file).is_file()}
     n_before = len(state.results)
     state.forget_results_in(gone)
@@ -265,8 +270,8 @@ class _Driver:
     def _start(self, chunk: Chunk) -> None:
         tries = self._reader.state.tries
         attempt = 1 + max((tries[case].started for case in chunk.cases if case in tries), default=0)
-        self._note(Event.STARTED, chunk, attempt=attempt)
         self._running[chunk.id] = chunk, attempt
+        self._note(Event.STARTED, chunk, attempt=attempt)
         self._executor.start(chunk)
 
     def _take(self, report: Report) -> None:
