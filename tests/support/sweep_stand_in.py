@@ -144,3 +144,8 @@ class Here:
 
     def close(self):
         self.closed = True
+
+
+def names(n):
+    """Names of n cases; two of them fail as worlds do."""
+    return [*well(n - 2), "nan-1", "nan-2"]
