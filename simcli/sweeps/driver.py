@@ -64,6 +64,12 @@ class Standing:
     n_running: int
     rate: float
     seconds_left: float
+    stage: str = "stepping"
+
+    @property
+    def fraction(self) -> float:
+        """Part of the cases that is done."""
+        return self.n_done / self.n_cases if self.n_cases else 1.0
 
 
 @dataclass
