@@ -13,6 +13,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     analysis/    meaning of the result: expectations, plots, exports
     job.py       what a run is asked for, and what it comes to
     pipeline.py  one run as a paragraph
+    sweeps/      many batches as one: cases, chunks, ledger, workers, one table
     cli/         Typer commands; the only room that prints or exits
     docs/        reference pages, made from the code where they can be
 
@@ -58,7 +59,7 @@ def load(path, sets=()):
     from simcli.model.state import State
     from simcli.pipeline import build_model, read_scene
 
-    model = build_model(*read_scene(Path(path), tuple(sets)), world=None)
+    model = build_model(*read_scene(Path(path), tuple(sets)), worlds=None)
     return model, State.of(model)
 
 

@@ -11,8 +11,8 @@ class Case:
     """One world of one structure.
 
     Attributes:
-        id: 20 hexadecimal digits: of the resolved scene without its batch, the world's varied values, its seed, the version and
-            the code of simcli, the precision, and the class of device.
+        id: 20 hexadecimal digits: of the resolved scene without its batch, the world's varied values, its seed, the version
+            and the code of simcli, the precision, and the class of device.
         labels: (name of column, value) of the structural choices and the varied values.
         world: its index in the batch of its structure.
     """
@@ -64,7 +64,7 @@ class Plan:
     sources: tuple[tuple[str, str], ...]
 
     def rechunk(self, done: "frozenset[str] | set[str]") -> tuple[Chunk, ...]:
-        """Chunks of the cases that are not done: those of the plan, less what is done in each; no chunk is joined with another.
+        """Chunks of the cases that are not done: those of the plan, less what is done in each.
 
         Args:
             done: ids of cases.
