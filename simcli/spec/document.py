@@ -61,6 +61,10 @@ class Document:
         """Remember a text for the snippets of messages."""
         self._texts[file] = split_lines(text)
 
+    def know(self, other: "Document") -> None:
+        """Remember the texts of another document, too."""
+        self._texts |= other._texts
+
     def line(self, where: Where) -> str | None:
         """The source line of a place, None if there is none."""
         lines = self._texts.get(where.file, [])
