@@ -11,5 +11,5 @@ In reading order:
     plan_file    a plan as a file beside the ledger
     chunk_run    one chunk through the pipeline, its file whole or not there
     table        what came of it: a row per case
-    check        is what the folder holds whole, and all there
+    whole        is what the folder holds whole, and all there
 """

@@ -39,8 +39,8 @@ def write_plan(plan: Plan, folder: Path) -> None:
                         "labels": names, "values": columns, "worlds": [case.world for case in cases],
                         "cases": "".join(case.id for case in cases)})  # fmt: skip
         first += batch.n_cases
-    facts = {"format": FORMAT, "digest": plan.digest, "keep": plan.keep, "time_limit": plan.time_limit, "device": plan.device,
-             "units": plan.units, "sources": plan.sources, "batches": batches}  # fmt: skip
+    same = {name: getattr(plan, name) for name in ("digest", "keep", "time_limit", "device", "units", "sources")}
+    facts = {"format": FORMAT, **same, "batches": batches}
     folder.mkdir(parents=True, exist_ok=True)
     with drafted(folder / NAME) as draft:
         draft.write_bytes(gzip.compress(json.dumps(facts).encode(), mtime=0))
@@ -60,7 +60,7 @@ def read_plan(folder: Path) -> Plan:
             raise ValueError(f"it unpacks to more than {MOST_BYTES} bytes")
         return _plan(json.loads(text))
     except FileNotFoundError:
-        raise FileError(f"{folder}: is not the folder of a sweep: it has no {NAME}; `simcli sweep run SCENE -o DIR` makes one"
+        raise FileError(f"{folder}: is no folder of a sweep: it has no {NAME}; `simcli sweep run SCENE -o DIR` makes one"
                         ) from None  # fmt: skip
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path}: is damaged ({error}); the command that began the sweep writes it again") from error
