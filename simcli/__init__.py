@@ -63,6 +63,46 @@ def load(path, sets=()):
     return model, State.of(model)
 
 
+def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None, measure=None, sets=(), workers=1,
+          device="auto", keep=None, time_limit=None, max_worlds=None, retry_failed=False, watch=None):  # fmt: skip
+    """Run many batches as one sweep, or what is left of it, and give its table.
+
+    Args:
+        path: scene, sweep file, or a run with a scene inside.
+        folder: of the ledger and the results; default outputs/NAME. The same call goes on in it, or only reads it.
+        vary: dotted path to what varies within batches: a list is a grid, else as in a scene, `{"uniform": [0, 1]}`.
+        choices: dotted path to the values that are run apart, each as a structure of its own.
+        worlds: draws per grid point.
+        seed: of the draws.
+        measure: name to reduction, `{"peak": {"max_abs": "joint.pin.q"}}`.
+        sets: overrides as on the command line, `["run.duration=10"]`.
+        workers: processes.
+        device: auto, cpu, cuda, vulkan or metal.
+        keep: trajectories that stay: all, failed or none.
+        time_limit: [s], wall time per case.
+        max_worlds: worlds of a batch, at most.
+        retry_failed: whether cases that failed before are tried again.
+        watch: sees every `simcli.sweeps.driver.Standing`; its False ends the sweep in time.
+
+    Returns:
+        `WorldTable`: a row per case; `table.arrays` has the columns as numpy arrays by name.
+
+    Raises:
+        SceneError: the sweep file or one of its scenes is invalid.
+        SweepStoppedError: it was ended before all was done.
+        OutputError: the folder cannot be written, or holds another sweep.
+    """
+    from pathlib import Path
+
+    from simcli.sweeps.in_python import sweep_now
+
+    path = Path(path)
+    folder = Path("outputs") / path.stem if folder is None else Path(folder)
+    return sweep_now(path, folder, vary=vary or {}, choices=choices or {}, measure=measure or {},
+                     numbers={"worlds": worlds, "seed": seed}, sets=tuple(sets), workers=workers, device=device, keep=keep,
+                     time_limit=time_limit, max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
+
+
 _LATE = {
     "ArticulationView": "simcli.analysis.articulation_view",
     "State": "simcli.model.state",

@@ -18,8 +18,8 @@ def existing_folder(path: Path) -> Path:
         UsageError: it is not.
     """
     if not path.is_dir():
-        raise UsageError(f"{path}: {'is no folder' if path.exists() else 'no such folder'}; `simcli sweep run SCENE -o {path}` "
-                         "makes one")  # fmt: skip
+        what = "is no folder" if path.exists() else "no such folder"
+        raise UsageError(f"{path}: {what}; `simcli sweep run SCENE -o {path}` makes one")
     return path
 
 
@@ -32,8 +32,8 @@ def sweep() -> typer.Typer:
     """The group of commands."""
     from simcli.cli import sweep_run
 
-    group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich",
-                        help="Run many batches as one sweep, resumable, on many workers; each command takes --json.")  # fmt: skip
+    words = "Run many batches as one sweep, resumable, on many workers; each command takes --json."
+    group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
     group.command("run")(sweep_run.run)
     group.command("status")(sweep_run.status)
     group.command("table")(table)
@@ -100,7 +100,8 @@ def check(
         console.data(f"{folder}: {n_planned} of {console.plural(len(plan.cases), 'case')} in "
                      f"{console.plural(files, 'result')}; {console.plural(errors, 'error')}")  # fmt: skip
     else:
-        problems = [{"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"} for one in found]
+        problems = [{"file": one.file, "text": one.text, "severity": "error" if one.is_error else "warning"}
+                    for one in found]  # fmt: skip
         console.emit("sweep_check", {"ok": not errors, "cases": len(plan.cases), "done": n_planned, "results": files,
                                      "problems": problems})  # fmt: skip
     return Exit.NEGATIVE if errors or (strict and found) else Exit.OK

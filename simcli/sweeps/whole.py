@@ -86,7 +86,7 @@ def _of_file(folder: Path, file: str, cases: list[str], digests: Collection[str]
 
 
 def _left_over(folder: Path, known: Collection[str]) -> Iterator[Problem]:
-    """Results that the ledger does not name: of a driver that was killed before it could, or of a chunk that was run again."""
+    """Results that the ledger does not name: of a driver that was killed before it could, or run a second time."""
     for path in sorted((folder / RESULTS).glob("[!.]*.h5")):
         file = path.relative_to(folder).as_posix()
         if file not in known:
