@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, seconds, split_words
+from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, parse_worlds, seconds, split_words
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def run(
         int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")
     ] = None,
     world: Annotated[
-        int | None, typer.Option("--world", metavar="I", min=0, help="Replay world I of the batch alone.")
+        str | None, typer.Option("--world", metavar="I,J", help="Only these worlds of the batch, as 3 or 0,4 or 0-7.")
     ] = None,
     on_failure: Annotated[
         OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
@@ -149,7 +149,7 @@ def run(
               *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
-        world=world,
+        worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         force=force or restart,
         resume=resume,
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),
