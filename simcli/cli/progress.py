@@ -100,6 +100,7 @@ def _live(line: Callable[..., str]) -> Iterator[Callable]:
         task = bar.add_task("preparing", total=1.0, talk="")
 
         def show(tick) -> None:
-            bar.update(task, completed=tick.fraction, description=tick.stage, talk=line(tick) if tick.fraction or tick.stage == STEPPING else "")
+            talk = line(tick) if tick.fraction or tick.stage == STEPPING else ""
+            bar.update(task, completed=tick.fraction, description=tick.stage, talk=talk)
 
         yield show

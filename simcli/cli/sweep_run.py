@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SetValues, seconds
-from simcli.cli.run import Device
+from simcli.cli.options import JsonFlag, MeasureValues, ScenePath, Seed, SetValues, VaryValues, WorldCount, seconds
+from simcli.cli.run import Device, measure_override, overrides, vary_override
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +96,10 @@ def run(
     scene: ScenePath,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the sweep.", show_default=False)],
     sets: SetValues = [],  # noqa: B006
+    vary: VaryValues = [],  # noqa: B006
+    measure: MeasureValues = [],  # noqa: B006
+    worlds: WorldCount = None,
+    seed: Seed = None,
     workers: Annotated[
         int | None,
         typer.Option("--workers", metavar="N", min=1, rich_help_panel=WORK, show_default=False,
@@ -158,7 +162,9 @@ def run(
 ) -> int:
     """Run all cases of a sweep that are not done, and note each in the ledger of the folder.
 
-    The same command goes on after any stop, and may be given many times at once. Example: simcli sweep run scene.yaml -o night
+    The same command goes on after any stop, and may be given many times at once.
+
+    Example: simcli sweep run scene.yaml -o night --workers 8
     """
     from simcli.sweeps.driver import Options, drive
     from simcli.sweeps.plan import plan_of
@@ -166,11 +172,13 @@ def run(
 
     place = Place(workers, shard, cluster, fetch, None if patience is None else seconds("--patience", patience), threads)
     place.check()
-    options = Options(None if shard is None else shard_of(shard),
-                      None if max_walltime is None else seconds("--max-walltime", max_walltime), retry_failed, tries)  # fmt: skip
+    walltime = None if max_walltime is None else seconds("--max-walltime", max_walltime)
+    options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
     limit = None if time_limit is None else seconds("--time-limit", time_limit)
+    laid = (*overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)}),
+            *map(vary_override, vary), *map(measure_override, measure), *sets)  # fmt: skip
     with console.stdout_kept_clean(), asked_to_end() as asked:
-        plan = plan_of(scene, tuple(sets), device=device.value, keep=keep, time_limit=limit, max_worlds=max_worlds)
+        plan = plan_of(scene, laid, device=device.value, keep=keep, time_limit=limit, max_worlds=max_worlds)
         if dry_run:
             return _dry_run(plan, output, json)
         executor = executor_of(plan, output, place, quiet or json)
@@ -288,7 +296,8 @@ def status(
     console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
                  f"{len(found.failed)} failed, {max(left - found.n_running, 0)} neither")  # fmt: skip
     if found.running:
-        console.data(f"about {console.count_text(found.rate)} world-steps/s, {console.duration_text(found.seconds_left)} left")
+        left_text = console.duration_text(found.seconds_left)
+        console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")
     elif left > len(found.failed):
         console.data("nobody is at work: `simcli sweep run` with the same words goes on")
     for line in failure_lines(found.failed):

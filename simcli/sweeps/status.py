@@ -87,8 +87,9 @@ def status_of(folder: Path) -> Status:
     notes = [f"ledger/{name}: {n} damaged lines are not believed" for name, n in sorted(state.damaged.items())]
     notes += [f"ledger/{name}: is no ledger; left alone" for name in sorted(state.foreign)]
     rows = tuple(Row(*key, work) for key, work in sorted(state.work.items()))
-    return Status(n_cases, len(state.results), state.failed(), len(at_work), tuple(alive), len(begun - at_work - given_up.keys()),
-                  rows, n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
+    lost = begun - at_work - given_up.keys()
+    return Status(n_cases, len(state.results), state.failed(), len(at_work), tuple(alive), len(lost), rows,
+                  n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
 
 
 def living(folder: Path) -> list[Claim]:
