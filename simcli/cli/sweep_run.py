@@ -305,7 +305,7 @@ def status(
     if found.rows:
         rows = [(row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
                 for row in found.rows]  # fmt: skip
-        console.data(console.table(rows, ("executor", "worker", "chunks", "cases", "rate")))
+        console.data(console.table(rows, ("executor", "host", "chunks", "cases", "rate")))
     for note in found.notes:
         console.say(f"{console.paint('warning:', 'warn')} {note}")
     return Exit.OK

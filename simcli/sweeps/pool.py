@@ -140,14 +140,14 @@ class WorkerProcess:
         return self._process.returncode
 
 
-def report_of(chunk: Chunk, plain: dict[str, Any], worker: str) -> Report:
+def report_of(chunk: Chunk, plain: dict[str, Any], worker: str, host: str = "") -> Report:
     """What a worker says of the end of a chunk, checked."""
     try:
         ending = Ending(plain["ending"])
         result = checked_result(plain["result"], chunk.cases) if ending is Ending.DONE else {}
-        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker)
+        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker, host)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is no result: {error}", worker=worker)
+        return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is no result: {error}", worker=worker, host=host)
 
 
 def _death(code: int) -> tuple[Ending, dict, str]:
