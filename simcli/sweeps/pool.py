@@ -147,7 +147,8 @@ def report_of(chunk: Chunk, plain: dict[str, Any], worker: str, host: str = "") 
         result = checked_result(plain["result"], chunk.cases) if ending is Ending.DONE else {}
         return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker, host)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is no result: {error}", worker=worker, host=host)
+        words = f"the worker's answer is no result: {error}"
+        return Report(chunk.id, Ending.CRASHED, reason=words, worker=worker, host=host)
 
 
 def _death(code: int) -> tuple[Ending, dict, str]:
