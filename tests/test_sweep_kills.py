@@ -25,8 +25,8 @@ POLL = 0.01
 
 def start(folder, executor, shard="", n=CASES):
     words = [str(folder), str(n), str(SIZE), executor, *([shard] if shard else [])]
-    return subprocess.Popen([sys.executable, "-m", "support.sweep_child", *words], env=child_environment(**{SECONDS: CHUNK_S}),
-                            stderr=subprocess.PIPE, text=True)  # fmt: skip
+    command = [sys.executable, "-m", "support.sweep_child", *words]
+    return subprocess.Popen(command, env=child_environment(**{SECONDS: CHUNK_S}), stderr=subprocess.PIPE, text=True)
 
 
 def n_done(folder):

@@ -149,8 +149,9 @@ class Cluster:
         work = replace(self._work, threads=self._work.threads or 1)  # Dask counts a thread of a worker for each task
         try:
             files = None if self._bundles is None else self._bundles.of(chunk)
-            how = {"key": f"simcli-{chunk.id}-{secrets.token_hex(4)}", "workers": sorted(limits) or None}
-            future = self._client.submit(run_on_worker, task_text(chunk, work), files, own_version(), pure=False, retries=0, **how)
+            task = (task_text(chunk, work), files, own_version())
+            future = self._client.submit(run_on_worker, *task, key=f"simcli-{chunk.id}-{secrets.token_hex(4)}",
+                                         workers=sorted(limits) or None, pure=False, retries=0)  # fmt: skip
         except (OSError, RuntimeError):  # the connection has just gone: `reports` will see so
             return
         self._futures[chunk.id], self._limits[chunk.id] = future, limits

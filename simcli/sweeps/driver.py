@@ -13,10 +13,11 @@ from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneE
 from simcli.sweeps.identity import this_process
 from simcli.sweeps.ledger import GO_ON, Event, Ledger
 from simcli.sweeps.plan import Chunk, Plan
+from simcli.sweeps.plan_file import NAME as PLAN_FILE
 from simcli.sweeps.plan_file import write_plan
 from simcli.sweeps.provenance import own_version
 from simcli.sweeps.shards import Shard, cases_of
-from simcli.sweeps.state import LOST, LedgerReader
+from simcli.sweeps.state import LOST, OVERTIME, LedgerReader
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
@@ -65,6 +66,12 @@ class Standing:
     n_running: int
     rate: float
     seconds_left: float
+    stage: str = "stepping"
+
+    @property
+    def fraction(self) -> float:
+        """Part of the cases that is done."""
+        return self.n_done / self.n_cases if self.n_cases else 1.0
 
 
 @dataclass
@@ -103,7 +110,8 @@ def watch_nothing(_: Standing) -> bool:
     return True
 
 
-def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = watch_nothing) -> Summary:
+def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = watch_nothing
+          ) -> Summary:  # fmt: skip
     """Get all cases of a sweep done that are not.
 
     Args:
@@ -125,6 +133,8 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
         with Claims(folder, me) as claims:
             write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
+            if not (folder / PLAN_FILE).is_file() or not any(line["plan"] == plan.digest for line in state.planned):
+                write_plan(plan, folder)
             ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, n_cases=len(plan.cases), n_mine=driver.n_mine,
                         n_known=len(state.results), executor=executor.name, shard=str(options.shard or ""))  # fmt: skip
             try:
@@ -188,6 +198,7 @@ class _Driver:
         self._begun = time.monotonic()
         self._asked_at: float | None = None  # when all that runs was asked to end
         self._problem = ""
+        self._is_overtime = False
         self._n_steps = 0
         self._first_open = len(self._agenda.open)
 
@@ -215,6 +226,7 @@ class _Driver:
         limit = self._options.max_walltime
         grace = self._options.grace
         if limit is not None and now - self._begun >= limit - min(grace, limit / 4):
+            self._is_overtime = True
             self._ask_to_end(f"the time of {limit:g} s is up")
         if self._asked_at is None:
             return bool(self._running or self._agenda.open)
@@ -288,7 +300,8 @@ class _Driver:
             self._note(Event.DONE, chunk, **said, **report.result)
             self._agenda.praise()
         elif report.ending in (Ending.STOPPED, Ending.OUTPUT):
-            self._note(Event.ABANDONED, chunk, **said, reason=report.reason)
+            kind = OVERTIME if self._is_overtime else report.ending.value
+            self._note(Event.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
             kind = LOST if report.ending is Ending.LOST else report.ending.value
             self._note(Event.FAILED, chunk, **said, kind=kind, reason=report.reason)

@@ -1,4 +1,4 @@
-"""A driver as a process of its own, that a test may kill: `python -m support.sweep_child FOLDER CASES SIZE EXECUTOR [SHARD]`.
+"""A driver as a process of its own: `python -m support.sweep_child FOLDER CASES SIZE EXECUTOR [SHARD]`.
 
 EXECUTOR is a number of processes, or the address of a cluster with `fetch+` before it if results come over the wire.
 """
@@ -6,14 +6,13 @@ EXECUTOR is a number of processes, or the address of a cluster with `fetch+` bef
 import sys
 from pathlib import Path
 
-from support.sweep_stand_in import FUNCTION, SCENE, names, plan_of
-
 from simcli.errors import Exit, SimcliError
 from simcli.sweeps import bundle, claims, driver
 from simcli.sweeps.cluster import Cluster
 from simcli.sweeps.executors import Work
 from simcli.sweeps.pool import Pool
 from simcli.sweeps.shards import shard_of
+from support.sweep_stand_in import FUNCTION, SCENE, names, plan_of
 
 
 def main(folder, n, size, executor, shard=""):

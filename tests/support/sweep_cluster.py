@@ -46,8 +46,8 @@ class DaskCluster:
         folder = self._folder / "dask"
         folder.mkdir(exist_ok=True)
         with (folder / "said.txt").open("ab") as said:
-            return subprocess.Popen([sys.executable, "-m", "distributed.cli." + words[0], *words[1:]], stdout=said, stderr=said,
-                                    cwd=folder, env=child_environment(**self._changes))  # fmt: skip
+            command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]]
+            return subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, env=child_environment(**self._changes))
 
     def start_scheduler(self):
         self.scheduler = self._start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
