@@ -73,8 +73,9 @@ def test_names_do_not_depend_on_words_and_pictures(ids, folder):
 
 
 @pytest.mark.parametrize("change", [
-    "batch.seed=6", "batch.vary.joints.pin.q={uniform: [0, 1.0000000000000002]}", "solver.precision=float32", "solver.dt=5e-4",
-    "run.duration=0.07", "bodies.lower.mass=1.0000000000000002", "measure={peak: {max: joint.pin.q}}", "params.unused=2",
+    "batch.seed=6", "batch.vary.joints.pin.q={uniform: [0, 1.0000000000000002]}", "solver.precision=float32",
+    "solver.dt=5e-4", "run.duration=0.07", "bodies.lower.mass=1.0000000000000002", "measure={peak: {max: joint.pin.q}}",
+    "params.unused=2",
 ])  # fmt: skip
 def test_names_change_with_what_decides_about_numbers(ids, change):
     assert not set(ids(DRAWN)) & set(ids(DRAWN, change))

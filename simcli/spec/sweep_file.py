@@ -148,7 +148,8 @@ def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
     numbers = {name: value for name in ("worlds", "seed") if (value := getattr(spec, name)) is not None}
     found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
     found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
-    found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name)) for name, value in spec.measure.items()]
+    found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name))
+              for name, value in spec.measure.items()]  # fmt: skip
     return found
 
 

@@ -18,7 +18,7 @@ class Forecast:
         n_chunks: of what is left.
         n_steps: world-steps of what is left.
         n_bytes: of the results of what is left, and of the trajectories that are kept; of failed cases none.
-        hours: of one worker with the two cores that the rates are of; compiling left out.
+        hours: of two cores such as the rates are of, however many workers share them; compiling left out.
     """
 
     n_cases: int
