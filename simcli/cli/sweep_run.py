@@ -225,7 +225,28 @@ def executor_of(plan: "Plan", folder: Path, place: Place, quiet: bool) -> "Execu
 
 
 def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
-    raise NotImplementedError
+    """What a sweep will take, and what of it is left."""
+    from simcli.analysis.estimate import free_bytes
+    from simcli.sweeps.forecast import forecast
+    from simcli.sweeps.state import LedgerReader
+
+    state, free = LedgerReader(folder).read(), free_bytes(folder)
+    found = forecast(plan, state.results.keys())
+    steps, spent = (sum(getattr(one, name) for one in state.work.values()) for name in ("n_steps", "seconds"))
+    hours = found.n_steps * spent / steps / 3600 if steps and spent else found.hours
+    if as_json:
+        console.emit("sweep.dry_run", {**vars(found), "hours": hours, "hours_are_measured": bool(steps), "keep": plan.keep,
+                                       "device": plan.device, "free_bytes": free, "output": folder})  # fmt: skip
+        return Exit.OK
+    done = found.n_cases - found.n_left
+    console.data(f"{console.plural(found.n_cases, 'case')} in {console.plural(found.n_structures, 'structure')}"
+                 f"{f', {done} of them done' if done else ''}; {console.plural(found.n_chunks, 'chunk')} to run")
+    console.data(f"about {console.size_text(found.n_bytes)} of results (keep: {plan.keep}), {console.size_text(free)} free")
+    time = console.duration_text(3600 * hours)
+    words = (f"{time} of one worker, at the rate of this sweep so far" if steps else
+             f"{time} of two cores, by rates of small scenes, which another machine or scene may miss tenfold")
+    console.data(f"{console.count_text(found.n_steps)} world-steps on {plan.device}: about {words}")
+    return Exit.OK
 
 
 def exit_code(summary: "Summary", asked: int | None) -> int:

@@ -30,13 +30,13 @@ class Structure:
         scene: file.
         labels: (choice, value or name), that of the scene first if there are several.
         sets: overrides that make it.
-        places: where each of them is written, in the sweep file.
+        places: path of each of them in the sweep file.
     """
 
     scene: Path
     labels: tuple[tuple[str, object], ...] = ()
     sets: tuple[Override, ...] = ()
-    places: tuple[Where, ...] = ()
+    places: tuple[tuple[Step, ...], ...] = ()
 
     @property
     def text(self) -> str:
@@ -138,18 +138,18 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
     return path
 
 
-Laid = tuple[Override, Where]
+Laid = tuple[Override, tuple[Step, ...]]
 # A sweep gives numbers, and judges none: what a scene expects of itself need not hold of its variants.
-NO_VERDICTS: Laid = (Override(SWEEP, "[]", "expect"), Where("", 0, 0))
+NO_VERDICTS: Laid = (Override(SWEEP, "[]", "expect"), ())
 
 
 def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
     """What a sweep says of the batch and of measures."""
     numbers = {name: value for name in ("worlds", "seed") if (value := getattr(spec, name)) is not None}
-    found = [(Override(SWEEP, str(value), f"batch.{name}"), _at(document, name)) for name, value in numbers.items()]
+    found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
     found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
-    for name, value in spec.measure.items():
-        found.append((Override(SWEEP, flow_text(value), f"measure.{name}"), _at(document, "measure", name)))
+    found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name))
+              for name, value in spec.measure.items()]  # fmt: skip
     return found
 
 
@@ -179,14 +179,14 @@ def _laid(document: Document, sets: Mapping[str, object], at: tuple[Step, ...], 
     """
     found = []
     for path, value in sets.items():
-        where = _at(document, *at, *(() if on_value else (path.removeprefix(_VARIED) if at == ("vary",) else path,)))
+        place = at if on_value else (*at, path.removeprefix(_VARIED) if at == ("vary",) else path)
         if path.startswith(_VARIED) and len(path) > len(_VARIED):
-            found.append((Override(VARY, f"{path.removeprefix(_VARIED)}={flow_text(value)}"), where))
+            found.append((Override(VARY, f"{path.removeprefix(_VARIED)}={flow_text(value)}"), place))
         elif parse_path(path) is None or path.partition(".")[0] == "include":
             hint = "write a path of the scene, as solver.dt, or a name with what each choice sets"
-            faults.add("SC113", f"`{path[:60]}` is not a path of a value", where, hint)
+            faults.add("SC113", f"`{path[:60]}` is not a path of a value", _at(document, *place), hint)
         else:
-            found.append((Override(SWEEP, flow_text(value), path), where))
+            found.append((Override(SWEEP, flow_text(value), path), place))
     return found
 
 
@@ -225,14 +225,22 @@ def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str,
                                    did_you_mean(str(one), known, "values"))  # fmt: skip
 
 
-def moved(fault: Fault, structure: Structure) -> Fault:
-    """A fault of a scene with the overrides of a structure, at the place in the sweep file where the override stands."""
+def moved(fault: Fault, structure: Structure, document: Document) -> Fault:
+    """A fault of a scene with the overrides of a structure, at the place in the sweep file where the override stands.
+
+    Args:
+        fault: of the scene.
+        structure: whose overrides it was read with.
+        document: the sweep file.
+    """
     where = fault.where
     if where is None or where.file not in (SWEEP, VARY):
         return fault
-    of_option = [place for one, place in zip(structure.sets, structure.places, strict=True) if one.option == where.file]
+    pairs = zip(structure.sets, structure.places, strict=True)
+    of_option = [(one, place) for one, place in pairs if one.option == where.file]
     if not 0 < where.line <= len(of_option):
         return fault
-    place = of_option[where.line - 1]
-    there = Where(place.file, place.line, place.column, place.length, where.path or place.path)
+    override, place = of_option[where.line - 1]
+    inner = (parse_path(where.path) or ())[len(parse_path(override.path) or ()) :] if override.path else ()
+    there = locate(document.root, (*place, *inner), on_key=fault.code == "SC204")
     return Fault(fault.code, fault.message, there, fault.hint, fault.severity)

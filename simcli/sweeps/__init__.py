@@ -8,6 +8,7 @@ What is to be run, and what came of it:
     scenes       a sweep file, and its scenes with all combinations of choices
     names        names of cases: what must be equal for a result to be that of a case
     sizes        how many cases make a chunk, and what a plan will take
+    forecast     what a plan will take, before it is run
     plan_file    a plan as a file beside the ledger
     chunk_run    one chunk through the pipeline, its file whole or not there
     table        what came of it: a row per case

@@ -13,7 +13,6 @@ from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneE
 from simcli.sweeps.identity import this_process
 from simcli.sweeps.ledger import GO_ON, Event, Ledger
 from simcli.sweeps.plan import Chunk, Plan
-from simcli.sweeps.plan_file import NAME as PLAN_FILE
 from simcli.sweeps.plan_file import write_plan
 from simcli.sweeps.provenance import own_version
 from simcli.sweeps.shards import Shard, cases_of
@@ -133,8 +132,6 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
         with Claims(folder, me) as claims:
             write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
-            if not (folder / PLAN_FILE).is_file() or not any(line["plan"] == plan.digest for line in state.planned):
-                write_plan(plan, folder)
             ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, n_cases=len(plan.cases), n_mine=driver.n_mine,
                         n_known=len(state.results), executor=executor.name, shard=str(options.shard or ""))  # fmt: skip
             try:

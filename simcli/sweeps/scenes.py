@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import Fault, SceneError
+from simcli.spec.faults import in_order
 from simcli.spec.overrides import Override
+from simcli.spec.sweep_file import Structure, Sweep, is_sweep, moved, read_sweep
 
 if TYPE_CHECKING:
     from simcli.model.tables import Model
     from simcli.spec import Document, SceneSpec
-    from simcli.spec.sweep_file import Structure, Sweep
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class Understood:
         model: its first world.
     """
 
-    structure: "Structure"
+    structure: Structure
     document: "Document"
     spec: "SceneSpec"
     model: "Model"
 
 
-def read(path: Path, choices: Mapping[str, object] | None = None) -> "Sweep":
+def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
     """A sweep file; or the sweep of the batch of a scene, which has no choices.
 
     Args:
@@ -45,7 +46,6 @@ def read(path: Path, choices: Mapping[str, object] | None = None) -> "Sweep":
     from simcli.spec import document_of_text, load_document
     from simcli.spec.nodes import plain
     from simcli.spec.resolved import flow_text
-    from simcli.spec.sweep_file import is_sweep, read_sweep
 
     document = None if is_hdf5(path) else load_document(path)
     if document is not None and is_sweep(document) and not choices:
@@ -57,36 +57,30 @@ def read(path: Path, choices: Mapping[str, object] | None = None) -> "Sweep":
     return read_sweep(document_of_text(flow_text(whole), str(path)))
 
 
-def understood(sweep: "Sweep", sets: Sequence[Override | str] = ()) -> list[Understood]:
+def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> list[Understood]:
     """Every structure of a sweep: read, resolved, and the first of its worlds built.
 
     Raises:
         SceneError: with the faults of all of them; one that not all of them have says which have it.
     """
     found = list(_each(sweep, sets))
-    faults: dict[Fault, list[str]] = {}
+    faults: dict[Fault, list[Structure]] = {}
     document = sweep.document
     for structure, one in found:
         if isinstance(one, SceneError):
-            for fault in dict.fromkeys(moved_all(one, structure)):
-                faults.setdefault(fault, []).append(structure.text)
+            for fault in dict.fromkeys(moved(fault, structure, document) for fault in one.faults):
+                faults.setdefault(fault, []).append(structure)
             if one.document is not None:
                 document.know(one.document)
     if faults:
-        error = SceneError([_named(fault, which, len(found)) for fault, which in faults.items()])
+        structures = [structure for structure, _ in found]
+        error = SceneError(in_order([_named(fault, which, structures) for fault, which in faults.items()]))
         error.document = document
         raise error
     return [one for _, one in found if isinstance(one, Understood)]
 
 
-def moved_all(error: SceneError, structure: "Structure") -> list[Fault]:
-    """The faults of a structure, at the places of the sweep file that they come from."""
-    from simcli.spec.sweep_file import moved
-
-    return [moved(fault, structure) for fault in error.faults]
-
-
-def _each(sweep: "Sweep", sets: Sequence[Override | str]) -> "Iterator[tuple[Structure, Understood | SceneError]]":
+def _each(sweep: Sweep, sets: Sequence[Override | str]) -> Iterator[tuple[Structure, Understood | SceneError]]:
     from simcli.pipeline import build_run, read_scene
 
     for structure in sweep.structures:
@@ -98,9 +92,11 @@ def _each(sweep: "Sweep", sets: Sequence[Override | str]) -> "Iterator[tuple[Str
             yield structure, error
 
 
-def _named(fault: Fault, which: list[str], n_structures: int) -> Fault:
-    """A fault that not all structures have, with the first that has it."""
-    if len(which) == n_structures:
+def _named(fault: Fault, which: list[Structure], structures: list[Structure]) -> Fault:
+    """A fault that not all structures have, with the choice that makes it, or else the first structure that has it."""
+    if len(which) == len(structures):
         return fault
+    guilty = [label for label in which[0].labels if [one for one in structures if label in one.labels] == which]
     more = f" and {len(which) - 1} more" if len(which) > 1 else ""
-    return Fault(fault.code, f"{fault.message} (with {which[0]}{more})", fault.where, fault.hint, fault.severity)
+    words = f"{guilty[0][0]} = {guilty[0][1]}" if guilty else which[0].text + more
+    return Fault(fault.code, f"{fault.message} (with {words})", fault.where, fault.hint, fault.severity)
