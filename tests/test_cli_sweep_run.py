@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from importlib.resources import files
 
 import pytest
 from support.process import simcli
@@ -147,6 +149,36 @@ def test_the_exit_code_says_what_is_to_be_done():
     assert exit_code(Summary("done", failed={"a": "nan"}), None) == Exit.SIMULATION
     assert exit_code(Summary("stopped", failed={"a": "nan"}), None) == Exit.STOPPED
     assert exit_code(Summary("stopped"), Exit.INTERRUPTED) == Exit.INTERRUPTED
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell")
+@pytest.mark.parametrize("signals", [[], ["SIGUSR1"]], ids=["ends", "requeued"])
+def test_the_script_of_the_page_works(tmp_path, signals):
+    """The job script as it is printed, with a simcli that knows two things, and an scontrol that notes what it is asked."""
+    page = files("simcli").joinpath("docs/sweep-machines.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```bash\n(#!/bin/bash\n.*?)```", page, re.DOTALL)
+    (tmp_path / "simcli").write_text("#!/bin/bash\necho $@ > said\ntrap 'sleep 0.2; exit 75' USR1\n"
+                                     "for k in $(seq 300); do [ -e go ] && exit 0; sleep 0.1; done\n")  # fmt: skip
+    (tmp_path / "scontrol").write_text("#!/bin/bash\necho $@ > requeued\n")
+    for name in ("simcli", "scontrol"):
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "3",
+           "SLURM_ARRAY_TASK_COUNT": "16", "SLURM_ARRAY_JOB_ID": "42"}  # fmt: skip
+    process = subprocess.Popen(["bash", "-c", script], cwd=tmp_path, env=env)
+    end = time.monotonic() + GRACE
+    while not (tmp_path / "said").exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.2)  # the trap stands
+    for name in signals:
+        process.send_signal(getattr(signal, name))
+    if not signals:
+        (tmp_path / "go").touch()
+    assert process.wait(GRACE) == (75 if signals else 0)
+    assert (tmp_path / "said").read_text() == "sweep run sweep.yaml -o night --shard 3/16\n"
+    assert (tmp_path / "requeued").exists() == bool(signals)
+    if signals:
+        assert (tmp_path / "requeued").read_text() == "requeue 42_3\n"
 
 
 def test_words_for_people(tmp_path):

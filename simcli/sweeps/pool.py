@@ -27,7 +27,8 @@ def cores() -> int:
         mine = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         mine = os.cpu_count() or 1
-    return max(1, min(mine, _quota()))
+    of_job = os.environ.get("SLURM_CPUS_PER_TASK", "")  # which some schedulers do not enforce
+    return max(1, min(mine, _quota(), int(of_job) if of_job.isdigit() else mine))
 
 
 def _quota() -> int:
