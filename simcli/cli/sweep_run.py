@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,14 @@ MOST_FAILURES = 5  # that are told one by one
 CODES = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.STOPPED, "SIGUSR1": Exit.STOPPED}
 
 WORK, ALONE = "Who does the work", "What is done"
+
+
+class Keep(StrEnum):
+    """Trajectories that stay."""
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
 
 
 @dataclass
@@ -143,9 +152,9 @@ def run(
         Device, typer.Option("--device", rich_help_panel=ALONE, help="Where to compute; part of the names of cases.")
     ] = Device.AUTO,
     keep: Annotated[
-        str | None,
-        typer.Option("--keep", metavar="WHICH", rich_help_panel=ALONE, show_default=False,
-                     help="Trajectories that stay: all, failed, none. Default: what the sweep file says, else none."),
+        Keep | None,
+        typer.Option("--keep", rich_help_panel=ALONE, show_default=False,
+                     help="Trajectories that stay. Default: what the sweep file says, else none."),
     ] = None,
     time_limit: Annotated[
         str | None,
@@ -178,7 +187,7 @@ def run(
     laid = (*overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)}),
             *map(vary_override, vary), *map(measure_override, measure), *sets)  # fmt: skip
     with console.stdout_kept_clean(), asked_to_end() as asked:
-        plan = plan_of(scene, laid, device=device.value, keep=keep, time_limit=limit, max_worlds=max_worlds)
+        plan = plan_of(scene, laid, device=device.value, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
         if dry_run:
             return _dry_run(plan, output, json)
         executor = executor_of(plan, output, place, quiet or json)
@@ -326,7 +335,7 @@ def status(
     if found.rows:
         rows = [(row.executor, row.host, row.work.chunks, row.work.cases, f"{console.count_text(row.rate)} world-steps/s")
                 for row in found.rows]  # fmt: skip
-        console.data(console.table(rows, ("executor", "worker", "chunks", "cases", "rate")))
+        console.data(console.table(rows, ("executor", "host", "chunks", "cases", "rate")))
     for note in found.notes:
         console.say(f"{console.paint('warning:', 'warn')} {note}")
     return Exit.OK

@@ -117,7 +117,6 @@ NOT_HERE: dict[str, str] = {
     "camera": "scenes hold no cameras: remove it", "light": "scenes hold no lights: remove it",
     "visuals": "scenes hold no visuals: remove it", "solref": "contacts and limits are hard: remove it, or give `stiffness`",
     "solimp": "contacts and limits are hard: remove it, or give `stiffness`",
-    "sweep": "this is a sweep file, which `simcli sweep run` takes: remove it from a scene",
     "i_gain": "drives have no integral part: remove it", "ki": "drives have no integral part: remove it",
 }  # fmt: skip
 

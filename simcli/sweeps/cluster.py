@@ -227,7 +227,7 @@ class Cluster:
             self._looked_at = -CENSUS_S
             self._submit(chunk)
             return None
-        return self._placed(report_of(chunk, plain, ""), files)
+        return self._placed(report_of(chunk, plain, str(plain.get("worker", "")), str(plain.get("host", ""))), files)
 
     def _placed(self, report: Report, files: dict[str, memoryview]) -> Report:
         """The report, once its files are where they belong."""

@@ -125,7 +125,8 @@ def _wanted() -> Callable[[], bool]:
 
 
 def _plain(report: Report) -> dict[str, Any]:
-    return {"ending": report.ending.value, "result": report.result, "reason": report.reason}
+    return {"ending": report.ending.value, "result": report.result, "reason": report.reason, "worker": report.worker,
+            "host": socket.gethostname()}  # fmt: skip
 
 
 def answer(plain: dict[str, Any], *parts: bytes) -> bytes:

@@ -291,7 +291,7 @@ class _Driver:
             return
         chunk, attempt = self._running.pop(report.chunk)
         self._pace.pop(chunk.id, None)
-        said = {"attempt": attempt, "worker": report.worker}
+        said = {"attempt": attempt, "worker": report.worker, "at": report.host}
         if report.ending is Ending.DONE:
             self._n_steps += report.result["n_steps"]
             self._note(Event.DONE, chunk, **said, **report.result)

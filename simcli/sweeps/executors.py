@@ -39,6 +39,7 @@ class Report:
         result: of a chunk that is done: file (below the folder of the sweep), digest, failed, n_steps, seconds.
         reason: of any other, one line.
         worker: who did it, for people.
+        host: where, "" for this machine.
     """
 
     chunk: str
@@ -46,6 +47,7 @@ class Report:
     result: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
     worker: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def cores() -> int:
         mine = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         mine = os.cpu_count() or 1
-    return max(1, min(mine, _quota()))
+    of_job = os.environ.get("SLURM_CPUS_PER_TASK", "")  # which some schedulers do not enforce
+    return max(1, min(mine, _quota(), int(of_job) if of_job.isdigit() else mine))
 
 
 def _quota() -> int:
@@ -140,14 +141,15 @@ class WorkerProcess:
         return self._process.returncode
 
 
-def report_of(chunk: Chunk, plain: dict[str, Any], worker: str) -> Report:
+def report_of(chunk: Chunk, plain: dict[str, Any], worker: str, host: str = "") -> Report:
     """What a worker says of the end of a chunk, checked."""
     try:
         ending = Ending(plain["ending"])
         result = checked_result(plain["result"], chunk.cases) if ending is Ending.DONE else {}
-        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker)
+        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker, host)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is no result: {error}", worker=worker)
+        words = f"the worker's answer is no result: {error}"
+        return Report(chunk.id, Ending.CRASHED, reason=words, worker=worker, host=host)
 
 
 def _death(code: int) -> tuple[Ending, dict, str]:

@@ -229,7 +229,7 @@ def _done(state: State, writer: str, facts: dict[str, Any]) -> None:
         state.results[case] = min(result, state.results.get(case, result))
     state.changed |= found.keys()
     state.digests.setdefault(file, set()).add(digest)
-    work = state.work.setdefault((facts.get("executor", ""), facts.get("worker") or facts["host"]), Work())
+    work = state.work.setdefault((facts.get("executor", ""), facts.get("at") or facts["host"]), Work())
     work.chunks += 1
     work.cases += len(found)
     work.n_steps += int(facts["n_steps"])

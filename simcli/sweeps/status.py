@@ -21,7 +21,7 @@ class Row:
 
     Attributes:
         executor: as `workers 4`.
-        host: name of the machine, or of the worker.
+        host: name of the machine.
         work: that is done.
     """
 

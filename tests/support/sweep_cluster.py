@@ -46,16 +46,26 @@ class DaskCluster:
         folder = self._folder / "dask"
         folder.mkdir(exist_ok=True)
         with (folder / "said.txt").open("ab") as said:
-            command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]]
+            command = [sys.executable, *words]
             return subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, env=child_environment(**self._changes))
 
     def start_scheduler(self):
-        self.scheduler = self._start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self.scheduler = self._start("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port),
+                                     "--no-dashboard")  # fmt: skip
         return self.scheduler
 
-    def start_worker(self):
-        return self._start("dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-                           "--death-timeout", "60")  # fmt: skip
+    def start_worker(self, version=None):
+        """Start a worker; `version` is what it takes its simcli for, instead of what it is."""
+        words = [self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60"]
+        if version is None:
+            return self._start("-m", "distributed.cli.dask_worker", *words)
+        code = f"""
+from simcli.sweeps import cluster_task
+cluster_task.own_version = lambda: {version!r}
+from distributed.cli.dask_worker import main
+main()
+"""
+        return self._start("-c", code, *words)
 
     def kill_worker(self, k):
         """Kill -9, and start another in its place."""
