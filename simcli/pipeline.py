@@ -35,16 +35,19 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     Raises:
         SceneError: with every fault.
         FileError: it is an HDF5 file, but damaged or no run.
-        UsageError: the run does not know the scene that it was made from.
+        UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
+    from simcli.spec.sweep_file import is_sweep
 
     if is_hdf5(path):
         held = scene_in(path)
         document = load_held(held, str(path), sets)
     else:
         document = load_document(path, sets)
+    if is_sweep(document):
+        raise UsageError(f"{path}: is a sweep file and no scene: simcli sweep run {path} -o DIR")
     return document, resolve(document)
 
 

@@ -61,7 +61,7 @@ class Sweep:
 
 def is_sweep(document: Document) -> bool:
     """Whether a file is a sweep, and no scene."""
-    return document.root.get(SWEEP_ROOT) is not None
+    return document.root.get(SWEEP_ROOT) is not None and document.root.get("simcli") is None
 
 
 def read_sweep(document: Document) -> Sweep:

@@ -9,7 +9,7 @@ from simcli.spec.overrides import SWEEP, VARY, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.driver import Options, Standing, drive, watch_nothing
 from simcli.sweeps.executors import Work
-from simcli.sweeps.plan import KEEP, plan_of
+from simcli.sweeps.plan import plan_of
 from simcli.sweeps.pool import Pool, cores
 from simcli.sweeps.state import LedgerReader
 from simcli.sweeps.table import table_of
@@ -31,8 +31,6 @@ def sweep_now(path: Path, folder: Path, *, vary: Mapping[str, object], choices: 
     """Run what is left of a sweep, and give its table. Arguments and errors: see `simcli.sweep`."""
     if workers < 1:
         raise UsageError(f"workers={workers}: at least 1")
-    if keep is not None and keep not in KEEP:
-        raise UsageError(f"keep={keep!r}: choose {', '.join(KEEP)}")
     laid = [Override(SWEEP, str(value), f"batch.{name}") for name, value in numbers.items() if value is not None]
     laid += [Override(VARY, f"{key}={flow_text(_variation(value))}") for key, value in vary.items()]
     laid += [Override(SWEEP, flow_text(value), f"measure.{name}") for name, value in measure.items()]

@@ -148,9 +148,11 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
 
     Raises:
         SceneError: the sweep file or one of its scenes is invalid; with all faults of all combinations.
-        UsageError: two cases are the same, or there are too many.
+        UsageError: two cases are the same, or there are too many; a word for `keep` that is none.
         DeviceError: the device is missing.
     """
+    if keep is not None and keep not in KEEP:
+        raise UsageError(f"keep `{keep}`: choose {', '.join(KEEP)}")
     sweep = read(path, choices)
     cases: list[Case] = []
     batches, units, sources = [], {}, {}
