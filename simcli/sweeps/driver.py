@@ -175,8 +175,8 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
                       f"{n_before - len(state.results)} cases are run again", SimcliWarning, stacklevel=2)
     kept = {str(line["keep"]) for line in state.planned if "keep" in line} - {plan.keep}
     if kept and state.results:
-        warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories that "
-                      f"they have, and keep: {plan.keep} is for the others", SimcliWarning, stacklevel=2)
+        warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
+                      f"that they have, and keep: {plan.keep} is for the others", SimcliWarning, stacklevel=2)
     for name in state.foreign:
         warnings.warn(f"{folder}: ledger/{name} is no ledger; left alone", SimcliWarning, stacklevel=2)
     if damaged := sum(state.damaged.values()):
