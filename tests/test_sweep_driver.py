@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 from support.sweep_stand_in import FUNCTION, SECONDS, Here, number_of, plan_of, table_of, well
 
-from simcli.errors import Exit, OutputError, SimcliWarning, UsageError
+from simcli.errors import DeviceError, Exit, OutputError, SimcliWarning, UsageError
 from simcli.sweeps import driver as driver_module
+from simcli.sweeps import pool as pool_module
 from simcli.sweeps.claims import Claims
 from simcli.sweeps.driver import Options, drive
 from simcli.sweeps.executors import Ending, Pace, Work
@@ -142,6 +143,14 @@ def test_a_full_disk_is_nobody_elses_fault(tmp_path):
         drive(plan, tmp_path, Here(tmp_path))
     state = LedgerReader(tmp_path).read()
     assert set(state.results) == set(well(4))
+    assert not state.failed()
+    assert not state.open
+
+
+def test_a_device_that_is_missing_ends_the_sweep_and_blames_nobody(tmp_path):
+    with pytest.raises(DeviceError, match="not available"):
+        drive(plan_of([*well(4), "device-1"]), tmp_path, Here(tmp_path, slots=2))
+    state = LedgerReader(tmp_path).read()
     assert not state.failed()
     assert not state.open
 
@@ -319,6 +328,14 @@ def test_processes_that_die_cost_their_chunk_and_no_more(tmp_path, monkeypatch):
     assert summary.failed == {**given_up, "nan-1": "nan"}
     assert table_of(tmp_path) == whole_table(cases, given_up)
     assert executor.reports(0.0) == []
+
+
+def test_a_process_that_hangs_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool_module, "COMPILING_S", 1.0)
+    monkeypatch.setattr(driver_module, "POLL_S", 0.1)
+    executor = Pool(1, Work(tmp_path, "none", 0.01, "cpu", 1, FUNCTION))
+    summary = drive(plan_of(["deaf-1"]), tmp_path, executor, Options(tries=1))
+    assert summary.failed == {"deaf-1": "time limit: its process hung"}
 
 
 def test_a_chunk_that_is_asked_to_end_does(tmp_path):

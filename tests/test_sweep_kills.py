@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from support.process import simcli
+from support.process import start as simcli_start
 from support.sweep_cluster import GRACE, DaskCluster, child_environment
 from support.sweep_stand_in import SECONDS, names, number_of, table_of
 
@@ -110,21 +112,28 @@ def test_many_kills_of_drivers_and_workers(tmp_path, victims):
     assert disturbed(tmp_path, "2", random.Random(2), MANY, victims, n=6 * MANY) > MANY // 2
 
 
-def sharded(folder, n, rng, n_kills, cases):
-    """A SLURM array: so many shards as processes, killed and queued again; then all of it, which finds all done."""
-    shards = [f"{k + 1}/{n}" for k in range(n)]
-    running = {shard: start(folder, "1", shard, cases) for shard in shards}
+def together(folder, shards, rng, n_kills, cases):
+    """Drivers at once on one folder, killed and started again; then one for all of it, which finds all done.
+
+    Args:
+        folder: of the sweep.
+        shards: one for each driver, "" for all cases.
+        rng: says whom and when.
+        n_kills: as long as any driver is at work.
+        cases: how many.
+    """
+    running = [start(folder, "1", shard, cases) for shard in shards]
     killed = 0
-    while killed < n_kills and (alive_ones := [one for one in shards if running[one].poll() is None]):
-        shard = rng.choice(alive_ones)
-        if not wait_for_more(folder, running[shard], n_done(folder)):
+    while killed < n_kills and (at_work := [k for k, one in enumerate(running) if one.poll() is None]):
+        k = rng.choice(at_work)
+        if not wait_for_more(folder, running[k], n_done(folder)):
             continue
         time.sleep(rng.uniform(0.0, 2 * float(CHUNK_S)))
-        running[shard].kill()
-        running[shard].communicate()
-        running[shard] = start(folder, "1", shard, cases)
+        running[k].kill()
+        running[k].communicate()
+        running[k] = start(folder, "1", shards[k], cases)
         killed += 1
-    for process in running.values():
+    for process in running:
         _, said = process.communicate(timeout=GRACE)
         assert process.returncode == Exit.OK, said
     before = n_done(folder)
@@ -134,12 +143,56 @@ def sharded(folder, n, rng, n_kills, cases):
 
 
 def test_an_array_of_shards(tmp_path):
-    sharded(tmp_path, 3, random.Random(3), 2, CASES)
+    """As of SLURM: so many shards as processes."""
+    together(tmp_path, ["1/3", "2/3", "3/3"], random.Random(3), 2, CASES)
 
 
 @pytest.mark.slow
-def test_an_array_of_shards_that_is_killed_often(tmp_path):
-    sharded(tmp_path, 4, random.Random(4), MANY, 6 * MANY)
+@pytest.mark.parametrize("shards", [["1/4", "2/4", "3/4", "4/4"], ["", ""]], ids=["array", "two"])
+def test_many_kills_of_drivers_at_once(tmp_path, shards):
+    together(tmp_path, shards, random.Random(4), MANY, 6 * MANY)
+
+
+SCENE = """
+simcli: 1
+bodies:
+  rod: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}}
+joints:
+  pin: {type: revolute, parent: world, child: rod, child_frame: {xyz: [0, 0, 0.5]}, q: 0.5}
+solver: {type: generalized, dt: 1e-3}
+run: {duration: 5}
+batch: {worlds: 32, vary: {joints.pin.q: {uniform: [0.1, 1]}}}
+measure:
+  peak: {max_abs: joint.pin.qd}
+"""
+
+
+@pytest.mark.slow
+def test_real_chunks_that_are_killed(tmp_path):
+    """No stand-in: the table as a file is that of an undisturbed sweep, byte for byte, and every result is whole."""
+    (tmp_path / "swing.yaml").write_text(SCENE)
+    words = ["sweep", "run", "swing.yaml", "--workers", "2", "--max-worlds", "4", "-q", "-o"]
+    assert simcli(*words, "whole", cwd=tmp_path).returncode == Exit.OK
+    rng, process, n_killed = random.Random(6), simcli_start(*words, "killed", cwd=tmp_path), 0
+    while n_killed < 6 and wait_for_more(tmp_path / "killed", process, n_done(tmp_path / "killed")):
+        time.sleep(rng.uniform(0.0, 2.0))
+        mine = children(process)
+        if n_killed % 2 and mine:
+            kill(rng.choice(mine))
+        else:
+            process.kill()
+            process.communicate()
+            process = simcli_start(*words, "killed", cwd=tmp_path)
+        n_killed += 1
+    process.communicate()
+    assert simcli(*words, "killed", cwd=tmp_path).returncode == Exit.OK
+    for name in ("whole", "killed"):
+        assert simcli("sweep", "table", name, "-o", f"{name}.csv", cwd=tmp_path).returncode == Exit.OK
+        checked = simcli("sweep", "check", name, cwd=tmp_path)
+        assert checked.returncode == Exit.OK, checked.stderr
+    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "killed.csv").read_bytes()
+    assert n_killed > 2
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["claims", "ledger", "plan.json.gz", "results"]
 
 
 

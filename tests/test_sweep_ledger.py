@@ -247,6 +247,16 @@ def test_a_dead_process_of_this_machine_is_stale_at_once(tmp_path):
     assert identity_of(mine.plain) == mine
 
 
+def test_a_claim_that_could_not_be_given_back_is_still_ours(tmp_path, monkeypatch):
+    chunk, clock = plan_of(well(3)).chunks[0], Clock(0)
+    with claims_of(tmp_path, "one", clock) as one:
+        assert one.take(chunk)
+        with monkeypatch.context() as patch:
+            patch.setattr("pathlib.Path.unlink", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")))
+            one.release(chunk.id)
+        assert one.take(chunk)
+
+
 def test_a_damaged_claim_belongs_to_nobody_for_long(tmp_path):
     chunk, clock = plan_of(well(3)).chunks[0], Clock(0)
     with claims_of(tmp_path, "one", clock) as one:

@@ -265,8 +265,8 @@ def _shown(as_json: bool, quiet: bool) -> "Iterator[Callable[[Standing], None]]"
 
         def see(now: "Standing") -> None:
             if as_json and now.event not in ("", "ended"):
-                console.emit_line("sweep.event", {name: value for name, value in vars(now).items() if name != "facts"}
-                                  | now.facts)  # fmt: skip
+                console.emit_line("sweep.event", {name: value for name, value in vars(now).items()
+                                                  if name not in ("facts", "stage")} | now.facts)  # fmt: skip
             elif not quiet and not as_json and now.event in ("failed", "given up"):
                 console.say(f"{now.event}: {console.plural(now.facts['n_cases'], 'case')}: {now.facts['reason']}")
             show(now)

@@ -86,13 +86,13 @@ def _run_fetched(task: str, files: dict[str, bytes], folder: Path) -> bytes:
 
 def _run(task: str) -> dict[str, Any]:
     """Run a task in a process that has nothing to do, or a new one."""
-    chunk, _ = task_of(task)
+    chunk, work = task_of(task)
     with _lock:
         process = _idle.pop() if _idle else None
     if process is None or process.is_dead:
         process = WorkerProcess(dies_with_us=False)
     try:
-        process.begin(chunk, task)
+        process.begin(chunk, task, work.time_limit)
         is_wanted = _wanted()
         while True:
             if reports := [one for one in process.news(POLL_S) if isinstance(one, Report)]:

@@ -1,12 +1,13 @@
 """The sweep as a loop: take a chunk, note that it has begun, note what came of it, until there is none left."""
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcli.errors import OutputError, SimcliWarning
+from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning
 from simcli.sweeps.agenda import Agenda
 from simcli.sweeps.claims import Claims
 from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneError
@@ -20,6 +21,7 @@ from simcli.sweeps.state import LOST, OVERTIME, LedgerReader
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
+ENDS_ALL = {Ending.OUTPUT: OutputError, Ending.DEVICE: DeviceError}
 GRACE_S = 30.0  # that chunks have to end when they are asked to
 
 
@@ -138,6 +140,11 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
             try:
                 summary = driver.run()
                 ledger.note(Event.ENDED, status=summary.status)
+            except BaseException:
+                executor.close()
+                with contextlib.suppress(SimcliError):  # the ledger may be what is wrong
+                    driver.abandon()
+                raise
             finally:
                 ledger.close()
             return summary
@@ -301,7 +308,7 @@ class _Driver:
             self._n_steps += report.result["n_steps"]
             self._note(Event.DONE, chunk, **said, **report.result)
             self._agenda.praise()
-        elif report.ending in (Ending.STOPPED, Ending.OUTPUT):
+        elif report.ending in (Ending.STOPPED, *ENDS_ALL):
             kind = OVERTIME if self._is_overtime else report.ending.value
             self._note(Event.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
@@ -310,8 +317,13 @@ class _Driver:
             if spent := self._agenda.blame(chunk, report.ending):
                 self._note(Event.GIVEN_UP, chunk, spent, reason=report.reason)
         self._claims.release(chunk.id)
-        if report.ending is Ending.OUTPUT:
-            raise OutputError(f"{report.reason}; {GO_ON}")
+        if report.ending in ENDS_ALL:
+            raise ENDS_ALL[report.ending](f"{report.reason}; {GO_ON}")
+
+    def abandon(self) -> None:
+        """Note of all that is under way that nobody is to blame."""
+        for chunk, _ in list(self._running.values()):
+            self._take(Report(chunk.id, Ending.STOPPED, reason="the sweep ended by an error"))
 
     def _note(self, event: Event, chunk: Chunk, cases: Sequence[str] | None = None, **facts) -> None:
         named = chunk.cases if cases is None else cases

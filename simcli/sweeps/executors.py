@@ -26,7 +26,8 @@ class Ending(Enum):
     REFUSED = "refused"  # the scene, the command or the files are wrong: it would be so every time
     CRASHED = "crashed"  # an error, or the process ended by itself
     LOST = "lost"  # the process was killed, or its machine is gone
-    OUTPUT = "output"  # the disk
+    OUTPUT = "output"  # the disk: every chunk would end so
+    DEVICE = "device"  # missing, or wrong: likewise
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from simcli.sweeps.wire import checked_result, task_text
 from simcli.sweeps.worker import STOP
 
 MOST_CHUNKS = 200  # of one process: whatever a library forgets to give back is given back then
+COMPILING_S = 900.0  # [s] beyond the time limit, until a chunk is taken to hang
 LAST_S = 5.0  # [s] that a process without work has to end
 
 
@@ -69,11 +70,20 @@ class WorkerProcess:
         self.pid = self._process.pid
         self.chunk: Chunk | None = None
         self.n_chunks = 0
+        self._due, self._is_overdue = float("inf"), False
         self._read = bytearray()
 
-    def begin(self, chunk: Chunk, text: str) -> None:
-        """Hand a task over. If the process is dead, `news` will say so."""
+    def begin(self, chunk: Chunk, text: str, time_limit: float | None) -> None:
+        """Hand a task over. If the process is dead, `news` will say so.
+
+        Args:
+            chunk: to run.
+            text: of the task.
+            time_limit: [s], of a case; the process itself ends a chunk that takes longer, unless it hangs.
+        """
         self.chunk = chunk
+        limit = float("inf") if time_limit is None else time_limit
+        self._due = time.monotonic() + COMPILING_S + 2 * len(chunk.cases) * limit
         self.n_chunks += 1
         self._send(text)
 
@@ -96,6 +106,9 @@ class WorkerProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self.answers, selectors.EVENT_READ)
             selector.select(patience)
+        if self.is_overdue:
+            self._is_overdue = True
+            self._process.kill()
         found: list[Report | Pace] = []
         is_gone = False
         try:
@@ -111,7 +124,8 @@ class WorkerProcess:
         if is_gone:
             code = self.end()
             if self.chunk is not None:
-                found.append(Report(self.chunk.id, *_death(code), worker=str(self.pid)))
+                death = (Ending.CRASHED, {}, "time limit: its process hung") if self._is_overdue else _death(code)
+                found.append(Report(self.chunk.id, *death, worker=str(self.pid)))
                 self.chunk = None
         return found
 
@@ -121,6 +135,11 @@ class WorkerProcess:
             return Pace(chunk.id, plain["fraction"], plain["rate"])
         self.chunk = None
         return report_of(chunk, plain, str(self.pid))
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if its chunk takes so long that it must hang."""
+        return self.chunk is not None and time.monotonic() > self._due
 
     @property
     def is_dead(self) -> bool:
@@ -185,7 +204,7 @@ class Pool:
         if idle is None:
             idle = WorkerProcess()
             self._workers.append(idle)
-        idle.begin(chunk, task_text(chunk, self._work))
+        idle.begin(chunk, task_text(chunk, self._work), self._work.time_limit)
 
     def reports(self, timeout: float) -> Sequence[Report | Pace]:
         """What the processes say."""
@@ -196,7 +215,7 @@ class Pool:
             for worker in self._workers:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             ready = [key.data for key, _ in selector.select(timeout)]
-        found = [one for worker in ready for one in worker.news()]
+        found = [one for worker in {*ready, *(one for one in self._workers if one.is_overdue)} for one in worker.news()]
         self._workers = [one for one in self._workers if not one.is_dead]
         return found
 

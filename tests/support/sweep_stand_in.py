@@ -1,7 +1,8 @@
 """A sweep without physics: a plan, and a function that runs its chunks in place of `chunk_run.run_chunk`.
 
 What a case does is in its name: `c-...` is well, `nan-...` fails as a world does, `segv-...` ends the process, `error-...`
-raises, `refused-...` is a wrong scene, `hang-...` goes on until it is stopped.
+raises, `refused-...` is a wrong scene, `hang-...` goes on until it is stopped, `deaf-...` hears nothing,
+`device-...` has none.
 """
 
 import ctypes
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from simcli.errors import OutputError, UsageError
+from simcli.errors import DeviceError, OutputError, UsageError
 from simcli.sweeps.agenda import part_of
 from simcli.sweeps.plan import Case, Chunk, Plan
 
@@ -72,6 +73,8 @@ def run(chunk, folder, threads, device, keep, time_limit, watch):
     """Run a chunk: sleep, and write a file."""
     begun, seconds = time.monotonic(), float(os.environ.get(SECONDS, "0"))
     kinds = {case.partition("-")[0] for case in chunk.cases}
+    if "deaf" in kinds:
+        time.sleep(1000)
     while (passed := time.monotonic() - begun) < seconds or "hang" in kinds:
         if not watch(Tick(passed / seconds if seconds else 0.5)):
             return None
@@ -84,6 +87,8 @@ def run(chunk, folder, threads, device, keep, time_limit, watch):
         raise ValueError("a defect")
     if "refused" in kinds:
         raise UsageError("the scene is wrong")
+    if "device" in kinds:
+        raise DeviceError("device `cuda` is not available on this machine")
     if "disk" in kinds:
         raise OutputError("result.json: cannot write: No space left on device")
     text = json.dumps({case: number_of(case) for case in chunk.cases})
