@@ -11,7 +11,7 @@ from support.runs import SWING
 
 import simcli
 from simcli.cli import doorman
-from simcli.errors import Exit, OutputError, UsageError
+from simcli.errors import Exit, OutputError, SimcliWarning, UsageError
 from simcli.spec.schema_sweep import SweepSpec
 from simcli.sweeps.in_python import SweepStoppedError
 
@@ -56,6 +56,13 @@ def test_the_same_call_runs_nothing_and_a_larger_one_what_is_new(made):
     with pytest.raises(OutputError, match="holds another sweep"):
         simcli.sweep(folder / "swing.yaml", folder / "night", **ASKED | {"seed": 3})
     simcli.sweep(folder / "swing.yaml", folder / "night", **ASKED)  # the plan of the folder is that of the last call
+
+
+def test_what_stays_of_cases_that_are_done_is_told(made):
+    with pytest.warns(SimcliWarning, match="was begun with keep: none; cases that are done have"):
+        simcli.sweep(made[0] / "swing.yaml", made[0] / "night", keep="all", **ASKED)
+    with pytest.warns(SimcliWarning, match="was begun with keep: all"):
+        simcli.sweep(made[0] / "swing.yaml", made[0] / "night", **ASKED)
 
 
 def test_words_that_mean_nothing_are_refused(made):

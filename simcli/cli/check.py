@@ -123,11 +123,10 @@ def _check_sweep(path: Path, document) -> Finding:
     from simcli.sweeps.scenes import understood
 
     try:
-        found = understood(read_sweep(document))
+        counts = [n_worlds(one.spec) for one in understood(read_sweep(document))]
     except SceneError as error:
         return Finding(path, error.faults, document=error.document)
-    cases = sum(n_worlds(one.spec) for one in found)
-    return Finding(path, [], f"sweep of {plural(cases, 'case')} in {plural(len(found), 'structure')}", document)
+    return Finding(path, [], f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}", document)
 
 
 def _check_scene(path: Path) -> Finding:

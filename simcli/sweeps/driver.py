@@ -135,8 +135,9 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
         with Claims(folder, me) as claims:
             write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
-            ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, n_cases=len(plan.cases), n_mine=driver.n_mine,
-                        n_known=len(state.results), executor=executor.name, shard=str(options.shard or ""))  # fmt: skip
+            ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, keep=plan.keep, n_cases=len(plan.cases),
+                        n_mine=driver.n_mine, n_known=len(state.results), executor=executor.name,
+                        shard=str(options.shard or ""))  # fmt: skip
             try:
                 summary = driver.run()
                 ledger.note(Event.ENDED, status=summary.status)
@@ -180,6 +181,10 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
     if n_before > len(state.results):
         warnings.warn(f"{folder}: {len(gone)} result files are gone that the ledger knows, as {min(gone)}; their "
                       f"{n_before - len(state.results)} cases are run again", SimcliWarning, stacklevel=2)
+    kept = {str(line["keep"]) for line in state.planned if "keep" in line} - {plan.keep}
+    if kept and state.results:
+        warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
+                      f"that they have, and keep: {plan.keep} is for the others", SimcliWarning, stacklevel=2)
     for name in state.foreign:
         warnings.warn(f"{folder}: ledger/{name} is no ledger; left alone", SimcliWarning, stacklevel=2)
     if damaged := sum(state.damaged.values()):

@@ -46,10 +46,10 @@ def _base(document: "Document", spec: "SceneSpec", device: str) -> "hashlib._Has
     from simcli.spec import resolved_yaml
     from simcli.spec.check_refs import named_files
     from simcli.spec.schema_look import LookSpec
-    from simcli.spec.schema_parts import BatchSpec
 
     # What changes no number: the batch, whose values are those of the worlds, words, pictures, verdicts.
-    bare = spec.model_copy(update={"batch": BatchSpec(), "look": LookSpec(), "name": "", "description": "", "expect": ()})
+    idle = {"batch": type(spec.batch)(), "look": LookSpec(), "name": "", "description": "", "expect": ()}
+    bare = spec.model_copy(update=idle)
     facts = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
     facts |= {"code": code_digest(), "precision": spec.solver.precision, "device": device, "scene": resolved_yaml(bare)}
     whole = hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=NAME_BYTES)

@@ -57,42 +57,38 @@ def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
     return read_sweep(document_of_text(flow_text(whole), str(path)))
 
 
-def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> list[Understood]:
-    """Every structure of a sweep: read, resolved, and the first of its worlds built.
+def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Understood]:
+    """Every structure of a sweep, one after the other: read, resolved, and the first of its worlds built.
 
     Raises:
-        SceneError: with the faults of all of them; one that not all of them have says which have it.
+        SceneError: at the end, with the faults of all of them; one that not all of them have says which have it.
     """
-    found = list(_each(sweep, sets))
     faults: dict[Fault, list[Structure]] = {}
     document = sweep.document
-    for structure, one in found:
-        if isinstance(one, SceneError):
-            for fault in dict.fromkeys(moved(fault, structure, document) for fault in one.faults):
-                faults.setdefault(fault, []).append(structure)
-            if one.document is not None:
-                document.know(one.document)
-    if faults:
-        structures = [structure for structure, _ in found]
-        error = SceneError(in_order([_named(fault, which, structures) for fault, which in faults.items()]))
-        error.document = document
-        raise error
-    return [one for _, one in found if isinstance(one, Understood)]
-
-
-def _each(sweep: Sweep, sets: Sequence[Override | str]) -> Iterator[tuple[Structure, Understood | SceneError]]:
-    from simcli.pipeline import build_run, read_scene
-
     for structure in sweep.structures:
         try:
-            document, spec = read_scene(structure.scene, (*structure.sets, *sets))
-            model = build_run(document, spec, (0,), tries_all=True)[0].model
-            yield structure, Understood(structure, document, spec, model)
+            one = _understood(structure, sets)
         except SceneError as error:
-            yield structure, error
+            for fault in dict.fromkeys(moved(fault, structure, document) for fault in error.faults):
+                faults.setdefault(fault, []).append(structure)
+            if error.document is not None:
+                document.know(error.document)
+        else:
+            yield one
+    if faults:
+        error = SceneError(in_order([_named(fault, which, sweep.structures) for fault, which in faults.items()]))
+        error.document = document
+        raise error
 
 
-def _named(fault: Fault, which: list[Structure], structures: list[Structure]) -> Fault:
+def _understood(structure: Structure, sets: Sequence[Override | str]) -> Understood:
+    from simcli.pipeline import build_run, read_scene
+
+    document, spec = read_scene(structure.scene, (*structure.sets, *sets))
+    return Understood(structure, document, spec, build_run(document, spec, (0,), tries_all=True)[0].model)
+
+
+def _named(fault: Fault, which: list[Structure], structures: Sequence[Structure]) -> Fault:
     """A fault that not all structures have, with the choice that makes it, or else the first structure that has it."""
     if len(which) == len(structures):
         return fault

@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from simcli.job import Schedule
     from simcli.model.tables import Model
     from simcli.spec import SceneSpec
 
-# Steps of a body per second on two cores of 2026, from runs of small scenes with many worlds; of the right order, no more.
-BODY_STEPS = {"generalized": 6e6, "maximal": 1e6, "natural": 5e5, "affine": 5e4}
+# Steps of a body per second on two cores of 2026, from runs of pendulums in 640 worlds; of the right order, no more.
+BODY_STEPS = {"generalized": 1e7, "maximal": 1.5e6, "natural": 4e5, "affine": 4e5}
 CONTACT_PART = 0.05  # of that rate where bodies can touch
-BUILDING = 2e-3  # [s] of a world whose scene is read and built in Python
+BUILDING = 3e-4  # [s] of a body of a world whose scene is read and built in Python
 LONGEST = 120.0  # [s] of a chunk: what a worker that dies loses
 SHORTEST = 10.0  # [s], below which starting and compiling would cost more than a chunk gains
 PIECES = 16  # chunks of a structure, at least, if they are not shorter than that: work for many workers
 MEMORY = 2**30  # [B] of the worlds of a chunk, so that several workers fit into a machine
 GRAIN = 64  # chunks hold a multiple of so many worlds: packs of lanes without gaps
+SOME = 1024  # worlds between which memory is compared: what is bounded for many, as the frames on their way, is not counted
 SUMMARY_FRAMES = 50  # of a run whose trajectory is not kept: places at which it can be stopped
 
 
@@ -50,13 +52,17 @@ def cost_of(spec: "SceneSpec", model: "Model") -> Cost:
     from simcli.pipeline import schedule_of
 
     schedule = schedule_of(spec)
-    one, two = (estimate(spec, replace(model, n_worlds=n), schedule, frozenset(spec.output.channels)) for n in (1, 2))
     bare = replace(schedule, n_frames=min(schedule.n_frames, SUMMARY_FRAMES))
-    few = [estimate(spec, replace(model, n_worlds=n), bare, frozenset())["file_bytes"] for n in (1, 2)]
+
+    def per_world(name: str, plan: "Schedule", channels: frozenset[str]) -> float:
+        one, two = (estimate(spec, replace(model, n_worlds=n), plan, channels)[name] for n in (SOME, 2 * SOME))
+        return (two - one) / SOME
+
+    channels = frozenset(spec.output.channels)
     rate = BODY_STEPS[spec.solver.type] * (CONTACT_PART if model.contacts is not None else 1.0)
-    seconds = BUILDING * bool(model.param_name) + schedule.n_steps * max(model.n_bodies, 1) / rate
-    memory, kept = (two[name] - one[name] for name in ("memory_bytes", "file_bytes"))
-    return Cost(schedule.n_steps, seconds, memory, few[1] - few[0], kept)
+    seconds = max(model.n_bodies, 1) * (BUILDING * bool(model.param_name) + schedule.n_steps / rate)
+    return Cost(schedule.n_steps, seconds, per_world("memory_bytes", schedule, channels),
+                per_world("file_bytes", bare, frozenset()), per_world("file_bytes", schedule, channels))  # fmt: skip
 
 
 def cases_at_once(cost: Cost, n_cases: int, most: int | None) -> int:
