@@ -1,10 +1,18 @@
 """SWEEPS: many batches as one, with a ledger.
 
 Comes in: a scene, or a sweep file over scenes. Goes out: a folder with a ledger, a result file per chunk, and one table.
-Never found here: physics, and the reading of scenes (spec), printing (cli).
+Never found here: physics, the reading of scenes (spec), printing (cli).
 
 What is to be run, and what came of it:
     plan         what is to be run: cases by name, in chunks of one batch each
+    scenes       a sweep file, and its scenes with all combinations of choices
+    names        names of cases: what must be equal for a result to be that of a case
+    sizes        how many cases make a chunk, and what a plan will take
+    forecast     what a plan will take, before it is run
+    plan_file    a plan as a file beside the ledger
+    chunk_run    one chunk through the pipeline, its file whole or not there
+    table        what came of it: a row per case
+    whole        is what the folder holds whole, and all there
 
 Who does the work, and how nothing is lost:
     identity     a process on a machine, so that others can tell whether it lives
@@ -22,4 +30,5 @@ Who does the work, and how nothing is lost:
     shards       the part of a sweep that is one machine's
     agenda       which chunk is next, and what is tried again
     driver       the sweep as a loop: take a chunk, note what came of it
+    in_python    a sweep as a call
 """

@@ -8,16 +8,16 @@ so many tries in all.
 from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
-from hashlib import blake2b
 
 from simcli.sweeps.executors import Ending
+from simcli.sweeps.names import digest_of
 from simcli.sweeps.plan import Chunk, Plan
 from simcli.sweeps.state import State, Tries
 
 MOST_LOST = 10  # attempts whose process was killed: mostly by others, who kill whatever runs
+OVERTIME_UNHALVED = 2  # attempts that the end of a job cut off: another one of this size would be cut off, too
 LOST_UNHALVED = 2  # of them that do not halve a chunk
 MOST_CRASHES_ALONE = 12  # chunks one after the other that brought nothing: it is not a single case that is to blame
-ID_BYTES = 10
 
 
 class Agenda:
@@ -50,6 +50,7 @@ class Agenda:
         self._before = {case: replace(state.tries.get(case, Tries())) for case in failed}
         self.open: set[str] = set()
         self.failed: dict[str, str] = {}
+        state.changed.clear()
         self._look_at(mine)
         for case in self.open:
             if (size := self._suspected_size(case)) > 1:
@@ -62,7 +63,9 @@ class Agenda:
 
     def _suspected_size(self, case: str) -> int:
         crashed, vanished, _ = self._since(case)
-        return self._state.tries[case].smallest if crashed or vanished > LOST_UNHALVED else 0
+        tries = self._state.tries.get(case, Tries())
+        is_suspected = crashed or vanished > LOST_UNHALVED or tries.overtime >= OVERTIME_UNHALVED
+        return tries.smallest if is_suspected else 0
 
     def update(self) -> None:
         """Take in what the ledger has learnt."""
@@ -137,4 +140,4 @@ def part_of(chunk: Chunk, cases: Collection[str]) -> Chunk:
         return chunk
     kept = [(world, case) for world, case in zip(chunk.worlds, chunk.cases, strict=True) if case in chosen]
     worlds, ids = zip(*kept, strict=True)
-    return replace(chunk, id=blake2b("\n".join(ids).encode(), digest_size=ID_BYTES).hexdigest(), worlds=worlds, cases=ids)
+    return replace(chunk, id=digest_of(ids), worlds=worlds, cases=ids)

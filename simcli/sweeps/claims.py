@@ -155,6 +155,9 @@ class Claims:
             taken = self._create(self._path(chunk.id), text)
         except OSError as error:
             raise self._refused(error) from error
+        if not taken:  # it may be our own, that could not be given back
+            held = read_claim(self._path(chunk.id))
+            taken = held is not None and held.owner.token == self._owner.token
         if taken:
             self._mine.add(chunk.id)
         return taken

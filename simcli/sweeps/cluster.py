@@ -11,6 +11,7 @@ import queue
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ def _distributed():
         import distributed
     except ImportError as error:
         raise UsageError("--cluster needs the package distributed: pip install 'simcli[cluster]'") from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong with it is told here
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong with it is told here
     return distributed
 
 
@@ -103,6 +105,7 @@ class Cluster:
         self._looked_at = now
         with contextlib.suppress(OSError, TimeoutError):
             threads = self._client.nthreads()
+            self._known = {one: said for one, said in self._known.items() if one in threads}
             if new := [one for one in threads if one not in self._known]:
                 for one, said in self._client.run(version_of_worker, workers=new, on_error="return").items():
                     self._known[one] = said.decode() if isinstance(said, bytes) else f"no simcli of ours ({_brief(said)})"
@@ -128,8 +131,8 @@ class Cluster:
         if self._missed_since is None:
             self._missed_since = now
         if now - self._missed_since >= self._patience:
-            raise WorkersGoneError(f"{self._address}: {what} since {self._patience:g} s; what was done is in the ledger: start "
-                                   "the cluster anew, and the same command goes on")  # fmt: skip
+            raise WorkersGoneError(f"{self._address}: {what} since {self._patience:g} s; what was done is in the ledger: "
+                                   "start the cluster anew, and the same command goes on")  # fmt: skip
 
     def start(self, chunk: Chunk) -> None:
         """Hand a chunk to the scheduler."""
@@ -143,11 +146,12 @@ class Cluster:
                 old.cancel()
         refused = len(self._workers) < len(self._known)
         limits = frozenset(self._workers) if refused else frozenset()
-        work = self._work if self._work.threads else _with_one_thread(self._work)
+        work = replace(self._work, threads=self._work.threads or 1)  # Dask counts a thread of a worker for each task
         try:
             files = None if self._bundles is None else self._bundles.of(chunk)
-            future = self._client.submit(run_on_worker, task_text(chunk, work), files, own_version(), pure=False, retries=0,
-                                         key=f"simcli-{chunk.id}-{secrets.token_hex(4)}", workers=sorted(limits) or None)  # fmt: skip
+            task = (task_text(chunk, work), files, own_version())
+            future = self._client.submit(run_on_worker, *task, key=f"simcli-{chunk.id}-{secrets.token_hex(4)}",
+                                         workers=sorted(limits) or None, pure=False, retries=0)  # fmt: skip
         except (OSError, RuntimeError):  # the connection has just gone: `reports` will see so
             return
         self._futures[chunk.id], self._limits[chunk.id] = future, limits
@@ -196,6 +200,7 @@ class Cluster:
     def _drop_client(self) -> None:
         client, self._client = self._client, None
         self._futures.clear()
+        self._limits.clear()
         self._workers = {}
         with contextlib.suppress(Exception):  # it is gone already, in whatever way
             client.close(timeout=CLOSE_S)
@@ -222,7 +227,7 @@ class Cluster:
             self._looked_at = -CENSUS_S
             self._submit(chunk)
             return None
-        return self._placed(report_of(chunk, plain, ""), files)
+        return self._placed(report_of(chunk, plain, str(plain.get("worker", "")), str(plain.get("host", ""))), files)
 
     def _placed(self, report: Report, files: dict[str, memoryview]) -> Report:
         """The report, once its files are where they belong."""
@@ -255,13 +260,6 @@ class Cluster:
         if self._client is not None:
             self.stop()
             self._drop_client()
-
-
-def _with_one_thread(work: Work) -> Work:
-    """Dask counts a thread of a worker for each task."""
-    from dataclasses import replace
-
-    return replace(work, threads=1)
 
 
 def _brief(error: object) -> str:

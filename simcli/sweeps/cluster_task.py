@@ -1,8 +1,8 @@
 """What a worker of a Dask cluster does: it runs a chunk in a process of its own, and answers in bytes.
 
-A kernel holds Python's lock while it runs, and Taichi wants one thread: in the worker's own process it would keep the worker
-from telling its scheduler that it lives. The answer is a line of JSON and, if it is to be fetched, the result file behind it:
-bytes travel as they are, and nobody unpickles them.
+A kernel holds Python's lock while it runs, and Taichi wants one thread: in the worker's own process it would keep the
+worker from telling its scheduler that it lives. The answer is a line of JSON and, if it is to be fetched, the result file
+behind it: bytes travel as they are, and nobody unpickles them.
 """
 
 import contextlib
@@ -86,13 +86,13 @@ def _run_fetched(task: str, files: dict[str, bytes], folder: Path) -> bytes:
 
 def _run(task: str) -> dict[str, Any]:
     """Run a task in a process that has nothing to do, or a new one."""
-    chunk, _ = task_of(task)
+    chunk, work = task_of(task)
     with _lock:
         process = _idle.pop() if _idle else None
     if process is None or process.is_dead:
         process = WorkerProcess(dies_with_us=False)
     try:
-        process.begin(chunk, task)
+        process.begin(chunk, task, work.time_limit)
         is_wanted = _wanted()
         while True:
             if reports := [one for one in process.news(POLL_S) if isinstance(one, Report)]:
@@ -125,7 +125,8 @@ def _wanted() -> Callable[[], bool]:
 
 
 def _plain(report: Report) -> dict[str, Any]:
-    return {"ending": report.ending.value, "result": report.result, "reason": report.reason}
+    return {"ending": report.ending.value, "result": report.result, "reason": report.reason, "worker": report.worker,
+            "host": socket.gethostname()}  # fmt: skip
 
 
 def answer(plain: dict[str, Any], *parts: bytes) -> bytes:

@@ -1,25 +1,29 @@
 """The sweep as a loop: take a chunk, note that it has begun, note what came of it, until there is none left."""
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcli.errors import OutputError, SimcliWarning
+from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning
 from simcli.sweeps.agenda import Agenda
 from simcli.sweeps.claims import Claims
 from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneError
 from simcli.sweeps.identity import this_process
 from simcli.sweeps.ledger import GO_ON, Event, Ledger
 from simcli.sweeps.plan import Chunk, Plan
+from simcli.sweeps.plan_file import write_plan
 from simcli.sweeps.provenance import own_version
 from simcli.sweeps.shards import Shard, cases_of
-from simcli.sweeps.state import LOST, LedgerReader
+from simcli.sweeps.state import LOST, OVERTIME, LedgerReader
 
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
-GRACE_S = 30.0  # that chunks have to end when they are asked to
+ENDS_ALL = {Ending.OUTPUT: OutputError, Ending.DEVICE: DeviceError}
+GRACE_S = 25.0  # from being asked to end to the end: schedulers kill 30 s after SIGTERM
+STOP_PART = 0.75  # of the grace, in which chunks may come to their own end
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Options:
         max_walltime: [s], from now on until all has to be over; None for as long as it takes.
         retry_failed: try cases again that failed or were given up before.
         tries: attempts of a case that crash, in all, before it is given up.
-        grace: [s], that chunks have to end when they are asked to.
+        grace: [s], from being asked to end to the end: what is nearly done is not lost.
     """
 
     shard: Shard | None = None
@@ -64,6 +68,12 @@ class Standing:
     n_running: int
     rate: float
     seconds_left: float
+    stage: str = "stepping"
+
+    @property
+    def fraction(self) -> float:
+        """Part of the cases that is done."""
+        return self.n_done / self.n_cases if self.n_cases else 1.0
 
 
 @dataclass
@@ -97,7 +107,13 @@ Watch = Callable[[Standing], bool]
 DEFAULTS = Options()
 
 
-def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = lambda _: True) -> Summary:
+def watch_nothing(_: Standing) -> bool:
+    """Watch nothing, stop never."""
+    return True
+
+
+def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: Watch = watch_nothing
+          ) -> Summary:  # fmt: skip
     """Get all cases of a sweep done that are not.
 
     Args:
@@ -117,12 +133,19 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
         me = this_process()
         ledger = Ledger(folder, me)
         with Claims(folder, me) as claims:
+            write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
-            ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, n_cases=len(plan.cases), n_mine=driver.n_mine,
-                        n_known=len(state.results), executor=executor.name, shard=str(options.shard or ""))  # fmt: skip
+            ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, keep=plan.keep, n_cases=len(plan.cases),
+                        n_mine=driver.n_mine, n_known=len(state.results), executor=executor.name,
+                        shard=str(options.shard or ""))  # fmt: skip
             try:
                 summary = driver.run()
                 ledger.note(Event.ENDED, status=summary.status)
+            except BaseException:
+                executor.close()
+                with contextlib.suppress(SimcliError):  # the ledger may be what is wrong
+                    driver.abandon()
+                raise
             finally:
                 ledger.close()
             return summary
@@ -150,14 +173,18 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
         last = state.planned[-1] if state.planned else {}
         raise OutputError(
             f"{folder}: holds another sweep: none of its {len(known)} cases is one of the {len(plan.cases)} of this one "
-            f"({last.get('origin', 'of unknown origin')}). Another scene, seed, precision, device or version of simcli makes "
-            "other cases: choose another folder with -o")
+            f"({last.get('origin', 'of unknown origin')}). Another scene, seed, precision, device or version of simcli "
+            "makes other cases: choose another folder with -o")
     gone = {file for file in state.digests if not (folder / file).is_file()}
     n_before = len(state.results)
     state.forget_results_in(gone)
     if n_before > len(state.results):
         warnings.warn(f"{folder}: {len(gone)} result files are gone that the ledger knows, as {min(gone)}; their "
                       f"{n_before - len(state.results)} cases are run again", SimcliWarning, stacklevel=2)
+    kept = {str(line["keep"]) for line in state.planned if "keep" in line} - {plan.keep}
+    if kept and state.results:
+        warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
+                      f"that they have, and keep: {plan.keep} is for the others", SimcliWarning, stacklevel=2)
     for name in state.foreign:
         warnings.warn(f"{folder}: ledger/{name} is no ledger; left alone", SimcliWarning, stacklevel=2)
     if damaged := sum(state.damaged.values()):
@@ -179,8 +206,10 @@ class _Driver:
         self._pace: dict[str, Pace] = {}
         self._elsewhere: tuple[float, frozenset[str]] = (-CLAIMS_S, frozenset())
         self._begun = time.monotonic()
-        self._asked_at: float | None = None  # when all that runs was asked to end
+        self._ends_at: float | None = None  # when all has to be over, once somebody has asked for that
+        self._stops_at, self._is_stopped = 0.0, False  # when what still runs then is stopped
         self._problem = ""
+        self._is_overtime = False
         self._n_steps = 0
         self._first_open = len(self._agenda.open)
 
@@ -188,7 +217,7 @@ class _Driver:
         """Until nothing is open, or somebody has seen enough."""
         self._tell("begun", {})
         while self._go_on():
-            if self._asked_at is None:
+            if self._ends_at is None:
                 self._fill()
             for one in self._reports():
                 if isinstance(one, Pace):
@@ -205,29 +234,33 @@ class _Driver:
 
     def _go_on(self) -> bool:
         now = time.monotonic()
-        limit = self._options.max_walltime
-        grace = self._options.grace
-        if limit is not None and now - self._begun >= limit - min(grace, limit / 4):
-            self._ask_to_end(f"the time of {limit:g} s is up")
-        if self._asked_at is None:
+        limit, grace = self._options.max_walltime, self._options.grace
+        if limit is not None and self._ends_at is None and now - self._begun >= limit - min(grace, limit / 4):
+            self._is_overtime = True
+            self._ask_to_end(f"the time of {limit:g} s is up", min(grace, limit / 4))
+        if self._ends_at is None:
             return bool(self._running or self._agenda.open)
-        if self._running and now - self._asked_at >= grace:
+        if self._running and now >= self._stops_at and not self._is_stopped:
+            self._is_stopped = True
+            self._executor.stop()
+        if self._running and now >= self._ends_at:
             self._executor.close()
             for chunk, _ in list(self._running.values()):
                 self._take(Report(chunk.id, Ending.STOPPED, reason="did not end in time when it was asked to"))
         return bool(self._running)
 
-    def _ask_to_end(self, problem: str = "") -> None:
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
-            self._problem = problem
-            self._executor.stop()
+    def _ask_to_end(self, problem: str, grace: float) -> None:
+        """Begin no chunk any more. Those under way may end by themselves for three quarters of the grace."""
+        if self._ends_at is None:
+            now = time.monotonic()
+            self._stops_at, self._ends_at, self._problem = now + STOP_PART * grace, now + grace, problem
 
     def _reports(self) -> Sequence[Report | Pace]:
         try:
             return self._executor.reports(POLL_S)
         except WorkersGoneError as error:
-            self._asked_at, self._problem = -float("inf"), str(error)
+            self._stops_at = self._ends_at = -float("inf")
+            self._problem = str(error)
             return []
 
     def _fill(self) -> None:
@@ -265,8 +298,8 @@ class _Driver:
     def _start(self, chunk: Chunk) -> None:
         tries = self._reader.state.tries
         attempt = 1 + max((tries[case].started for case in chunk.cases if case in tries), default=0)
-        self._note(Event.STARTED, chunk, attempt=attempt)
         self._running[chunk.id] = chunk, attempt
+        self._note(Event.STARTED, chunk, attempt=attempt)
         self._executor.start(chunk)
 
     def _take(self, report: Report) -> None:
@@ -275,21 +308,27 @@ class _Driver:
             return
         chunk, attempt = self._running.pop(report.chunk)
         self._pace.pop(chunk.id, None)
-        said = {"attempt": attempt, "worker": report.worker}
+        said = {"attempt": attempt, "worker": report.worker, "at": report.host}
         if report.ending is Ending.DONE:
             self._n_steps += report.result["n_steps"]
             self._note(Event.DONE, chunk, **said, **report.result)
             self._agenda.praise()
-        elif report.ending in (Ending.STOPPED, Ending.OUTPUT):
-            self._note(Event.ABANDONED, chunk, **said, reason=report.reason)
+        elif report.ending in (Ending.STOPPED, *ENDS_ALL):
+            kind = OVERTIME if self._is_overtime else report.ending.value
+            self._note(Event.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
             kind = LOST if report.ending is Ending.LOST else report.ending.value
             self._note(Event.FAILED, chunk, **said, kind=kind, reason=report.reason)
             if spent := self._agenda.blame(chunk, report.ending):
                 self._note(Event.GIVEN_UP, chunk, spent, reason=report.reason)
         self._claims.release(chunk.id)
-        if report.ending is Ending.OUTPUT:
-            raise OutputError(f"{report.reason}; {GO_ON}")
+        if report.ending in ENDS_ALL:
+            raise ENDS_ALL[report.ending](f"{report.reason}; {GO_ON}")
+
+    def abandon(self) -> None:
+        """Note of all that is under way that nobody is to blame."""
+        for chunk, _ in list(self._running.values()):
+            self._take(Report(chunk.id, Ending.STOPPED, reason="the sweep ended by an error"))
 
     def _note(self, event: Event, chunk: Chunk, cases: Sequence[str] | None = None, **facts) -> None:
         named = chunk.cases if cases is None else cases
@@ -308,4 +347,4 @@ class _Driver:
         n_running = sum(len(chunk.cases) for chunk, _ in self._running.values())
         if not self._watch(Standing(event, facts, self.n_mine, self.n_mine - n_open, len(self._agenda.failed), n_running,
                                     rate, left)):  # fmt: skip
-            self._ask_to_end()
+            self._ask_to_end("", self._options.grace)

@@ -26,7 +26,8 @@ class Ending(Enum):
     REFUSED = "refused"  # the scene, the command or the files are wrong: it would be so every time
     CRASHED = "crashed"  # an error, or the process ended by itself
     LOST = "lost"  # the process was killed, or its machine is gone
-    OUTPUT = "output"  # the disk
+    OUTPUT = "output"  # the disk: every chunk would end so
+    DEVICE = "device"  # missing, or wrong: likewise
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Report:
         result: of a chunk that is done: file (below the folder of the sweep), digest, failed, n_steps, seconds.
         reason: of any other, one line.
         worker: who did it, for people.
+        host: where, "" for this machine.
     """
 
     chunk: str
@@ -46,6 +48,7 @@ class Report:
     result: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
     worker: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ left unfinished is dropped by readers (`state`).
 """
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from simcli.sweeps.identity import Identity
 FOLDER, SUFFIX = "ledger", ".jsonl"
 SUM_BYTES = 8
 SUM_KEY = ', "sum": "'
+NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
 GO_ON = "nothing that the ledger holds is lost, and the same command goes on"
 
 
@@ -133,7 +135,9 @@ def sync_folder(folder: Path) -> None:
     """Sync the names in a folder, where the system has that."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # some network file systems refuse it
-            os.fsync(descriptor)
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise
     finally:
         os.close(descriptor)

@@ -18,6 +18,7 @@ from simcli.sweeps.wire import checked_result, task_text
 from simcli.sweeps.worker import STOP
 
 MOST_CHUNKS = 200  # of one process: whatever a library forgets to give back is given back then
+COMPILING_S = 900.0  # [s] beyond the time limit, until a chunk is taken to hang
 LAST_S = 5.0  # [s] that a process without work has to end
 
 
@@ -27,7 +28,8 @@ def cores() -> int:
         mine = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         mine = os.cpu_count() or 1
-    return max(1, min(mine, _quota()))
+    of_job = os.environ.get("SLURM_CPUS_PER_TASK", "")  # which some schedulers do not enforce
+    return max(1, min(mine, _quota(), int(of_job) if of_job.isdigit() else mine))
 
 
 def _quota() -> int:
@@ -68,11 +70,20 @@ class WorkerProcess:
         self.pid = self._process.pid
         self.chunk: Chunk | None = None
         self.n_chunks = 0
+        self._due, self._is_overdue = float("inf"), False
         self._read = bytearray()
 
-    def begin(self, chunk: Chunk, text: str) -> None:
-        """Hand a task over. If the process is dead, `news` will say so."""
+    def begin(self, chunk: Chunk, text: str, time_limit: float | None) -> None:
+        """Hand a task over. If the process is dead, `news` will say so.
+
+        Args:
+            chunk: to run.
+            text: of the task.
+            time_limit: [s], of a case; the process itself ends a chunk that takes longer, unless it hangs.
+        """
         self.chunk = chunk
+        limit = float("inf") if time_limit is None else time_limit
+        self._due = time.monotonic() + COMPILING_S + 2 * len(chunk.cases) * limit
         self.n_chunks += 1
         self._send(text)
 
@@ -95,6 +106,9 @@ class WorkerProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self.answers, selectors.EVENT_READ)
             selector.select(patience)
+        if self.is_overdue:
+            self._is_overdue = True
+            self._process.kill()
         found: list[Report | Pace] = []
         is_gone = False
         try:
@@ -110,7 +124,8 @@ class WorkerProcess:
         if is_gone:
             code = self.end()
             if self.chunk is not None:
-                found.append(Report(self.chunk.id, *_death(code), worker=str(self.pid)))
+                death = (Ending.CRASHED, {}, "time limit: its process hung") if self._is_overdue else _death(code)
+                found.append(Report(self.chunk.id, *death, worker=str(self.pid)))
                 self.chunk = None
         return found
 
@@ -120,6 +135,11 @@ class WorkerProcess:
             return Pace(chunk.id, plain["fraction"], plain["rate"])
         self.chunk = None
         return report_of(chunk, plain, str(self.pid))
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if its chunk takes so long that it must hang."""
+        return self.chunk is not None and time.monotonic() > self._due
 
     @property
     def is_dead(self) -> bool:
@@ -140,14 +160,15 @@ class WorkerProcess:
         return self._process.returncode
 
 
-def report_of(chunk: Chunk, plain: dict[str, Any], worker: str) -> Report:
+def report_of(chunk: Chunk, plain: dict[str, Any], worker: str, host: str = "") -> Report:
     """What a worker says of the end of a chunk, checked."""
     try:
         ending = Ending(plain["ending"])
         result = checked_result(plain["result"], chunk.cases) if ending is Ending.DONE else {}
-        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker)
+        return Report(chunk.id, ending, result, str(plain.get("reason", "")), worker, host)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is no result: {error}", worker=worker)
+        words = f"the worker's answer is no result: {error}"
+        return Report(chunk.id, Ending.CRASHED, reason=words, worker=worker, host=host)
 
 
 def _death(code: int) -> tuple[Ending, dict, str]:
@@ -183,7 +204,7 @@ class Pool:
         if idle is None:
             idle = WorkerProcess()
             self._workers.append(idle)
-        idle.begin(chunk, task_text(chunk, self._work))
+        idle.begin(chunk, task_text(chunk, self._work), self._work.time_limit)
 
     def reports(self, timeout: float) -> Sequence[Report | Pace]:
         """What the processes say."""
@@ -194,7 +215,7 @@ class Pool:
             for worker in self._workers:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
             ready = [key.data for key, _ in selector.select(timeout)]
-        found = [one for worker in ready for one in worker.news()]
+        found = [one for worker in {*ready, *(one for one in self._workers if one.is_overdue)} for one in worker.news()]
         self._workers = [one for one in self._workers if not one.is_dead]
         return found
 

@@ -9,6 +9,7 @@ from typing import Any
 from simcli.errors import OutputError
 from simcli.sweeps.ledger import FOLDER, SUFFIX, Event, facts_of
 
+OVERTIME = "overtime"  # kind of an abandoned attempt: the time of its job was up
 LOST = "lost"  # kind of a failed attempt: the process was killed, by whom ever
 
 
@@ -38,7 +39,8 @@ class Tries:
         ended: those of them whose end is told.
         crashed: those that brought nothing, by their own fault as far as can be told.
         lost: those whose process was killed.
-        smallest: cases of the smallest attempt that brought nothing or has no end, 0 if there is none.
+        overtime: those that were cut off by the end of their job.
+        smallest: cases of the smallest attempt that brought nothing, 0 if there is none.
         given_up: lines that say so; one takes away what was asked for with `--retry-failed`.
         reason: why it was given up; of several the last by the alphabet, so that the order of reading does not matter.
     """
@@ -47,6 +49,7 @@ class Tries:
     ended: int = 0
     crashed: int = 0
     lost: int = 0
+    overtime: int = 0
     smallest: int = 0
     given_up: int = 0
     reason: str = ""
@@ -226,7 +229,7 @@ def _done(state: State, writer: str, facts: dict[str, Any]) -> None:
         state.results[case] = min(result, state.results.get(case, result))
     state.changed |= found.keys()
     state.digests.setdefault(file, set()).add(digest)
-    work = state.work.setdefault((facts.get("executor", ""), facts.get("worker") or facts["host"]), Work())
+    work = state.work.setdefault((facts.get("executor", ""), facts.get("at") or facts["host"]), Work())
     work.chunks += 1
     work.cases += len(found)
     work.n_steps += int(facts["n_steps"])
@@ -242,6 +245,14 @@ def _failed(state: State, writer: str, facts: dict[str, Any]) -> None:
             tries.lost += 1
         else:
             tries.crashed += 1
+
+
+def _abandoned(state: State, writer: str, facts: dict[str, Any]) -> None:
+    _ended(state, writer, facts)
+    for case in facts["cases"] if facts.get("kind") == OVERTIME else ():
+        tries = state.tries[case]
+        tries.overtime += 1
+        tries.see(len(facts["cases"]))
 
 
 def _given_up(state: State, writer: str, facts: dict[str, Any]) -> None:
@@ -263,4 +274,4 @@ def _attempt(writer: str, facts: dict[str, Any]) -> tuple[str, str, int]:
 
 
 _TAKE = {Event.PLANNED: _planned, Event.STARTED: _started, Event.DONE: _done, Event.FAILED: _failed,
-         Event.GIVEN_UP: _given_up, Event.ABANDONED: _ended, Event.ENDED: _driver_ended}  # fmt: skip
+         Event.GIVEN_UP: _given_up, Event.ABANDONED: _abandoned, Event.ENDED: _driver_ended}  # fmt: skip

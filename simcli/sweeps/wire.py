@@ -13,6 +13,7 @@ from simcli.spec.overrides import Override
 from simcli.sweeps.executors import Ending, Work
 from simcli.sweeps.plan import Chunk
 
+DEVICE_BY_SCENE = ("SC713", "SC714", "SC715")  # faults that fewer worlds or another scene would not have
 MOST_OF_REASON = 500  # characters of a reason that a ledger keeps
 
 
@@ -62,9 +63,9 @@ def run_task(chunk: Chunk, work: Work, watch: Callable[..., bool]) -> dict[str, 
 def _ending_of(error: BaseException) -> Ending:
     if isinstance(error, OutputError | OSError):
         return Ending.OUTPUT
-    if isinstance(error, SimcliError) and not isinstance(error, DeviceError):
-        return Ending.REFUSED
-    return Ending.CRASHED
+    if isinstance(error, DeviceError):
+        return Ending.CRASHED if str(error).startswith(DEVICE_BY_SCENE) else Ending.DEVICE
+    return Ending.REFUSED if isinstance(error, SimcliError) else Ending.CRASHED
 
 
 def reason_of(error: BaseException) -> str:
