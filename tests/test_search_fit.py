@@ -208,6 +208,19 @@ def test_sigma_columns_and_options(tmp_path):
     assert read_log(path, MODEL, [f"body.{body}.*"]).labels == (f"body.{body}.position.z",)
 
 
+@pytest.mark.parametrize(("header", "unit", "factor"), [
+    ("contact.link0.force.z [kN]", "N", 1e3), ("distance.link0.ball [mm]", "m", 1e-3), ("energy.total [mJ]", "J", 1e-3),
+    ("joint.hinge0.wrench.tx [mN m]", "N m", 1e-3), ("joint.hinge0.drive_effort [mN m]", "N*m", 1e-3),
+    ("joint.hinge0.drive_power [kW]", "W", 1e3),
+])  # fmt: skip
+def test_units_of_what_only_a_run_holds(tmp_path, header, unit, factor):
+    log = read_log(written(tmp_path, f"time,{header}\n0,2\n1,3\n"), MODEL)
+    np.testing.assert_allclose(log.values[:, 0], [2.0 * factor, 3.0 * factor])
+    assert log.units[0].replace("*", " ") == unit.replace("*", " ")
+    with pytest.raises(FileError, match="is in kg"):
+        read_log(written(tmp_path, f"time,{header.partition(' ')[0]} [kg]\n0,2\n"), MODEL)
+
+
 def test_parquet_says_the_same(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import FileError, UsageError
-from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, split
+from simcli.spec.channel_names import SCALARS, canonical, is_on_demand, kind_of, split
 from simcli.spec.faults import did_you_mean
 from simcli.spec.units import UnitError, parse_unit, to_si
 
@@ -218,20 +218,33 @@ def _chosen(path: Path, quantities: list[int], names: list[str], wanted: Sequenc
 
 
 def _unit(path: Path, header: str, name: str, known: dict[str, str], given: str) -> str:
-    """SI unit of a column; of what only a run can tell, that of the header itself."""
+    """SI unit of a column; of diagnostics, whose units differ, that of the header itself."""
     if name in known:
         return known[name]
-    group = split(name).group
-    beyond = is_on_demand(name) or is_on_demand(name.rpartition(".")[0]) or ".wrench." in name
-    if group in SCALARS and split(name).quantity in SCALARS[group]:
-        return "J" if group == "energy" and split(name).quantity != "drift" else given
-    if beyond:
-        return given
+    group, quantity = split(name).group, split(name).quantity
+    if group in SCALARS and quantity in SCALARS[group]:
+        return "J" if group == "energy" else given
+    if found := _unit_on_demand(name, known):
+        return found
     several = [label for label in known if label.startswith(f"{name}.")]
     if several:
         raise FileError(f"{path}:1: `{header}` has {len(several)} components: name one, as `{several[0]}`")
     hint = did_you_mean(name, known, "columns")
     raise FileError(f"{path}:1: unknown column `{header}`: {hint}; -c NAME takes some columns only")
+
+
+def _unit_on_demand(name: str, known: dict[str, str]) -> str:
+    """SI unit of what tables of states do not have: wrenches, and what a run holds if it is named; "" of anything else."""
+    from simcli.analysis.measure_layouts import SI
+
+    whole, _, part = name.rpartition(".")
+    if split(whole).group == "joint" and split(whole).quantity == "wrench":
+        return "N" if part.startswith("f") else "N m"
+    for one in (name, whole):
+        if is_on_demand(one):
+            effort = name.replace(".drive_effort", ".effort")
+            return known.get(effort, "") if kind_of(one) == "drive_effort" else SI[kind_of(one)]
+    return ""
 
 
 def _factor(path: Path, header: str, unit: str, expected: str) -> float:

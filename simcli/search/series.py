@@ -63,11 +63,13 @@ def output_sets(log: Log, rhythm: Rhythm) -> list[Override]:
     from simcli.analysis.channels import quantity_of
     from simcli.analysis.expectations import channels_of
 
+    # Of several components one name: what it is a part of is what a scene can ask for.
     demanded = list(dict.fromkeys(quantity_of(label) if not is_on_demand(label) else label for label in log.labels
                                   if is_on_demand(label) or is_on_demand(label.rpartition(".")[0])))  # fmt: skip
     channels = channels_of(label if ".wrench." not in label else label.rpartition(".")[0] for label in log.labels
                            if not any(label.startswith(name) for name in demanded))  # fmt: skip
-    values = {"run.duration": repr(rhythm.end), "output.every": repr(rhythm.every), "output.channels": f"[{', '.join(sorted(channels))}]",
+    values = {"run.duration": repr(rhythm.end), "output.every": repr(rhythm.every),
+              "output.channels": f"[{', '.join(sorted(channels))}]",
               "output.quantities": f"[{', '.join(demanded)}]", "measure": "{}", "run.stop_when": "null",
               "output.select": "null"}  # fmt: skip
     return [Override(SET, text, path) for path, text in values.items()]
