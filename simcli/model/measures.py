@@ -127,14 +127,14 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
         specs: `measure` of the scene, by name.
         model: of its first phase.
         dt: [s], step.
-        stop: what ends a world, if that is no coordinate or rate.
+        stop: what ends a world.
         recorded: quantities that are columns of frames.
     """
     rows = Rows(model)
     if stop is not None:
         bounds = {"above": math.inf if stop.above is None else stop.above,
                   "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
-        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.component)
+        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.watched)
     stops, slices = rows.n, []
     for spec in specs.values():
         first = rows.n

@@ -117,11 +117,7 @@ class Core:
                              len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
-        stop = plan.stop_when
-        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
-        self.stop_index = stop.index if stop else 0
-        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
-        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.forces.springs_by_rows = by_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
