@@ -314,8 +314,8 @@ def test_a_flat_mesh_has_no_distance(where, tmp_path):
     (tmp_path / "scene.yaml").write_text(
         "simcli: 1\nbodies:\n"
         "  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: mesh, file: flat.obj}}}\n"
-        "  b: {pose: {xyz: [0, 0, 2]}, mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: sphere, radius: 0.1}}}\n"
-        "contact: {enabled: false}\nrun: {duration: 0.1}\n")
+        "  b: {pose: {xyz: [0, 0, 2]}, mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}\n"
+        "contact: {enabled: false}\nrun: {duration: 0.1}\n")  # fmt: skip
     request = pipeline.Request(tmp_path / "scene.yaml", None, (where,))
     with pytest.raises(SceneError) as caught:
         pipeline.prepare(request)
