@@ -21,7 +21,7 @@ from simcli.solvers.affine_holds import Holds
 from simcli.solvers.affine_newton import StepMemory, blocks_of
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
-from simcli.solvers.measures import Gauges
+from simcli.solvers.gauges import Gauges
 from simcli.solvers.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")

@@ -21,13 +21,13 @@ from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.direction import turns
+from simcli.solvers.gauges import Gauges
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulse_stages import solving_natural
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.led import LedBodies
-from simcli.solvers.measures import Gauges
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
