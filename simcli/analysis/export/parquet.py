@@ -1,7 +1,7 @@
 """Parquet: columns `time`, `world` and the channels, their units in the metadata of the fields.
 
-A writer keeps some numbers for each column of each row group until the file is closed, and a row group while it is made: groups
-grow with the root of what is written, so that both take about as much.
+A writer keeps some numbers for each column of each row group until the file is closed, and we a row group while it is made:
+groups grow with the root of what is written, so that both take about as much.
 """
 
 import math
