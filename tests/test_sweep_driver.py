@@ -256,6 +256,12 @@ def test_when_the_time_is_up_the_rest_is_left(tmp_path, heeds):
     assert table_of(tmp_path) == whole_table(well(8))
 
 
+def test_what_ends_within_the_grace_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv(SECONDS, "0.5")
+    summary = drive(plan_of(well(8)), tmp_path, pool(tmp_path), Options(grace=60.0), lambda now: not now.n_running)
+    assert (summary.status, summary.n_done) == ("stopped", 4)
+
+
 def test_a_watcher_sees_how_things_stand_and_stops_them(tmp_path):
     seen = []
 
@@ -344,6 +350,6 @@ def test_a_chunk_that_is_asked_to_end_does(tmp_path):
     def watch(now):
         return not (now.n_running and time.monotonic() - began > 0.5)
 
-    summary = drive(plan_of(["hang-1"]), tmp_path, pool(tmp_path), watch=watch)
+    summary = drive(plan_of(["hang-1"]), tmp_path, pool(tmp_path), Options(grace=1.0), watch)
     assert (summary.status, Exit.STOPPED) == ("stopped", 75)
     assert not LedgerReader(tmp_path).read().open

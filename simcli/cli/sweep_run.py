@@ -3,8 +3,9 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,7 +52,7 @@ class Asked:
         if code == self.code == Exit.INTERRUPTED:
             os._exit(code)  # workers end with this process, and the ledger holds what is done
         if self.code is None:
-            os.write(2, b"\nstopping; the same command goes on\n")
+            os.write(2, b"\nstopping: what ends within 20 s is kept, and the same command goes on with the rest\n")
         self.code = code
 
 
@@ -179,6 +180,7 @@ def run(
     from simcli.sweeps.plan import plan_of
     from simcli.sweeps.shards import shard_of
 
+    begun = time.monotonic()
     place = Place(workers, shard, cluster, fetch, None if patience is None else seconds("--patience", patience), threads)
     place.check()
     walltime = None if max_walltime is None else seconds("--max-walltime", max_walltime)
@@ -197,6 +199,8 @@ def run(
                 show(now)
                 return asked.code is None
 
+            if walltime is not None:  # what planning took is gone
+                options = replace(options, max_walltime=max(walltime - (time.monotonic() - begun), 0.0))
             summary = drive(plan, output, executor, options, watch)
         code = exit_code(summary, asked.code)
         if json:
@@ -242,9 +246,9 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     console.data(f"{console.plural(found.n_cases, 'case')} in {console.plural(found.n_structures, 'structure')}"
                  f"{f', {done} of them done' if done else ''}; {console.plural(found.n_chunks, 'chunk')} to run")
     console.data(f"about {console.size_text(found.n_bytes)} of results (keep: {plan.keep}), {console.size_text(free)} free")
-    time = console.duration_text(3600 * hours)
-    words = (f"{time} of one worker, at the rate of this sweep so far" if steps else
-             f"{time} of two cores, by rates of small scenes, which another machine or scene may miss tenfold")
+    duration = console.duration_text(3600 * hours)
+    words = (f"{duration} of one worker, at the rate of this sweep so far" if steps else
+             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold")
     console.data(f"{console.count_text(found.n_steps)} world-steps on {plan.device}: about {words}")
     return Exit.OK
 

@@ -22,7 +22,8 @@ from simcli.sweeps.state import LOST, OVERTIME, LedgerReader
 POLL_S = 0.5  # between looks at what has happened
 CLAIMS_S = 2.0  # for which what is known of the claims of others is true enough
 ENDS_ALL = {Ending.OUTPUT: OutputError, Ending.DEVICE: DeviceError}
-GRACE_S = 30.0  # that chunks have to end when they are asked to
+GRACE_S = 25.0  # from being asked to end to the end: schedulers kill 30 s after SIGTERM
+STOP_PART = 0.75  # of the grace, in which chunks may come to their own end
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Options:
         max_walltime: [s], from now on until all has to be over; None for as long as it takes.
         retry_failed: try cases again that failed or were given up before.
         tries: attempts of a case that crash, in all, before it is given up.
-        grace: [s], that chunks have to end when they are asked to.
+        grace: [s], from being asked to end to the end: what is nearly done is not lost.
     """
 
     shard: Shard | None = None
@@ -205,7 +206,8 @@ class _Driver:
         self._pace: dict[str, Pace] = {}
         self._elsewhere: tuple[float, frozenset[str]] = (-CLAIMS_S, frozenset())
         self._begun = time.monotonic()
-        self._asked_at: float | None = None  # when all that runs was asked to end
+        self._ends_at: float | None = None  # when all has to be over, once somebody has asked for that
+        self._stops_at, self._is_stopped = 0.0, False  # when what still runs then is stopped
         self._problem = ""
         self._is_overtime = False
         self._n_steps = 0
@@ -215,7 +217,7 @@ class _Driver:
         """Until nothing is open, or somebody has seen enough."""
         self._tell("begun", {})
         while self._go_on():
-            if self._asked_at is None:
+            if self._ends_at is None:
                 self._fill()
             for one in self._reports():
                 if isinstance(one, Pace):
@@ -232,30 +234,33 @@ class _Driver:
 
     def _go_on(self) -> bool:
         now = time.monotonic()
-        limit = self._options.max_walltime
-        grace = self._options.grace
-        if limit is not None and now - self._begun >= limit - min(grace, limit / 4):
+        limit, grace = self._options.max_walltime, self._options.grace
+        if limit is not None and self._ends_at is None and now - self._begun >= limit - min(grace, limit / 4):
             self._is_overtime = True
-            self._ask_to_end(f"the time of {limit:g} s is up")
-        if self._asked_at is None:
+            self._ask_to_end(f"the time of {limit:g} s is up", min(grace, limit / 4))
+        if self._ends_at is None:
             return bool(self._running or self._agenda.open)
-        if self._running and now - self._asked_at >= grace:
+        if self._running and now >= self._stops_at and not self._is_stopped:
+            self._is_stopped = True
+            self._executor.stop()
+        if self._running and now >= self._ends_at:
             self._executor.close()
             for chunk, _ in list(self._running.values()):
                 self._take(Report(chunk.id, Ending.STOPPED, reason="did not end in time when it was asked to"))
         return bool(self._running)
 
-    def _ask_to_end(self, problem: str = "") -> None:
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
-            self._problem = problem
-            self._executor.stop()
+    def _ask_to_end(self, problem: str, grace: float) -> None:
+        """Begin no chunk any more. Those under way may end by themselves for three quarters of the grace."""
+        if self._ends_at is None:
+            now = time.monotonic()
+            self._stops_at, self._ends_at, self._problem = now + STOP_PART * grace, now + grace, problem
 
     def _reports(self) -> Sequence[Report | Pace]:
         try:
             return self._executor.reports(POLL_S)
         except WorkersGoneError as error:
-            self._asked_at, self._problem = -float("inf"), str(error)
+            self._stops_at = self._ends_at = -float("inf")
+            self._problem = str(error)
             return []
 
     def _fill(self) -> None:
@@ -342,4 +347,4 @@ class _Driver:
         n_running = sum(len(chunk.cases) for chunk, _ in self._running.values())
         if not self._watch(Standing(event, facts, self.n_mine, self.n_mine - n_open, len(self._agenda.failed), n_running,
                                     rate, left)):  # fmt: skip
-            self._ask_to_end()
+            self._ask_to_end("", self._options.grace)
