@@ -274,10 +274,20 @@ def test_damage_is_found(scenes, made, tmp_path, damage, said):
         copied.digests[file] = {"0" * 64}
     else:
         path.write_bytes(b"no HDF5 file")
-    found = [problem for problem in copied.problems() if problem.is_error]
+    parts = []
+    found = [problem for problem in copied.problems(seen=parts.append) if problem.is_error]
+    assert parts[-1] == 1.0
     assert found
     assert all(problem.file == file for problem in found)
     assert said in found[0].text
+
+
+def test_damage_of_a_kept_trajectory_is_found(made, tmp_path):
+    shutil.copytree(made.folder, tmp_path / "copy")
+    path = sorted((tmp_path / "copy" / "runs").iterdir())[0]
+    path.write_bytes(path.read_bytes()[:-100])
+    found = list(problems_of(made.plan, tmp_path / "copy", made.done, made.digests, {}))
+    assert {problem.file for problem in found} == {f"runs/{path.name}"}
 
 
 def test_a_result_of_no_sweep_is_refused(whole):
