@@ -73,6 +73,25 @@ SetValues = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),
 ]
+VaryValues = Annotated[
+    list[str],
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', normal, log_uniform, linspace. Repeatable.",
+    ),
+]
+MeasureValues = Annotated[
+    list[str],
+    typer.Option(
+        "--measure",
+        metavar="NAME=REDUCTION:QUANTITY",
+        help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
+        "above: 1}. Repeatable.",
+    ),
+]
+WorldCount = Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")]
 SelectPatterns = Annotated[
     list[str],
     typer.Option(

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, seconds, split_words
+from simcli.cli.options import (
+    JsonFlag,
+    MeasureValues,
+    ScenePath,
+    Seed,
+    SelectPatterns,
+    SetValues,
+    VaryValues,
+    WorldCount,
+    parse_worlds,
+    seconds,
+    split_words,
+)
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
@@ -56,26 +68,10 @@ def run(
         Path | None, typer.Option("--output", "-o", help="HDF5 file to write.", show_default="outputs/NAME.h5")
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            "--vary",
-            metavar="KEY=VALUES",
-            help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', normal, log_uniform, linspace. "
-            "Repeatable.",
-        ),
-    ] = [],  # noqa: B006
-    measure: Annotated[
-        list[str],
-        typer.Option(
-            "--measure",
-            metavar="NAME=REDUCTION:QUANTITY",
-            help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
-            "above: 1}. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
-    worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")] = None,
+    vary: VaryValues = [],  # noqa: B006
+    measure: MeasureValues = [],  # noqa: B006
+    worlds: WorldCount = None,
+    seed: Seed = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
     dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
     solver: Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")] = None,
@@ -86,7 +82,7 @@ def run(
         int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")
     ] = None,
     world: Annotated[
-        int | None, typer.Option("--world", metavar="I", min=0, help="Replay world I of the batch alone.")
+        str | None, typer.Option("--world", metavar="I,J", help="Only these worlds of the batch, as 3 or 0,4 or 0-7.")
     ] = None,
     on_failure: Annotated[
         OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
@@ -149,7 +145,7 @@ def run(
               *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
-        world=world,
+        worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         force=force or restart,
         resume=resume,
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),

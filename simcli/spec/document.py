@@ -24,7 +24,7 @@ class Document:
         path: the scene file as the user gave it, or what messages call one that stands in a result.
         place: where it is read from.
         overrides: of the command line, in order.
-        world: of its batch that is meant, where the scene stands in a result of one world; None if all are.
+        worlds: of its batch that are meant, where the scene stands in a result of some of them; None if all are.
         root: the merged tree: includes under the file's keys, then the overrides of the command line.
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
         late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
@@ -38,7 +38,7 @@ class Document:
         self.path = path
         self.place: Path | HeldPath = place or Path(path)
         self.overrides: tuple[Override, ...] = ()
-        self.world: int | None = None
+        self.worlds: tuple[int, ...] | None = None
         self.root = root
         self.sources = sources
         self.late_sets: list[Laid] = []
@@ -61,6 +61,10 @@ class Document:
         """Remember a text for the snippets of messages."""
         self._texts[file] = split_lines(text)
 
+    def know(self, other: "Document") -> None:
+        """Remember the texts of another document, too."""
+        self._texts |= other._texts
+
     def line(self, where: Where) -> str | None:
         """The source line of a place, None if there is none."""
         lines = self._texts.get(where.file, [])
@@ -81,13 +85,13 @@ class HeldScene:
         sources: (path relative to the scene's folder, text) of the scene and its includes.
         files: meshes and tables by their path; None of one that was not kept.
         overrides: of the run.
-        world: that was replayed alone, None if all were run.
+        worlds: numbers of those that were run, None if all were.
     """
 
     sources: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes | None]
     overrides: tuple[Override, ...]
-    world: int | None
+    worlds: tuple[int, ...] | None
 
 
 def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) -> Document:
@@ -131,7 +135,7 @@ def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = ()) -
     varied = {varied_key(one) for one in own}
     kept = [one for one in held.overrides if one.option != VARY or varied_key(one) not in varied]
     reader = _Reader(f"{path}#{name}", place)
-    reader.document.world = held.world
+    reader.document.worlds = held.worlds
     try:
         return reader.read([*kept, *own])
     except SceneError as error:

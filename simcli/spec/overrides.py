@@ -10,6 +10,7 @@ from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, f
 from simcli.spec.scopes import place
 
 SET, VARY = "--set", "--vary"
+SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
