@@ -115,9 +115,7 @@ class Job:
         """Quantities that are looked at: to end a world, to measure, to record."""
         from simcli.model.measures import measures_of
 
-        stop = self.spec.run.stop_when
-        return measures_of(self.spec.measure, self.model, self.schedule.dt,
-                           None if stop is None or stop.is_of_coordinate else stop, self.recorded)  # fmt: skip
+        return measures_of(self.spec.measure, self.model, self.schedule.dt, self.spec.run.stop_when, self.recorded)
 
     @cached_property
     def resolved(self) -> str:

@@ -232,7 +232,7 @@ def _solver_of(job: Job, device):
 
     spec, schedule = job.spec, job.schedule
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   stop_when(spec, job.model), schedule.last_steps, job.measures, job.channels)  # fmt: skip
+                   schedule.last_steps, job.measures, job.channels)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 
@@ -405,22 +405,6 @@ def schedule_of(spec: "SceneSpec") -> Schedule:
     steps_per_frame = max(round(spec.output.every / dt), 1)
     whole, rest = divmod(round(spec.run.duration / dt), steps_per_frame)
     return Schedule(dt, steps_per_frame, whole + bool(rest), rest)
-
-
-def stop_when(spec: "SceneSpec", model: "Model"):
-    """The end condition of a world by a coordinate or rate; None if the scene has none, see `measures_of` for others."""
-    from simcli.solvers.plan import StopWhen
-
-    condition = spec.run.stop_when
-    if condition is None or not condition.is_of_coordinate:
-        return None
-    _, joint, quantity = condition.channel
-    on_rate, number = quantity == "qd", model.joints.name.index(joint)
-    start = model.joints.qd_start if on_rate else model.joints.q_start
-    index = int(start[number]) + (condition.component or 0)
-    above = float("inf") if condition.above is None else condition.above
-    below = float("-inf") if condition.below is None else condition.below
-    return StopWhen(on_rate, index, above, below, number, str(condition.channel))
 
 
 def default_output(name: str, worlds: Sequence[int] | None) -> Path:

@@ -115,7 +115,7 @@ def test_a_signal_ends_a_shard_in_time_and_the_same_command_goes_on(scene, tmp_p
 def test_a_walltime_that_is_too_short_says_to_go_on(scene, tmp_path):
     code, _, said = ended(start(scene, "--max-walltime", "1 s", "--workers", "1", seconds="100"))
     assert code == Exit.STOPPED
-    assert "the time of 1 s is up" in said
+    assert "stopped: the walltime is up; the same command goes on" in said
     assert not table_of(tmp_path / "night")
 
 

@@ -45,6 +45,7 @@ OWNERS = {  # library -> rooms that may import it
     "cma": {"search"},
     "mujoco": {"analysis"},
     "pinocchio": {"analysis"},
+    "distributed": {"sweeps"},
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/recorder_process.py", "sweeps/worker.py"}

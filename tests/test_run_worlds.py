@@ -12,6 +12,7 @@ from simcli.solvers import SOLVERS
 
 WORLDS = 7
 CHOSEN = (5, 1, 2)
+SLOW = ("maximal", "natural")  # to compile
 FAST = 4.0  # [rad/s], too fast for the run: the worlds that begin with more fail
 VARY = "batch={worlds: 7, seed: 3, vary: {joints.pin.qd: {linspace: [0, 5]}, bodies.lower.mass: {uniform: [0.5, 2]}}}"
 LIMIT = f"solver.max_velocity={FAST}"
@@ -41,7 +42,7 @@ def run(tmp_path_factory):
     return outcome
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in SOLVERS])
 def test_any_of_them_have_the_bytes_of_the_whole(run, solver):
     whole, some = (committed(run(solver, worlds, LIMIT).output) for worlds in (None, CHOSEN))
     failed = np.isnan(whole["frames/joint_q"][-1]).any(axis=-1)

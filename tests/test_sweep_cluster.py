@@ -2,12 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from support.sweep_cluster import GRACE, DaskCluster
+from support.sweep_cluster import GRACE, DaskCluster, child_environment, children
 from support.sweep_stand_in import FUNCTION, SCENE, SECONDS, names, number_of, plan_of, table_of, well
 
 from simcli.errors import DeviceError
@@ -88,6 +90,26 @@ def test_a_scheduler_that_is_killed_and_comes_back(tmp_path):
     assert summary.status == "stopped"
     assert "has no scheduler since 3 s; what was done is in the ledger" in summary.problem
     assert whole_table(names(80)).items() <= table_of(folder).items()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the children of a process")
+def test_a_driver_that_is_killed_leaves_no_work_behind(tmp_path):
+    pytest.importorskip("distributed")
+
+    def until(n):
+        end = time.monotonic() + GRACE
+        while len([one for worker in cluster.workers for one in children(worker)]) != n:
+            assert time.monotonic() < end, f"not {n} chunks under way"
+            time.sleep(0.05)
+
+    with DaskCluster(tmp_path, 2, **{SECONDS: "1000"}) as cluster:
+        words = [sys.executable, "-m", "support.sweep_child", tmp_path / "sweep", "20", "2", cluster.address]
+        driver = subprocess.Popen(words, env=child_environment())
+        until(2)
+        driver.kill()
+        driver.wait()
+        until(0)
 
 
 @pytest.mark.slow
@@ -175,8 +197,6 @@ def test_an_answer_that_is_none_is_a_crash(plain):
 
 
 def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
-    import sys
-
     from simcli.errors import UsageError
     from simcli.sweeps.cluster import Cluster
 

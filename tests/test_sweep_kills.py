@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.process import simcli
 from support.process import start as simcli_start
-from support.sweep_cluster import GRACE, DaskCluster, child_environment
+from support.sweep_cluster import GRACE, DaskCluster, child_environment, children
 from support.sweep_stand_in import SECONDS, names, number_of, table_of
 
 from simcli.errors import Exit
@@ -42,14 +42,6 @@ def wait_for_more(folder, process, n):
         assert time.monotonic() < end, "no progress"
         time.sleep(POLL)
     return process.poll() is None
-
-
-def children(process):
-    """Workers of a driver."""
-    with contextlib.suppress(OSError):
-        numbers = map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
-        return [one for one in numbers if b"sweeps.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
-    return []
 
 
 def kill(number):

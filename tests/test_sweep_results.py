@@ -73,6 +73,12 @@ def made(scenes, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def other(scenes, tmp_path_factory):
+    """The same sweep in other chunks, with all frames."""
+    return Made(scenes, tmp_path_factory.mktemp("other"), max_worlds=7, keep="all")
+
+
+@pytest.fixture(scope="module")
 def whole(scenes, made, tmp_path_factory):
     """The batch of each structure, run as a whole with all of its frames, in the order of the table."""
     folder, found = tmp_path_factory.mktemp("whole"), []
@@ -114,9 +120,8 @@ def test_worlds_that_fail_are_cases_that_failed(made):
     assert np.isfinite(table["status.time"]).tolist() == failed.tolist()
 
 
-def test_the_table_has_the_same_bytes_whatever_the_chunks_were(made, scenes, tmp_path):
+def test_the_table_has_the_same_bytes_whatever_the_chunks_were(made, other, tmp_path):
     text = made.csv(tmp_path / "a.csv")
-    other = Made(scenes, tmp_path / "other", max_worlds=7, keep="all")
     other.done = dict(reversed(other.done.items()))
     assert {result.file for result in made.results} & set(other.done.values()) == set()
     assert other.csv(tmp_path / "b.csv") == text
@@ -153,11 +158,11 @@ def test_only_failed_cases_keep_their_frames(made, whole):
         assert not differing(worlds_of(alone, slice(None)), worlds_of(rows, [FAILING]))
 
 
-def test_all_frames_stay_if_that_is_asked_for(chunk, whole, tmp_path):
-    found = run_chunk(chunk, tmp_path, 1, "cpu", "all", None)
-    here, there = (worlds_of(committed(path), slice(None)) for path in (tmp_path / found.file, whole[0]))
-    assert not differing(here, there)
-    assert not (tmp_path / "runs").exists()
+def test_all_frames_stay_if_that_is_asked_for(other, whole):
+    for result, path in zip(other.results, whole, strict=True):
+        here, there = (worlds_of(committed(one), slice(None)) for one in (other.folder / result.file, path))
+        assert not differing(here, there)
+    assert not (other.folder / "runs").exists()
 
 
 def test_nothing_is_left_of_a_chunk_that_was_stopped(chunk, tmp_path):
@@ -269,10 +274,20 @@ def test_damage_is_found(scenes, made, tmp_path, damage, said):
         copied.digests[file] = {"0" * 64}
     else:
         path.write_bytes(b"no HDF5 file")
-    found = [problem for problem in copied.problems() if problem.is_error]
+    parts = []
+    found = [problem for problem in copied.problems(seen=parts.append) if problem.is_error]
+    assert parts[-1] == 1.0
     assert found
     assert all(problem.file == file for problem in found)
     assert said in found[0].text
+
+
+def test_damage_of_a_kept_trajectory_is_found(made, tmp_path):
+    shutil.copytree(made.folder, tmp_path / "copy")
+    path = sorted((tmp_path / "copy" / "runs").iterdir())[0]
+    path.write_bytes(path.read_bytes()[:-100])
+    found = list(problems_of(made.plan, tmp_path / "copy", made.done, made.digests, {}))
+    assert {problem.file for problem in found} == {f"runs/{path.name}"}
 
 
 def test_a_result_of_no_sweep_is_refused(whole):

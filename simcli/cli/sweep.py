@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import console
+from simcli.cli import console, progress
 from simcli.cli.options import Condition, JsonFlag
 from simcli.cli.table import ColumnNames, SortNames, TableOutput, TopRows, choose, give, refuse_format
 from simcli.errors import Exit, UsageError
@@ -63,7 +63,8 @@ def table(
     refuse_format(output)
     plan, state = read_plan(folder), LedgerReader(folder).read()
     done = {case: result.file for case, result in state.results.items()}
-    whole = table_of(plan, folder, done, state.given_up())
+    with progress.fraction_shown("reading results") as show:
+        whole = table_of(plan, folder, done, state.given_up(), show)
     return give("sweep_table", [folder], choose(whole, where, sort, top, column), output, json, "case")
 
 
@@ -89,7 +90,8 @@ def check(
              for name, count in sorted(state.damaged.items())]  # fmt: skip
     found += [Problem(name, "ends in the middle of a line: its process writes it, or was killed", False)
               for name in reader.unfinished()]  # fmt: skip
-    found += problems_of(plan, folder, done, state.digests, state.given_up())
+    with progress.fraction_shown("reading results") as show:
+        found += problems_of(plan, folder, done, state.digests, state.given_up(), show)
     errors = sum(one.is_error for one in found)
     for one in found:
         word = console.paint("error:", "bad") if one.is_error else console.paint("warning:", "warn")

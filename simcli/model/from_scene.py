@@ -12,7 +12,7 @@ from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
 from simcli.model.closure.begin import begun, refuse
-from simcli.model.contact_pairs import read_contacts
+from simcli.model.contact_pairs import read_contacts, refuse_flat
 from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
 from simcli.model.gears import read_gears
@@ -214,6 +214,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    refuse_flat(worlds, model.shapes, contacts)
     if contacts is not None and worlds.first.solver.type == "natural":
         _refuse_spins(worlds, model)
     worlds.raise_faults()

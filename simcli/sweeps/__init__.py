@@ -24,11 +24,12 @@ Who does the work, and how nothing is lost:
     worker       the process that runs chunks
     pool         processes of this machine
     provenance   which simcli this is
+    bundle       a scene with all that it needs, to be sent
     cluster_task what a worker of a Dask cluster does
     cluster      a Dask cluster
-    bundle       a scene with all that it needs, to be sent
     shards       the part of a sweep that is one machine's
     agenda       which chunk is next, and what is tried again
     driver       the sweep as a loop: take a chunk, note what came of it
+    status       how a sweep stands, seen from outside
     in_python    a sweep as a call
 """

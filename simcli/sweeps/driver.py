@@ -237,7 +237,7 @@ class _Driver:
         limit, grace = self._options.max_walltime, self._options.grace
         if limit is not None and self._ends_at is None and now - self._begun >= limit - min(grace, limit / 4):
             self._is_overtime = True
-            self._ask_to_end(f"the time of {limit:g} s is up", min(grace, limit / 4))
+            self._ask_to_end("the walltime is up", min(grace, limit / 4))
         if self._ends_at is None:
             return bool(self._running or self._agenda.open)
         if self._running and now >= self._stops_at and not self._is_stopped:

@@ -10,7 +10,7 @@ measure.peak         a measure
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,8 @@ OK, STOPPED, FAILED, MISSING = WORDS
 _CODED = re.compile(r"(SC\d{3}): (.*)", re.DOTALL)
 
 
-def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mapping[str, str]) -> WorldTable:
+def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mapping[str, str],
+             seen: Callable[[float], None] = lambda part: None) -> WorldTable:  # fmt: skip
     """The table of a sweep, whatever order its results came in.
 
     Args:
@@ -35,6 +36,7 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
         folder: of the sweep.
         done: case to the file of its result, relative to the folder.
         given_up: case without a result that will not be tried again, to the reason.
+        seen: takes the part of the results that is read.
 
     Raises:
         FileError: a result is missing or damaged.
@@ -47,8 +49,9 @@ def table_of(plan: Plan, folder: Path, done: Mapping[str, str], given_up: Mappin
             of_file.setdefault(done[case.id], {})[case.id] = row
         elif case.id in given_up:
             rows.give_up(row, given_up[case.id])
-    for file, wanted in of_file.items():
+    for k, (file, wanted) in enumerate(of_file.items(), 1):
         rows.take(folder / file, wanted)
+        seen(k / len(of_file))
     case = WorldColumn("case", np.array([one.id for one in plan.cases], "U20"), "", "name of the case")
     return WorldTable({"case": case} | rows.status() | labels_of(plan) | rows.measures, len(plan.cases))
 

@@ -1,6 +1,6 @@
 """Is what the folder of a sweep holds whole, and all there?"""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from simcli.errors import FileError
 from simcli.records.integrity import verify
 from simcli.records.reader import open_trajectory
 from simcli.records.sweep_cases import numbers_digest, read_cases
-from simcli.sweeps.chunk_run import RESULTS
+from simcli.sweeps.chunk_run import RESULTS, RUNS
 from simcli.sweeps.plan import Plan
 
 MOST_NAMED = 3  # cases of a problem
@@ -30,7 +30,8 @@ class Problem:
 
 
 def problems_of(plan: Plan, folder: Path, done: Mapping[str, str], digests: Mapping[str, Collection[str]],
-                given_up: Mapping[str, str]) -> Iterator[Problem]:  # fmt: skip
+                given_up: Mapping[str, str],
+                seen: Callable[[float], None] = lambda part: None) -> Iterator[Problem]:  # fmt: skip
     """Everything that is wrong with the results of a sweep, file by file.
 
     Args:
@@ -39,12 +40,19 @@ def problems_of(plan: Plan, folder: Path, done: Mapping[str, str], digests: Mapp
         done: case to file of its result, as the ledger has it.
         digests: of each file, as the ledger has them.
         given_up: cases without a result that will not be tried again, with reasons.
+        seen: takes the part of the files that is read.
     """
     of_file: dict[str, list[str]] = {}
     for case, file in done.items():
         of_file.setdefault(file, []).append(case)
-    for file in sorted(of_file):
+    kept = sorted((folder / RUNS).glob("[!.]*.h5"))
+    n_files = len(of_file) + len(kept)
+    for k, file in enumerate(sorted(of_file), 1):
         yield from _of_file(folder, file, of_file[file], digests.get(file, ()))
+        seen(k / n_files)
+    for k, path in enumerate(kept, len(of_file) + 1):
+        yield from (Problem(f"{RUNS}/{path.name}", text) for text in verify(path))
+        seen(k / n_files)
     yield from _left_over(folder, of_file.keys())
     planned = {case.id for case in plan.cases}
     missing = [case.id for case in plan.cases if case.id not in done and case.id not in given_up]

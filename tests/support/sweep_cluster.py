@@ -26,6 +26,15 @@ def child_environment(**changes):
     return {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], str(Path(__file__).parents[1])])}
 
 
+def children(process):
+    """Process numbers of those that run chunks for a driver, or for a worker of a cluster, whichever thread began them."""
+    with contextlib.suppress(OSError):
+        lists = [(task / "children").read_text().split() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+        numbers = [int(one) for found in lists for one in found]
+        return [one for one in numbers if b"sweeps.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return []
+
+
 class DaskCluster:
     """A scheduler on a port of its own, and workers with one thread each; a context.
 
