@@ -25,6 +25,7 @@ from simcli.records.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_mar
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
 MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompression bomb
 FREE_BYTES = 256 * 1024 * 1024  # of a dataset that may be declared without being stored (fill values)
+INDEX_CACHE = 2 * 1024 * 1024  # [B]
 READ_CACHE = 4 * CHUNK_MAX  # [B] of each dataset; HDF5's own is a function of its version, and up to 8 MB
 MAX_CHUNK = 256 * 1024 * 1024  # [B] that one read allocates at once
 FILTERS = {
@@ -91,18 +92,27 @@ def check_path(path: Path) -> None:
         raise FileError(f"{path}: is not an HDF5 file; give an output of `simcli run`")
 
 
+def small(file: h5py.File) -> h5py.File:
+    """A file, of whose index HDF5 keeps little: a run of millions of frames has an index that would fill its 32 MB."""
+    config = file.id.get_mdc_config()
+    config.set_initial_size, config.initial_size = True, INDEX_CACHE
+    config.min_size, config.max_size = INDEX_CACHE // 2, INDEX_CACHE
+    file.id.set_mdc_config(config)
+    return file
+
+
 def open_plainly(path: Path) -> h5py.File:
     """Open plainly; a marked file as a reader of a growing file if its writer lives, else without its mark."""
     _check_heaps(path)
     block = read_superblock(path)
     try:
         if not is_marked(block):
-            return h5py.File(path, "r", rdcc_nbytes=READ_CACHE)
+            return small(h5py.File(path, "r", rdcc_nbytes=READ_CACHE))
         if not is_sound(block):
             raise OSError("the checksum of its first block is wrong")
         if is_being_written(path):
-            return h5py.File(path, "r", libver=FORMAT_BOUNDS, swmr=True, rdcc_nbytes=READ_CACHE)
-        return h5py.File(Unmarked(path), "r", rdcc_nbytes=READ_CACHE)
+            return small(h5py.File(path, "r", libver=FORMAT_BOUNDS, swmr=True, rdcc_nbytes=READ_CACHE))
+        return small(h5py.File(Unmarked(path), "r", rdcc_nbytes=READ_CACHE))
     except Exception as error:
         if "unable to lock" in str(error):
             raise FileError(f"{path}: is locked by a program that writes it; close that first") from error

@@ -126,8 +126,9 @@ class ChannelTable:
     def blocks(self, seen: Seen = unseen) -> Iterator[list[np.ndarray]]:
         """Columns of some rows at a time, each (n,)."""
         asked, worlds = self._asked, self._asked.worlds
+        instants = asked.run.column("frames/time")
         for cut in asked.cuts(len(self.headers), max(source.column.chunks[0] for source in self._sources)):
-            time = asked.run.time[cut]
+            time = instants[cut]
             columns = [np.repeat(time, len(worlds)), np.tile(np.array(worlds), len(time))]
             for source in self._sources:
                 values = source.read(cut, worlds)
