@@ -38,13 +38,14 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         UsageError: the run does not know the scene that it was made from.
     """
     from simcli.records.superblock import is_hdf5
+    from simcli.analysis.earlier_runs import column_of
     from simcli.spec import load_document, load_held, resolve
 
     if is_hdf5(path):
         held = scene_in(path)
-        document = load_held(held, str(path), sets)
+        document = load_held(held, str(path), sets, column_of)
     else:
-        document = load_document(path, sets)
+        document = load_document(path, sets, column_of)
     return document, resolve(document)
 
 
@@ -457,10 +458,9 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
-    from simcli.spec.check_refs import named_files
+    from simcli.spec.check_refs import file_contents
 
-    folder = job.document.folder
-    files = {name: (folder / name).read_bytes() for _, name in named_files(job.spec)}
+    files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
         job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,

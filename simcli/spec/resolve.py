@@ -14,6 +14,7 @@ from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
 from simcli.spec.mend import Place, first_mends, mended, touched
 from simcli.spec.nodes import Scalar, Table, plain, replace
+from simcli.spec.samples.reading import with_samples
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
 from simcli.spec.validate import report
 from simcli.spec.worlds import updated_scene
@@ -140,6 +141,7 @@ def validate(document: Document, tree: Table, faults: Faults, unknown: set[str])
             spec = SceneSpec.model_validate(data)
         except ValidationError:
             return None
+    spec = with_samples(Checker(spec, tree, document, faults, broken))
     spec, why = with_integrator(Checker(spec, tree, document, faults, broken))
     if why:  # the worlds of a batch and the phases after events have the integrator of the scene
         place = tree.items["solver"].mark if "solver" in tree.items else tree.mark

@@ -1,0 +1,321 @@
+"""The batch: every varied path leads to a number that may differ between worlds, and its values make valid scenes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from simcli.errors import SceneError, Where
+from simcli.spec import sobol
+from simcli.spec.batch import SOBOL, sobol_dimensions
+from simcli.spec.checker import Checker
+from simcli.spec.faults import did_you_mean
+from simcli.spec.lookup import value_at
+from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, parse_path, plain
+from simcli.spec.paths import exists, nowhere
+from simcli.spec.samples.columns import MAX_WORLDS, Column
+from simcli.spec.samples.normals import correlation_of, factor, groups, partners
+from simcli.spec.schema_batch import VarySpec
+from simcli.spec.units import UnitError, dimension_of, fits
+
+LOOK = "how the scene is drawn"
+# What the batch must not change, and why.
+_FIXED = {
+    "simcli": "the format version", "name": "a name", "description": "a text", "resolved": "the format",
+    "include": "the files",
+    "solver": "the solver and its step", "run": "the duration", "output": "the output", "batch": "the batch",
+    "expect": "the expectations", "look": LOOK, "articulations": "the structure", "events": "the events",
+    "allow_orphan_joints": "the structure", "defaults": "the defaults",
+}  # fmt: skip
+_MOST_TRIALS = 8
+TABLE = ("batch", "table")
+
+
+class Trial(NamedTuple):
+    """A value that is tried: it must give a valid scene.
+
+    Attributes:
+        value: as written, with its unit.
+        at: place of its faults: a path of the scene, or a place in a file.
+    """
+
+    value: object
+    at: list | Where
+
+
+def check_batch(check: Checker) -> None:
+    """Every varied path leads to a number that may differ between worlds."""
+    batch = check.spec.batch
+    if check.n_worlds > MAX_WORLDS:
+        check.fault("SC418", f"{check.n_worlds} worlds", "batch.vary", f"the limit is {MAX_WORLDS}", on_key=True)
+        return
+    _check_table_size(check)
+    _check_together(check)
+    columns = batch.table.read if batch.table is not None else None
+    for path, column in (columns.values if columns else {}).items():
+        head = columns.where(path)
+        if path in batch.vary:
+            message = f"`{path}` is varied by the table and under `vary`"
+            check.fault("SC322", message, ["batch", "vary", path], "keep one of them", on_key=True)
+        elif _may_vary(check, path, _header(check, column, head)):
+            trials = [Trial(_with_unit(column, row), columns.where(path, row)) for row in _extremes(column)]
+            _try(check, path, trials, head)
+    for path, vary in batch.vary.items():
+        at = ["batch", "vary", path]
+        if _may_vary(check, path, at) and _fits_worlds(check, vary, at):
+            _check_units(check, path, vary, at)
+            _try(check, path, list(_trials(check, vary, at)), at)
+
+
+def _header(check: Checker, column: Column, head: Where) -> list | Where:
+    """Place of the path of a column: in the scene if `columns` says it, else in the file."""
+    columns = find(check.tree, (*TABLE, "columns"))
+    key = next((key for key in getattr(columns, "items", ()) if key.strip() == column.header), None)
+    return head if key is None else [*TABLE, "columns", key]
+
+
+def _may_vary(check: Checker, path: str, at: list | Where) -> bool:
+    """Whether a path leads to something that may differ; a fault if not."""
+    steps = parse_path(path)
+    if steps is None or not exists(check, steps):
+        nowhere(check, path, at)
+        return False
+    reason = _refusal(check, steps)
+    if reason:
+        message = f"`{path}` cannot differ between worlds: it is {reason}"
+        check.fault("SC317", message, at, "vary a number of the physics", on_key=True)
+    return not reason
+
+
+def _fits_worlds(check: Checker, vary: VarySpec, at: list) -> bool:
+    """Whether there are as many entries as worlds; a fault if not."""
+    n = check.spec.batch.n_draws
+    if vary.kind == "list" and len(vary.list) != n:
+        message = f"{len(vary.list)} entries for {n} worlds"
+        check.fault("SC205", message, [*at, "list"], f"write {n} entries, or use `grid`")
+        return False
+    if vary.kind == "from" and len(vary.from_.column.values) < n:
+        message = f"{len(vary.from_.column.values)} worlds of `{vary.from_.file}` for {n} worlds"
+        check.fault("SC205", message, [*at, "from"], "write fewer `worlds`")
+        return False
+    return True
+
+
+def _check_table_size(check: Checker) -> None:
+    """No more worlds than rows; fewer take the first ones."""
+    batch = check.spec.batch
+    if batch.table is None or not batch.table.read.n_rows or batch.n_draws == batch.table.read.n_rows:
+        return
+    n_rows, n = batch.table.read.n_rows, batch.n_draws
+    where = ["batch", "worlds"] if check.has("batch.worlds") else [*TABLE, "file"]
+    if n > n_rows:
+        check.fault("SC205", f"{n} worlds, but `{batch.table.file}` has {n_rows} rows", where, f"at most {n_rows}")
+    else:
+        message = f"of {n_rows} rows of `{batch.table.file}` the first {n} are run"
+        check.fault("SC323", message, where, "leave out `worlds` to run all", severity="warning")
+
+
+def _check_together(check: Checker) -> None:
+    """What paths declare of each other: zips of one length, dimensions of their own, correlations that can be."""
+    batch = check.spec.batch
+    zips = {path: vary.zip for path, vary in batch.vary.items() if vary.kind == "zip"}
+    first = next(iter(zips), "")
+    for path, entries in zips.items():
+        if len(entries) != len(zips[first]):
+            message = f"{len(entries)} entries of `zip`, but `{first}` has {len(zips[first])}"
+            check.fault("SC322", message, ["batch", "vary", path, "zip"], "all zips have as many; a `grid` has its own number")
+    taken: dict[int, str] = {}
+    for path, dimension in sobol_dimensions(batch).items():
+        at = ["batch", "vary", path]
+        other = taken.setdefault(dimension, path)
+        if dimension >= sobol.MAX_DIMENSIONS:
+            check.fault("SC317", f"{dimension + 1} paths with {' or '.join(SOBOL)}", at, f"at most {sobol.MAX_DIMENSIONS}",
+                        on_key=True)  # fmt: skip
+        elif other != path:
+            message = f"`{path}` has dimension {dimension} of the Sobol sequence, as `{other}` has"
+            check.fault("SC322", message, at, "write another `dimension`", on_key=True)
+    _check_correlations(check)
+
+
+def _check_correlations(check: Checker) -> None:
+    normals = {path: vary for path, vary in check.spec.batch.vary.items() if vary.kind == "normal"}
+    is_sound = True
+    for path, vary in normals.items():
+        for other in partners(vary):
+            key = "correlation" if other in (vary.correlation or {}) else "covariance"
+            reason, hint = _no_partner(normals, path, other)
+            if reason:
+                is_sound = False
+                check.fault("SC322", reason, ["batch", "vary", path, key, other], hint, on_key=True)
+    for paths in groups(normals) if is_sound else ():
+        if factor(normals, paths) is None:
+            at = next([path, "correlation" if normals[path].correlation else "covariance"] for path in paths
+                      if any(partners(normals[path])))  # fmt: skip
+            names = ", ".join(f"`{path}`" for path in paths[:4]) + (", .." if len(paths) > 4 else "")
+            message = f"no normal distribution has these correlations of {names}: their matrix has a negative eigenvalue"
+            check.fault("SC322", message, ["batch", "vary", *at], "lower them, or write those that are missing")
+
+
+def _no_partner(normals: dict[str, VarySpec], path: str, other: str) -> tuple[str, str]:
+    """Why a path cannot be correlated with another, and what to do; "" if it can."""
+    if other == path:
+        return f"`{path}` is correlated with itself", "name another path"
+    if other not in normals:
+        return f"`{other}` has no normal distribution under `vary`", did_you_mean(other, [p for p in normals if p != path])
+    if normals[other].low is not None or normals[other].high is not None:
+        return f"`{other}` has bounds, and cut distributions are not correlated", "leave out its bounds"
+    if path in partners(normals[other]) and path > other:
+        return f"`{path}` and `{other}` say their correlation twice", "keep one of them"
+    value = correlation_of(normals, path, other)
+    if not -1.0 <= value <= 1.0:
+        most = normals[path].normal[1] * normals[other].normal[1]
+        return f"the covariance with `{other}` is larger than the product of the deviations, {most:g}", "write less"
+    return "", ""
+
+
+def _check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
+    """A deviation has the dimension of its mean, bounds too; a covariance that of the product."""
+    node = find(check.tree, [*at, vary.kind])
+    mean = _dimension(child(node, 0)) if vary.kind == "normal" else None
+    if mean is None:
+        return
+    written: list[tuple[list, Node | None]] = [([*at, "normal", 1], child(node, 1)), *(
+        ([*at, key], find(check.tree, [*at, key])) for key in ("low", "high"))]  # fmt: skip
+    for place, one in written:
+        given = _dimension(one)
+        if given is not None and given != mean:
+            check.fault("SC213", f"a unit of another kind than that of the mean of `{path}`", place, "write one unit for all")
+    for other in vary.covariance or ():
+        theirs = _dimension(find(check.tree, ["batch", "vary", other, "normal", 0]))
+        given = _dimension(find(check.tree, [*at, "covariance", other]))
+        if given and theirs and given != tuple(a + b for a, b in zip(mean, theirs, strict=True)):
+            message = f"a covariance of `{path}` and `{other}` is in the product of their units"
+            check.fault("SC213", message, [*at, "covariance", other], "as `2 N*m` of a force and a length")
+
+
+def _dimension(node: Node | None) -> tuple | None:
+    """Dimension of a number that is written with a unit, None of any other."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return None
+    from simcli.spec.quantities import own_unit
+
+    try:
+        return dimension_of(own_unit(node.value))
+    except UnitError:
+        return None
+
+
+def _refusal(check: Checker, steps: tuple) -> str:
+    """Why a path cannot vary; "" if it can."""
+    head = str(steps[0])
+    if head in _FIXED:
+        return _FIXED[head]
+    if steps[:2] == ("world", "look") or (head == "bodies" and steps[2:3] == ("look",)):
+        return LOOK
+    if head == "signals" and steps[2:4] == ("table", "time"):
+        return "a time of a table, which all worlds share"
+    if (head == "contact" and steps[1:2] == ("capacity",)) or steps[-1] in ("count", "component", "world"):
+        return "a count"
+    node = find(check.tree, steps) or find(check.document.root, steps)
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(node, Listing):
+        flat = all(isinstance(item, Scalar) and _is_number(item.value) for item in node.items)
+        return "" if flat and node.items else "a list of other things than numbers"
+    if node is None:
+        value = value_at(check.spec, steps)
+        if value is None or (isinstance(value, tuple) and value and all(_is_number(entry) for entry in value)):
+            return ""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, str) and not value.strip()[:1].isdigit() and value.strip()[:1] not in "+-.$":
+        return "a text"
+    if isinstance(value, str) and value.startswith("$") and "${" not in value:
+        return "a signal"
+    return "" if _is_number(value) or isinstance(value, str) else "no number"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _trials(check: Checker, vary: VarySpec, at: list) -> Iterator[Trial]:
+    """Values of a path as they are written: the ends of a range, or the first entries; the mean of a normal and its bounds."""
+    if vary.kind == "from":
+        column = vary.from_.column
+        yield from (Trial(_with_unit(column, row), [*at, "from"]) for row in _extremes(column))
+        return
+    value, node = vary.value, find(check.tree, [*at, vary.kind])
+    for index in range(1 if vary.kind == "normal" else min(len(value), _MOST_TRIALS)):
+        entry = child(node, index)
+        yield Trial(plain(entry) if entry is not None else value[index], [*at, vary.kind, index])
+    for key in ("low", "high"):
+        if vary.of(key) is not None:
+            entry = find(check.tree, [*at, key])
+            yield Trial(plain(entry) if entry is not None else vary.of(key), [*at, key])
+
+
+def _extremes(column: Column) -> list[int]:
+    """Rows of the smallest and the largest number, and of vectors of the first and the last."""
+    rows = range(len(column.values))
+    if not rows:
+        return []
+    if isinstance(column.values[0], list):
+        return [0] if len(rows) == 1 else [0, len(rows) - 1]
+    return sorted({min(rows, key=column.values.__getitem__), max(rows, key=column.values.__getitem__)})
+
+
+def _with_unit(column: Column, row: int) -> object:
+    """A number of a file as the text of a scene, so that its unit is checked like any other."""
+    value = column.values[row]
+    if not column.unit:
+        return value
+    texts = [f"{one / column.factor!r} {column.unit}" for one in (value if isinstance(value, list) else [value])]
+    return texts if isinstance(value, list) else texts[0]
+
+
+def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> None:
+    """Try the values of a path: each must give a valid scene, and together they must change something."""
+    from simcli.spec.expansion import BEFORE_EXPANSION
+    from simcli.spec.resolve import resolve
+
+    steps = parse_path(path) or ()
+    changes = steps[0] not in BEFORE_EXPANSION
+    for trial in trials:
+        if not _fits_param(check, steps, trial):
+            return
+        try:
+            other = resolve(check.document, {path: trial.value})
+        except SceneError as error:
+            first = error.faults[0]
+            check.fault(first.code, f"with {path} = {_spell(trial.value)}: {first.message}", trial.at, first.hint)
+            return
+        if (other.solver, other.run, other.output) != (check.spec.solver, check.spec.run, check.spec.output):
+            check.fault("SC317", f"`{path}` changes the solver, the run or the output", at, "", on_key=True)
+            return
+        if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
+            check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
+            return
+        changes = changes or other.model_copy(update={"params": check.spec.params}) != check.spec
+    if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
+        check.fault("SC317", f"`{path}` changes nothing", at, "no expression uses it", on_key=True)
+
+
+def _fits_param(check: Checker, steps: tuple[Step, ...], trial: Trial) -> bool:
+    """Whether a value has the dimension of the parameter that it is for, where both are written with units; a fault if not."""
+    node = find(check.document.root, steps) if steps[0] == "params" else None
+    mine, theirs = _dimension(node), _dimension(Scalar(trial.value, check.tree.mark))
+    if mine is None or theirs is None or fits(theirs, mine) or fits(mine, theirs):
+        return True
+    message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{'.'.join(map(str, steps))}` is written as"
+    check.fault("SC213", message, trial.at, "write a unit of the same kind")
+    return False
+
+
+def _is_named(check: Checker, steps: tuple) -> bool:
+    """Whether some expression depends on a parameter, though it may change nothing at the values of the others."""
+    from simcli.spec.worlds import dependent_leaves
+
+    root = check.document.root
+    return steps[0] == "params" and len(steps) == 2 and dependent_leaves(root, root.get("params"), {steps[1]}) != {}
+
+
+def _spell(value: object) -> str:
+    return f"{value:g}" if _is_number(value) else str(value)[:40]
