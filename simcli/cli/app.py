@@ -38,6 +38,7 @@ COMMANDS = (
     Command("run", SCENES),
     Command("check", SCENES),
     Command("show", SCENES),
+    Command("samples", SCENES),
     Command("new", SCENES),
     Command("schema", SCENES),
     Command("explain", SCENES),

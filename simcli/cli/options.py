@@ -73,6 +73,24 @@ SetValues = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Override a value of the scene, as joints.pin.q=0.5. Repeatable."),
 ]
+VaryValues = Annotated[
+    list[str],
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUES",
+        help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', K='normal(1,0.1,low=0)', zip, lhs, choice "
+        "and more: simcli docs batch. Repeatable.",
+    ),
+]
+VaryTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--vary-table", metavar="FILE", callback=existing_file, show_default=False,
+        help="CSV or Parquet with a row per world, in place of the scene's batch; headers are paths, as 'params.k [N/mm]'.",
+    ),
+]
+Worlds = Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")]
 SelectPatterns = Annotated[
     list[str],
     typer.Option(

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, seconds, split_words
+from simcli.cli.options import (
+    JsonFlag,
+    ScenePath,
+    Seed,
+    SelectPatterns,
+    SetValues,
+    VaryTable,
+    VaryValues,
+    Worlds,
+    seconds,
+    split_words,
+)
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
@@ -56,15 +67,8 @@ def run(
         Path | None, typer.Option("--output", "-o", help="HDF5 file to write.", show_default="outputs/NAME.h5")
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            "--vary",
-            metavar="KEY=VALUES",
-            help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', normal, log_uniform, linspace. "
-            "Repeatable.",
-        ),
-    ] = [],  # noqa: B006
+    vary: VaryValues = [],  # noqa: B006
+    vary_table: VaryTable = None,
     measure: Annotated[
         list[str],
         typer.Option(
@@ -74,8 +78,8 @@ def run(
             "above: 1}. Repeatable.",
         ),
     ] = [],  # noqa: B006
-    worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")] = None,
+    worlds: Worlds = None,
+    seed: Seed = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
     dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
     solver: Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")] = None,
@@ -133,8 +137,6 @@ def run(
     if wanted is not None and not (error_estimate and 0 < wanted < float("inf")):
         raise UsageError("--wanted is an error above 0, in SI units, as 1e-6; it goes with --error-estimate")
     options = {
-        "--worlds": ("batch.worlds", worlds),
-        "--seed": ("batch.seed", seed),
         "--duration": ("run.duration", duration),
         "--dt": ("solver.dt", dt),
         "--solver": ("solver.type", solver),
@@ -145,7 +147,7 @@ def run(
     request = pipeline.Request(
         scene=scene,
         output=output,
-        sets=(*overrides(options), *(vary_override(text) for text in vary),
+        sets=(*overrides(options), *batch_overrides(vary, vary_table, worlds, seed),
               *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
@@ -169,6 +171,19 @@ def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
     from simcli.spec.overrides import Override
 
     return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
+
+
+def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, seed: int | None) -> "list[Override]":
+    """What the options of the batch put into a scene.
+
+    Raises:
+        UsageError: a `--vary` is none.
+    """
+    from simcli.spec.overrides import VARY_TABLE, Override
+
+    rows = [] if table is None else [Override(VARY_TABLE, str(table))]
+    counts = overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)})
+    return [*rows, *counts, *map(vary_override, vary)]
 
 
 def vary_override(text: str) -> "Override":

@@ -71,7 +71,7 @@ def table(
         console.emit("table", {"files": files, "worlds": whole.n_rows, "found": n_found, "rows": found.n_rows,
                                "columns": columns, "path": output})  # fmt: skip
     elif output is None:
-        _show(found if column else _without_empty(found), n_found, whole.n_rows, top)
+        show_rows(found if column else _without_empty(found), n_found, whole.n_rows, top)
     return Exit.OK
 
 
@@ -82,7 +82,7 @@ def _without_empty(found):
     return found.select([name for name in found.columns if name not in empty])
 
 
-def _show(found, n_found: int, n_worlds: int, top: int | None) -> None:
+def show_rows(found, n_found: int, n_worlds: int, top: int | None) -> None:
     """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
     on_terminal = sys.stdout.isatty()
     shown = found.top(MAX_ROWS) if on_terminal and top is None else found

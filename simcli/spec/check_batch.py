@@ -11,7 +11,7 @@ from simcli.spec.faults import did_you_mean
 from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, parse_path, plain
 from simcli.spec.paths import exists, nowhere
-from simcli.spec.samples.columns import MAX_WORLDS, Column
+from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
 from simcli.spec.samples.normals import correlation_of, factor, groups, partners
 from simcli.spec.schema_batch import VarySpec
 from simcli.spec.units import UnitError, dimension_of, fits
@@ -51,18 +51,26 @@ def check_batch(check: Checker) -> None:
     _check_together(check)
     columns = batch.table.read if batch.table is not None else None
     for path, column in (columns.values if columns else {}).items():
-        head = columns.where(path)
+        head = _place(check, columns, path, None)
         if path in batch.vary:
             message = f"`{path}` is varied by the table and under `vary`"
             check.fault("SC322", message, ["batch", "vary", path], "keep one of them", on_key=True)
         elif _may_vary(check, path, _header(check, column, head)):
-            trials = [Trial(_with_unit(column, row), columns.where(path, row)) for row in _extremes(column)]
+            trials = [Trial(_with_unit(column, row), _place(check, columns, path, row)) for row in _extremes(column)]
             _try(check, path, trials, head)
     for path, vary in batch.vary.items():
         at = ["batch", "vary", path]
         if _may_vary(check, path, at) and _fits_worlds(check, vary, at):
             _check_units(check, path, vary, at)
             _try(check, path, list(_trials(check, vary, at)), at)
+
+
+def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Where:
+    """Place of a number of a table, or of its header, whose line a message may show."""
+    where = columns.where(path, row)
+    if where.line:
+        check.document.keep_line(where.file, where.line, columns.text_of(row))
+    return where
 
 
 def _header(check: Checker, column: Column, head: Where) -> list | Where:

@@ -68,9 +68,9 @@ class Document:
         """Remember a text for the snippets of messages."""
         self._texts[file] = split_lines(text)
 
-    def keep_lines(self, file: str, lines: Mapping[int, str]) -> None:
-        """Remember some lines of a large text for the snippets of messages."""
-        self._lines |= {(file, number): line for number, line in lines.items()}
+    def keep_line(self, file: str, number: int, text: str) -> None:
+        """Remember one line of a large text for the snippets of messages."""
+        self._lines[file, number] = text
 
     def line(self, where: Where) -> str | None:
         """The source line of a place, None if there is none."""

@@ -59,7 +59,7 @@ class FromSpec(Part):
     def having(self, column: Column, sha256: str) -> "FromSpec":
         """The same with its values."""
         made = self.model_copy(update={"sha256": sha256})
-        object.__setattr__(made, "__pydantic_private__", {"_column": column})
+        made._column = column
         return made
 
 
@@ -198,12 +198,12 @@ class TableSpec(Part):
     @property
     def read(self) -> Columns:
         """What the file holds."""
-        return self._read or Columns("", (), {}, None)
+        return self._read or Columns()
 
     def having(self, read: Columns, sha256: str) -> "TableSpec":
         """The same with what its file holds."""
         made = self.model_copy(update={"sha256": sha256})
-        object.__setattr__(made, "__pydantic_private__", {"_read": read})
+        made._read = read
         return made
 
 

@@ -1,5 +1,6 @@
 """What a table of samples comes to: values per path and world, and their places in the file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ class Columns:
         values: dotted path to its column, in the order of the file.
         seeds: of the worlds, where the file has them.
         lines: of the header and of every row; () of a Parquet file, which has none.
-        texts: of lines, of those that a message may show.
+        text_of: text of a row from 0, or of the headers for None.
         separator: of cells in the text.
     """
 
@@ -45,7 +46,7 @@ class Columns:
     values: dict[str, Column] = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
     lines: tuple[int, ...] = ()
-    texts: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    text_of: Callable[[int | None], str] = field(default=lambda row: "", compare=False, repr=False)
     separator: str = ","
 
     def where(self, path: str, row: int | None = None) -> Where:
@@ -60,7 +61,7 @@ class Columns:
         if not self.lines:
             return Where(self.file, 0, 0, path=path)
         line, part = self.lines[0 if row is None else row + 1], self.values[path].parts[0]
-        found = cells(self.texts[line], self.separator) if line in self.texts else []
+        found = cells(self.text_of(row), self.separator)
         if part >= len(found):
             return Where(self.file, line, 1, path=path)
         return Where(self.file, line, found[part].column, max(1, found[part].length), path)

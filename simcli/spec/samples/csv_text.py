@@ -26,11 +26,27 @@ class CsvError(ValueError):
         line: 1-based, 0 if there is none.
         column: 1-based.
         length: characters.
+        text: of the line, where messages may show it.
     """
+
+    text: str | None = None
 
     def __init__(self, message: str, hint: str = "", line: int = 0, column: int = 1, length: int = 1):
         super().__init__(message)
         self.hint, self.line, self.column, self.length = hint, line, column, length
+
+    def at(self, line: int, text: str, column: int = 0, length: int = 0) -> "CsvError":
+        """The same with its place.
+
+        Args:
+            line: 1-based.
+            text: of the line.
+            column: 1-based; 0: as it is.
+            length: characters; 0: as they are.
+        """
+        self.line, self.text = line, text
+        self.column, self.length = column or self.column, length or self.length
+        return self
 
 
 class Cell(NamedTuple):

@@ -54,7 +54,7 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
         data = read_bytes(path)
         sheet = sheet_of(data)
     except CsvError as error:
-        _tell(check, [error], shown, {})
+        _tell(check, [error], shown)
         return None
     sha256 = hashlib.sha256(data).hexdigest()
     if table.sha256 not in (None, sha256):
@@ -63,10 +63,8 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
         return None
     columns = read_columns(sheet, shown, table.columns, lambda base, n: _is_vector(check, base, n), list(check.spec.params))
     if sheet.problems:
-        _tell(check, sheet.problems, shown, sheet.texts)
+        _tell(check, sheet.problems, shown)
         return None
-    if columns.lines:
-        check.document.keep_lines(shown, {columns.lines[0]: columns.texts[columns.lines[0]]})
     check.document.cache.setdefault("samples", {})[kept_name(table.file, mark)] = data
     return table.having(columns, sha256)
 
@@ -120,10 +118,11 @@ def _mark(check: Checker, steps: tuple) -> Mark:
     return node.mark
 
 
-def _tell(check: Checker, problems: list[CsvError], shown: str, texts: dict[int, str]) -> None:
+def _tell(check: Checker, problems: list[CsvError], shown: str) -> None:
     """Faults of a table at their places in the file; of a key of `columns` at the key."""
-    check.document.keep_lines(shown, texts)
     for problem in problems[:MAX_FAULTS]:
+        if problem.text is not None:
+            check.document.keep_line(shown, problem.line, problem.text)
         if isinstance(problem, UnknownColumnError):
             table = find(check.tree, (*TABLE, "columns"))
             mark = table.keys.get(problem.key) if isinstance(table, Table) else None

@@ -48,7 +48,6 @@ class Sheet(Protocol):
         headers: of its columns.
         n_rows: below them.
         lines: of the header and of every row; () where the format has no lines.
-        texts: by line, of the header and of what has a fault.
         problems: found so far.
         separator: of cells; "" where the format has no text.
     """
@@ -56,7 +55,6 @@ class Sheet(Protocol):
     headers: list[Header]
     n_rows: int
     lines: tuple[int, ...]
-    texts: dict[int, str]
     problems: list[CsvError]
     separator: str
 
@@ -70,6 +68,10 @@ class Sheet(Protocol):
         Returns:
             Of each the values of all rows; rows with a fault are left out.
         """
+        ...
+
+    def text_of(self, row: int | None) -> str:
+        """The line of a row from 0, or of the headers for None; "" where the format has no text."""
         ...
 
 
@@ -92,83 +94,80 @@ class CsvSheet:
 
     def __init__(self, text: str):
         self.problems: list[CsvError] = []
-        self.texts: dict[int, str] = {}
         self._rows = list(lines_of(text))
         if not self._rows:
             raise CsvError("the file is empty", "write a line of headers, then a line per world", 1)
         line, header = self._rows.pop(0)
-        self.separator = separator_of(header)
-        self.texts[line] = header
-        titles = self._cells(line, header) or []
-        while titles and not titles[-1].text:  # of spreadsheets, which end lines with separators
-            titles.pop()
-        if self.problems or not titles:
-            raise self.problems[0] if self.problems else CsvError("there are no headers", "name the columns", line)
-        if all(_is_number(one.text) for one in titles):
-            raise CsvError(f"line {line} holds numbers where the names of the columns belong",
-                           "write a first line of paths, as params.k,params.m", line, 1, len(header))  # fmt: skip
-        self.headers = [header_of(one.text, k) for k, one in enumerate(titles)]
-        seen: dict[str, int] = {}
-        for k, one in enumerate(titles):
-            if not one.text:
-                self._add(CsvError(f"column {k + 1} has no name", "name it, or leave it out", line, one.column))
-            elif one.text in seen:
-                self._add(CsvError(f"two columns are called `{one.text}`", "rename one of them", line, one.column, one.length))
-            seen[one.text] = k
+        self.separator, self.header = separator_of(header), header
+        self.headers = self._headers(line, header)
         if not self._rows:
-            raise CsvError("there are no rows below the headers", "write a line per world", line)
+            raise CsvError("there are no rows below the headers", "write a line per world").at(line, header)
         if len(self._rows) > MAX_WORLDS:
             raise CsvError(f"the table has {len(self._rows)} rows", f"at most {MAX_WORLDS} worlds are taken")
         self.lines = (line, *(number for number, _ in self._rows))
         self.n_rows = len(self._rows)
 
+    def _headers(self, line: int, header: str) -> list[Header]:
+        try:
+            titles = cells(header, self.separator)
+        except CsvError as error:
+            raise error.at(line, header) from None
+        while titles and not titles[-1].text:  # of spreadsheets, which end lines with separators
+            titles.pop()
+        if not titles:
+            raise CsvError("there are no headers", "name the columns").at(line, header)
+        if all(_is_number(one.text) for one in titles):
+            raise CsvError(f"line {line} holds numbers where the names of the columns belong",
+                           "write a first line of paths, as params.k,params.m").at(line, header, 1, len(header))  # fmt: skip
+        seen: set[str] = set()
+        for k, one in enumerate(titles):
+            if not one.text:
+                problem = CsvError(f"column {k + 1} has no name", "name it, or leave it out")
+            elif one.text in seen:
+                problem = CsvError(f"two columns are called `{one.text}`", "rename one of them")
+            else:
+                seen.add(one.text)
+                continue
+            self.problems.append(problem.at(line, header, one.column, one.length))
+        return [header_of(one.text, k) for k, one in enumerate(titles)]
+
     def columns(self, wanted: Sequence[int], whole: int | None) -> list[list]:
         """See `Sheet`."""
         found: list[list] = [[] for _ in wanted]
         for number, line in self._rows:
-            row = self._texts_of(number, line)
-            if row is None:
-                continue
-            for k, values in zip(wanted, found, strict=True):
+            try:
+                row = self._texts_of(line)
+            except CsvError as error:
+                self.problems.append(error.at(number, line))
+                row = None
+            for k, values in zip(wanted, found, strict=True) if row is not None else ():
                 try:
                     values.append(_whole(row[k]) if k == whole else number_in(row[k]))
                 except CsvError as error:
-                    cell = (self._cells(number, line) or [])[k]
-                    self.texts[number] = line
-                    self._add(CsvError(f"{self.headers[k].text}: {error}", error.hint, number, cell.column, cell.length or 1))
+                    cell = cells(line, self.separator)[k]
+                    named = CsvError(f"{self.headers[k].text}: {error}", error.hint)
+                    self.problems.append(named.at(number, line, cell.column, cell.length))
             if len(self.problems) >= MAX_FAULTS:
                 break
         return found
 
-    def _texts_of(self, number: int, line: str) -> list[str] | None:
-        """Texts of a row, as many as there are headers; None after a fault."""
+    def text_of(self, row: int | None) -> str:
+        """See `Sheet`."""
+        return self.header if row is None else self._rows[row][1]
+
+    def _texts_of(self, line: str) -> list[str]:
+        """Texts of a row, as many as there are headers."""
         if '"' in line:
-            split = self._cells(number, line)
-            row = None if split is None else [one.text for one in split]
+            row = [one.text for one in cells(line, self.separator)]
         else:
             row = [text.strip() for text in line.split(self.separator)]
-        if row is None:
-            return None
         n = len(self.headers)
         while len(row) > n and not row[-1]:
             row.pop()
         if len(row) != n:
-            self.texts[number] = line
-            self._add(CsvError(f"{len(row)} cells below {n} headers", "write a cell for each header", number, 1,
-                               len(line)))  # fmt: skip
-            return None
+            raise CsvError(f"{_count(len(row), 'cell')} below {_count(n, 'header')}", "write a cell for each header", 0, 1,
+                           len(line))  # fmt: skip
         return row
-
-    def _cells(self, number: int, line: str) -> list | None:
-        try:
-            return cells(line, self.separator)
-        except CsvError as error:
-            self.texts[number] = line
-            self._add(CsvError(str(error), error.hint, number, error.column))
-            return None
-
-    def _add(self, problem: CsvError) -> None:
-        self.problems.append(problem)
 
 
 class ParquetSheet:
@@ -184,7 +183,6 @@ class ParquetSheet:
         except ImportError:
             raise CsvError("the file is Parquet", PARQUET_HINT) from None
         self.problems: list[CsvError] = []
-        self.texts: dict[int, str] = {}
         self._arrow = pyarrow
         try:
             self._file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
@@ -206,6 +204,10 @@ class ParquetSheet:
     def columns(self, wanted: Sequence[int], whole: int | None) -> list[list]:
         """See `Sheet`."""
         return [self._column(k, k == whole) for k in wanted]
+
+    def text_of(self, row: int | None) -> str:
+        """See `Sheet`."""
+        return ""
 
     def _column(self, k: int, is_whole: bool) -> list:
         header, types = self.headers[k], self._arrow.types
@@ -229,6 +231,10 @@ class ParquetSheet:
             hint = "write a finite number in every row, or leave the row out"
             self.problems.append(CsvError(f"row {bad} of column `{header.text}` (the first is 0) holds {what}", hint))
         return values
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _first_line(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from simcli.spec.faults import did_you_mean
+from simcli.spec.faults import did_you_mean, nearest
 from simcli.spec.nodes import format_path, parse_path
 from simcli.spec.samples.columns import Column, Columns
 from simcli.spec.samples.csv_text import CsvError, cells
@@ -57,9 +57,9 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
     seeds = next((one.index for one in sheet.headers if one.name == SEED), None) if names is None else None
     _refuse_doubles(sheet, targets)
     if not targets and names is None and not sheet.problems and seeds is None:
-        line = sheet.lines[0] if sheet.lines else 0
-        sheet.problems.append(CsvError("no column is for a number of the scene", "write paths as headers, as params.k, or "
-                                       "`columns: {HEADER: params.k}`", line))  # fmt: skip
+        problem = CsvError("no column is for a number of the scene", "write paths as headers, as params.k, or "
+                           "`columns: {HEADER: params.k}`")  # fmt: skip
+        sheet.problems.append(problem.at(sheet.lines[0], sheet.text_of(None)) if sheet.lines else problem)
     if sheet.problems:
         return Columns()
     factors = [_factor(sheet, one) for one in targets]
@@ -73,10 +73,10 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
     for path, column in columns.items():
         row = next((k for k, value in enumerate(column.values) if value - value != 0), None)
         if row is not None:
-            line = sheet.lines[row + 1] if sheet.lines else 0
-            sheet.problems.append(CsvError(f"{column.header}: the number is too large in SI", f"of `{path}`", line))
+            problem = CsvError(f"{column.header}: the number in row {row} is too large in SI", f"of `{path}`")
+            sheet.problems.append(problem.at(sheet.lines[row + 1], sheet.text_of(row)) if sheet.lines else problem)
     return Columns(file, sheet.n_rows, _with_vectors(columns, fits), None if seeds is None else tuple(raw[-1]), sheet.lines,
-                   sheet.texts, sheet.separator)  # fmt: skip
+                   sheet.text_of, sheet.separator)  # fmt: skip
 
 
 def _by_name(sheet: Sheet, names: Mapping[str, str]):
@@ -95,7 +95,9 @@ def _by_name(sheet: Sheet, names: Mapping[str, str]):
             message = f"`{key}` means {len(found)} columns"
         else:
             message = f"the file has no column `{key}`"
-        hint = did_you_mean(key, [one.text for one in sheet.headers], "columns")
+        near = nearest(asked.name, [one.name for one in sheet.headers])
+        meant = next((one.text for one in sheet.headers if near and one.name == near), "")
+        hint = f"did you mean `{meant}`?" if meant else did_you_mean(key, [one.text for one in sheet.headers], "columns")
         sheet.problems.append(UnknownColumnError(key, message, hint))
     yield from (of_header[index] for index in sorted(of_header))
 
@@ -135,8 +137,8 @@ def _at(sheet: Sheet, header: Header, message: str, hint: str) -> CsvError:
     """A problem of a header."""
     if not sheet.lines:
         return CsvError(message, hint)
-    cell = cells(sheet.texts[sheet.lines[0]], sheet.separator)[header.index]
-    return CsvError(message, hint, sheet.lines[0], cell.column, cell.length or 1)
+    cell = cells(sheet.text_of(None), sheet.separator)[header.index]
+    return CsvError(message, hint).at(sheet.lines[0], sheet.text_of(None), cell.column, cell.length)
 
 
 def _with_vectors(columns: dict[str, Column], fits: Fits) -> dict[str, Column]:
