@@ -37,8 +37,8 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         FileError: it is an HDF5 file, but damaged or no run.
         UsageError: the run does not know the scene that it was made from.
     """
-    from simcli.records.superblock import is_hdf5
     from simcli.analysis.earlier_runs import column_of
+    from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
 
     if is_hdf5(path):

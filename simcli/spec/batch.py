@@ -86,7 +86,8 @@ def _axes(batch: BatchSpec) -> list[list[dict[str, object]]]:
         if vary.kind == "grid":
             axes.append([{path: _plain(value)} for value in vary.grid])
         elif zipped and path == next(iter(zipped)):
-            axes.append([dict(zip(zipped, map(_plain, place), strict=True)) for place in zip(*zipped.values(), strict=False)])
+            places = zip(*zipped.values(), strict=False)
+            axes.append([dict(zip(zipped, map(_plain, place), strict=True)) for place in places])
     return axes
 
 

@@ -9,7 +9,7 @@ from simcli.spec.batch import SOBOL, sobol_dimensions
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean
 from simcli.spec.lookup import value_at
-from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, parse_path, plain
+from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, format_path, parse_path, plain
 from simcli.spec.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
 from simcli.spec.samples.normals import correlation_of, factor, groups, partners
@@ -73,11 +73,9 @@ def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Wher
     return where
 
 
-def _header(check: Checker, column: Column, head: Where) -> list | Where:
+def _header(check: Checker, column: Column, head: Where) -> Where:
     """Place of the path of a column: in the scene if `columns` says it, else in the file."""
-    columns = find(check.tree, (*TABLE, "columns"))
-    key = next((key for key in getattr(columns, "items", ()) if key.strip() == column.header), None)
-    return head if key is None else [*TABLE, "columns", key]
+    return check.where([*TABLE, "columns", column.key]) if column.key else head
 
 
 def _may_vary(check: Checker, path: str, at: list | Where) -> bool:
@@ -129,7 +127,8 @@ def _check_together(check: Checker) -> None:
     for path, entries in zips.items():
         if len(entries) != len(zips[first]):
             message = f"{len(entries)} entries of `zip`, but `{first}` has {len(zips[first])}"
-            check.fault("SC322", message, ["batch", "vary", path, "zip"], "all zips have as many; a `grid` has its own number")
+            hint = "all zips have as many; a `grid` has its own number"
+            check.fault("SC322", message, ["batch", "vary", path, "zip"], hint)
     taken: dict[int, str] = {}
     for path, dimension in sobol_dimensions(batch).items():
         at = ["batch", "vary", path]
@@ -190,7 +189,8 @@ def _check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
     for place, one in written:
         given = _dimension(one)
         if given is not None and given != mean:
-            check.fault("SC213", f"a unit of another kind than that of the mean of `{path}`", place, "write one unit for all")
+            message = f"a unit of another kind than that of the mean of `{path}`"
+            check.fault("SC213", message, place, "write one unit for all")
     for other in vary.covariance or ():
         theirs = _dimension(find(check.tree, ["batch", "vary", other, "normal", 0]))
         given = _dimension(find(check.tree, [*at, "covariance", other]))
@@ -245,7 +245,7 @@ def _is_number(value: object) -> bool:
 
 
 def _trials(check: Checker, vary: VarySpec, at: list) -> Iterator[Trial]:
-    """Values of a path as they are written: the ends of a range, or the first entries; the mean of a normal and its bounds."""
+    """Values of a path as they are written: the ends of a range, the first entries, the mean of a normal and its bounds."""
     if vary.kind == "from":
         column = vary.from_.column
         yield from (Trial(_with_unit(column, row), [*at, "from"]) for row in _extremes(column))
@@ -307,12 +307,13 @@ def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> No
 
 
 def _fits_param(check: Checker, steps: tuple[Step, ...], trial: Trial) -> bool:
-    """Whether a value has the dimension of the parameter that it is for, where both are written with units; a fault if not."""
+    """Whether a value has the dimension of the parameter that it is for, where both have units; a fault if not."""
     node = find(check.document.root, steps) if steps[0] == "params" else None
     mine, theirs = _dimension(node), _dimension(Scalar(trial.value, check.tree.mark))
     if mine is None or theirs is None or fits(theirs, mine) or fits(mine, theirs):
         return True
-    message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{'.'.join(map(str, steps))}` is written as"
+    path = format_path(steps)
+    message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{path}` is written as"
     check.fault("SC213", message, trial.at, "write a unit of the same kind")
     return False
 

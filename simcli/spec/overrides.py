@@ -155,7 +155,7 @@ def _value(text: str, start: Mark, faults: Faults) -> Node:
 
 
 def _spread(text: str, start: Mark, faults: Faults) -> Node:
-    """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; the marks are those of the text as typed."""
+    """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
     if text.lstrip().startswith("{"):
         return _value(text, start, faults)
     draw = _DRAW.match(text)
@@ -173,7 +173,8 @@ def _spread(text: str, start: Mark, faults: Faults) -> Node:
     for key, offset, value, value_offset in named:
         keys[key] = at._replace(column=open_at + 1 + offset, length=max(1, len(key)))
         if not key:
-            faults.add("SC113", f"`{value[:40]}` stands behind a named value", place(keys.pop(key)), "write named values last")
+            message = f"`{value[:40]}` stands behind a named value"
+            faults.add("SC113", message, place(keys.pop(key)), "write named values last")
             continue
         if key in items:
             faults.add("SC102", f"`{key}` stands twice", place(keys[key]), "keep one")

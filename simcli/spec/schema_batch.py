@@ -92,7 +92,7 @@ class VarySpec(Part):
         None, "One entry per world, out of an earlier run", "", "{file: earlier.h5, measure: best}", alias="from"
     )
     lhs: Pair | None = say(
-        None, "Latin hypercube: of `strata` worlds in a row each has a slice of [low, high) of its own", "of the number", [0, 1]
+        None, "Latin hypercube: of `strata` worlds in a row each has its own slice of [low, high)", "of the number", [0, 1]
     )
     strata: count(gt=0, le=MAX_STRATA) | None = say(None, "With lhs: number of slices; default: `worlds`", "", 100)
     sobol: Pair | None = say(None, "Low-discrepancy draws from [low, high)", "of the number", [0, 1])
@@ -157,8 +157,8 @@ class VarySpec(Part):
             raise refuse("SC232", message, "write bounds around the mean, or near it", key)
         if (self.low is not None or self.high is not None) and (self.correlation or self.covariance):
             key = "low" if self.low is not None else "high"
-            raise refuse("SC207", f"`{key}` has no meaning for a correlated normal", "leave out the bounds or the correlation",
-                         key)  # fmt: skip
+            message = f"`{key}` has no meaning for a correlated normal"
+            raise refuse("SC207", message, "leave out the bounds or the correlation", key)
         for path in self.correlation or ():
             if path in (self.covariance or ()):
                 raise refuse("SC207", f"both correlation and covariance with `{path}`", "keep one of them", "covariance")
@@ -174,8 +174,8 @@ class VarySpec(Part):
 def _as_targets(value: object) -> object:
     """`columns: [a, b]` cannot be told from a mapping that was forgotten; a hint says what is meant."""
     if isinstance(value, list | tuple):
-        raise refuse("SC203", "`columns` is a list", "write what each is for: `{length: params.l}`; without `columns`, headers "
-                     "that are paths name themselves")  # fmt: skip
+        hint = "write what each is for: `{length: params.l}`; without `columns`, headers that are paths name themselves"
+        raise refuse("SC203", "`columns` is a list", hint)
     return value
 
 

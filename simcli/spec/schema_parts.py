@@ -14,7 +14,6 @@ from simcli.spec.quantities import (
     Text,
     Time,
     Truth,
-    count,
     drivable,
     drivable_vector,
     list_json,

@@ -5,8 +5,7 @@ from pathlib import Path
 from simcli.analysis.export.tables import Extract, Header, Seen, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
-
-INSTALL_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
+from simcli.spec.samples.sheets import PARQUET_HINT
 
 
 def pyarrow_of():
@@ -19,7 +18,7 @@ def pyarrow_of():
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(PARQUET_HINT) from error
     return pyarrow, pyarrow.parquet
 
 

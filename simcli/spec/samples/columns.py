@@ -18,6 +18,7 @@ class Column(NamedTuple):
         unit: of the file, "" where there is none.
         factor: value in SI of that unit.
         parts: numbers of the columns in the file, from 0; one for each component.
+        key: of `columns` that says what it is for, "" where the header does.
     """
 
     header: str
@@ -25,6 +26,7 @@ class Column(NamedTuple):
     unit: str = ""
     factor: float = 1.0
     parts: tuple[int, ...] = (0,)
+    key: str = ""
 
 
 @dataclass(frozen=True)

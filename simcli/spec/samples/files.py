@@ -86,9 +86,8 @@ def earlier_text(document: Document, name: str, column: str, mark: Mark, faults:
     values, unit = document.read_run(str(path), column)
     lacking = next((k for k, value in enumerate(values) if value - value != 0), None)
     if lacking is not None:
-        raise CsvError(f"world {lacking} of `{name}` has no `{column}`",
-                       f"`simcli table {name} --where '{{{column}}} == {{{column}}}' -o good.csv` writes the worlds that have "
-                       "one, for `table`")  # fmt: skip
+        good = f"simcli table {name} --where '{{status}} == ok' -o good.csv"
+        raise CsvError(f"world {lacking} of `{name}` has no number `{column}`", f"take a table of the others: `{good}`")
     header = f"{column} [{unit}]" if unit else column
     quoted = '"' + header.replace('"', '""') + '"'
     return "\n".join([quoted, *(repr(float(value)) for value in values)]) + "\n"

@@ -58,7 +58,7 @@ def latin_fractions(seed: int, path: str, count: int, strata: int) -> list[float
 
 
 def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> list[float]:
-    """Sobol points of one dimension under nested uniform scrambling: a net stays a net, and every point is evenly distributed.
+    """Sobol points of one dimension under nested uniform scrambling: a net stays a net, and every point is even by itself.
 
     Bit i of a point is flipped or not by a random bit that belongs to the path, to i, and to the bits before i.
 

@@ -14,9 +14,9 @@ from simcli.spec.samples.csv_text import CsvError, read_bytes
 from simcli.spec.samples.files import earlier_text, kept_name, path_of, shown_name
 from simcli.spec.samples.sheets import MAX_FAULTS, sheet_of
 from simcli.spec.samples.table import UnknownColumnError, read_columns
-from simcli.spec.scopes import place
 from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_batch import TableSpec, VarySpec
+from simcli.spec.scopes import place
 
 TABLE = ("batch", "table")
 

@@ -13,7 +13,8 @@ _PARQUET = b"PAR1"
 _FOREIGN = {b"PK\x03\x04": ("a workbook or an archive", "save the sheet as CSV"),
             b"\x1f\x8b": ("compressed", "unpack it"),
             b"\x89HDF": ("HDF5", "`simcli table FILE -o samples.csv` writes the rows of a run")}  # fmt: skip
-_WITH_UNIT = re.compile(r"(?P<name>.*?)(?:\s+\[(?P<apart>[^\[\]]*)\]|\[(?P<joined>[^\[\]]*[^\[\]0-9\s][^\[\]]*)\])\s*", re.DOTALL)
+_UNIT = re.compile(r"\[([^\[\]]*)\]\Z")
+_LONGEST = 1000  # characters of a header
 _WHOLE = re.compile(r"[0-9]{1,20}")
 
 
@@ -35,10 +36,12 @@ class Header(NamedTuple):
 
 def header_of(text: str, index: int = 0) -> Header:
     """Read `NAME [UNIT]`, or `NAME[UNIT]`; a whole number in brackets that touch the name is a part of it: `com[0]`."""
-    found = _WITH_UNIT.fullmatch(text)
-    if found is None or not found["name"]:
+    text = text.strip()
+    found = _UNIT.search(text)
+    name, unit = (text[: found.start()], found[1].strip()) if found else (text, "")
+    if not name.strip() or (unit.isdigit() and name == name.rstrip()):
         return Header(text, text, "", index)
-    return Header(text, found["name"], (found["apart"] or found["joined"] or "").strip(), index)
+    return Header(text, name.rstrip(), unit, index)
 
 
 class Sheet(Protocol):
@@ -123,6 +126,8 @@ class CsvSheet:
         for k, one in enumerate(titles):
             if not one.text:
                 problem = CsvError(f"column {k + 1} has no name", "name it, or leave it out")
+            elif len(one.text) > _LONGEST:
+                problem = CsvError(f"a header of {len(one.text)} characters", f"at most {_LONGEST} are taken")
             elif one.text in seen:
                 problem = CsvError(f"two columns are called `{one.text}`", "rename one of them")
             else:
@@ -219,11 +224,13 @@ class ParquetSheet:
             is_number = types.is_integer(kind) or (not is_whole and (types.is_floating(kind) or types.is_decimal(kind)))
             if not is_number:
                 what = "whole numbers" if is_whole else "numbers"
-                self.problems.append(CsvError(f"column `{header.text}` holds {kind}, no {what}", f"write a column of {what}"))
+                message = f"column `{header.text}` holds {kind}, no {what}"
+                self.problems.append(CsvError(message, f"write a column of {what}"))
                 return []
             values = column.cast(self._arrow.uint64() if is_whole else self._arrow.float64(), safe=is_whole).to_pylist()
         except (self._arrow.ArrowException, OSError, ValueError) as error:
-            self.problems.append(CsvError(f"column `{header.text}` is damaged: {_first_line(error)}", "write the file again"))
+            message = f"column `{header.text}` is damaged: {_first_line(error)}"
+            self.problems.append(CsvError(message, "write the file again"))
             return []
         bad = next((row for row, value in enumerate(values) if value is None or value - value != 0), None)
         if bad is not None:
@@ -243,7 +250,8 @@ def _first_line(error: Exception) -> str:
 
 def _whole(text: str) -> int:
     if _WHOLE.fullmatch(text) is None or int(text) >= 2**64:
-        raise CsvError(f"`{text[:40]}` is no whole number of 64 bits", "leave the column out, or write what `simcli samples` wrote")
+        hint = "leave the column out, or write what `simcli samples` wrote"
+        raise CsvError(f"`{text[:40]}` is no whole number of 64 bits", hint)
     return int(text)
 
 

@@ -24,11 +24,13 @@ class Target(NamedTuple):
         path: dotted path that it is for.
         header: of the column.
         unit: of its numbers.
+        key: of `columns`, "" where the header is the path.
     """
 
     path: str
     header: Header
     unit: str
+    key: str = ""
 
 
 class UnknownColumnError(CsvError):
@@ -68,7 +70,7 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
     if sheet.problems:
         return Columns()
     columns = {one.path: Column(one.header.text, tuple(values if factor == 1.0 else [value * factor for value in values]),
-                                one.unit, factor, (one.header.index,))
+                                one.unit, factor, (one.header.index,), one.key)
                for one, factor, values in zip(targets, factors, raw, strict=False)}  # fmt: skip
     for path, column in columns.items():
         row = next((k for k, value in enumerate(column.values) if value - value != 0), None)
@@ -88,8 +90,9 @@ def _by_name(sheet: Sheet, names: Mapping[str, str]):
         found = exact or [one for one in sheet.headers if one.name == asked.name and "" in (one.unit, asked.unit)]
         if len(found) == 1:
             if found[0].index in of_header:
-                sheet.problems.append(UnknownColumnError(key, f"the column `{found[0].text}` is taken twice", "keep one key"))
-            of_header[found[0].index] = Target(path, found[0], found[0].unit or asked.unit)
+                message = f"the column `{found[0].text}` is taken twice"
+                sheet.problems.append(UnknownColumnError(key, message, "keep one key"))
+            of_header[found[0].index] = Target(path, found[0], found[0].unit or asked.unit, key)
             continue
         if found:
             message = f"`{key}` means {len(found)} columns"
@@ -110,9 +113,8 @@ def _by_header(sheet: Sheet, params: list[str]):
         if steps is not None and len(steps) > 1:
             yield Target(header.name, header, header.unit)
             continue
-        paths = [f"params.{name}" for name in params]
-        near = did_you_mean(f"params.{header.name}", paths) if paths else ""
-        hint = near if near.startswith("did") else f"say what it is for: `columns: {{{header.text}: params.NAME}}`"
+        near = nearest(header.name, params)
+        hint = f"did you mean `params.{near}`?" if near else f"say what it is for: `columns: {{{header.text}: params.NAME}}`"
         sheet.problems.append(_at(sheet, header, f"the header `{header.text}` is no path of a number", hint))
 
 
@@ -154,7 +156,8 @@ def _with_vectors(columns: dict[str, Column], fits: Fits) -> dict[str, Column]:
             continue
         members = [columns[parts[k]] for k in range(len(parts))]
         whole = Column(members[0].header, tuple(map(list, zip(*(one.values for one in members), strict=True))),
-                       members[0].unit, members[0].factor, tuple(one.parts[0] for one in members))  # fmt: skip
+                       members[0].unit, members[0].factor, tuple(one.parts[0] for one in members),
+                       members[0].key)  # fmt: skip
         at = parts[0]
         found = {base if path == at else path: whole if path == at else column for path, column in found.items()
                  if path == at or path not in parts.values()}  # fmt: skip
