@@ -7,6 +7,7 @@ values alone are kept, as a table of one column.
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from simcli.spec.document import Document, checked_file, present_file
 from simcli.spec.faults import Faults
@@ -27,8 +28,8 @@ def kept_name(name: str, mark: Mark, column: str = "") -> str:
         mark: place where it is written.
         column: of an earlier run.
     """
-    whole = f"{name}#{column}" if column else name
-    return f"{mark.file}/{whole}" if mark.file in TYPED else whole
+    under = f"{mark.file}/{quote(name, safe='')}" if mark.file in TYPED else name  # one level: it may lead anywhere
+    return f"{under}#{column}" if column else under
 
 
 def shown_name(document: Document, name: str, mark: Mark) -> str:
@@ -54,6 +55,9 @@ def path_of(document: Document, name: str, mark: Mark, faults: Faults) -> Path |
     path = Path(name)
     try:
         there = path.is_file()
+        if path.exists() and not there:
+            faults.add("SC110", f"`{name}` is no regular file", place(mark), "write it to a file first")
+            return None
     except (OSError, ValueError):
         there = False
     return present_file(name, Path(), path, there, place(mark), faults)

@@ -15,14 +15,16 @@ MASK = 2**64 - 1
 
 def random_words(seed: int, path: str, count: int, stream: object) -> "np.ndarray":
     """One 64-bit word per draw: the first of block `draw` of a generator keyed by seed, path and stream, (count,) uint64."""
+    return _generator(seed, path, stream).random_raw(4 * count)[::4]
+
+
+def _generator(seed: int, path: str, stream: object) -> "np.random.Philox":
     import hashlib
 
     import numpy as np
 
     digest = hashlib.blake2b(f"{stream}:{path}".encode(), digest_size=8).digest()
-    key = (seed & MASK) << 64 | int.from_bytes(digest, "little")
-    generator = np.random.Philox(key=key)
-    return generator.random_raw(4 * count)[::4]
+    return np.random.Philox(key=(seed & MASK) << 64 | int.from_bytes(digest, "little"))
 
 
 def even_fractions(seed: int, path: str, count: int) -> list[float]:
@@ -51,7 +53,7 @@ def latin_fractions(seed: int, path: str, count: int, strata: int) -> list[float
     within = np.array(even_fractions(seed, path, count))
     cells = np.empty(count)
     for block in range(-(-count // strata)):
-        order = np.argsort(random_words(seed, path, strata, f"lhs-{block}"), kind="stable")
+        order = np.argsort(_generator(seed, path, f"lhs-{block}").random_raw(strata), kind="stable")
         first = block * strata
         cells[first : first + strata] = order[: count - first]
     return np.minimum((cells + within) / strata, np.nextafter((cells + 1.0) / strata, 0.0)).tolist()
