@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from simcli.errors import SceneError
-from simcli.spec import document_of_text, load_document, n_worlds, resolve, resolved_yaml, sobol, world_seeds, world_values
+from simcli.spec import (
+    document_of_text,
+    json_schema,
+    load_document,
+    n_worlds,
+    resolve,
+    resolved_yaml,
+    sobol,
+    world_seeds,
+    world_values,
+)
 from simcli.spec.nodes import plain
 from simcli.spec.overrides import VARY, Override
 from simcli.spec.samples import normals, points
@@ -436,6 +446,38 @@ def test_spellings_of_the_page_mean_the_same(tmp_path, monkeypatch, row):
     in_scene = values(tmp_path, more=more, base=base, read_run=read)
     others = ["params.rest=normal(1, 0.1)"] if other else []
     assert values(tmp_path, f"params.a={typed}", *others, worlds=2, base=base, read_run=read) == in_scene
+
+
+def test_editors_know_every_way():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = jsonschema.Draft7Validator(json_schema())
+    for written, _ in rows_of_the_page():
+        text = f"simcli: 1\nbatch: {{vary: {{params.a: {written}}}, table: {{file: x.csv, columns: {{l: params.l}}}}}}\n"
+        assert [error.message for error in schema.iter_errors(plain(document_of_text(text, "x.yaml").root))] == [], written
+    for bad in ("{lsh: [0, 1]}", "{lhs: [0]}", "{lhs: [0, 1], strata: a}", "{choice: 1}", "{from: {fil: x}}"):
+        data = plain(document_of_text(f"simcli: 1\nbatch: {{vary: {{params.a: {bad}}}}}\n", "x.yaml").root)
+        assert list(schema.iter_errors(data)), bad
+
+
+@pytest.mark.parametrize("kind", WAYS)
+def test_ways_go_through_templates(tmp_path, kind):
+    """A number inside a model, and a parameter of one instance, in every world."""
+    base = """\
+simcli: 1
+params: {a: 1}
+models: {m: {params: {s: 1}, bodies: {b: {mass: "${s * a}", inertia: {diag: [1, 1, 1]}, com: [0.1, 0, 0]}}}}
+instances: {left: {model: m, params: {s: 2}}, right: {model: m}}
+run: {duration: 1}
+"""
+    paths = ("instances.left.params.s", "models.m.bodies.b.com[0]", "params.a")
+    doc = document(tmp_path, *(f"{path}={WAYS[kind]}" for path in paths), worlds=2, base=base)
+    spec = resolve(doc)
+    for world in world_values(doc, spec):
+        bodies = resolve(doc, world).bodies
+        s, x, a = (world[path] for path in paths)
+        assert bodies["left/b"].mass == s * a
+        assert bodies["right/b"].mass == a
+        assert bodies["left/b"].com[0] == bodies["right/b"].com[0] == x
 
 
 def test_the_page_has_every_way():

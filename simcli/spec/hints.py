@@ -181,7 +181,7 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
         path: of the value.
     """
     key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-    if wanted == "a mapping" and path[:2] == ("batch", "vary"):
+    if wanted == "a mapping" and path[:2] == ("batch", "vary") and len(path) <= 3:
         return _as_variation(value, path)
     if wanted == "a mapping" and isinstance(value, list):
         return f"write {'the names as keys' if len(path) == 1 else '`key: value`'}, without dashes or brackets"

@@ -13,6 +13,7 @@ from simcli.spec.scopes import place
 SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
+_WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
 _NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
 NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
@@ -159,6 +160,11 @@ def _spread(text: str, start: Mark, faults: Faults) -> Node:
     if text.lstrip().startswith("{"):
         return _value(text, start, faults)
     draw = _DRAW.match(text)
+    if draw is None and (word := _WORD.match(text)):
+        mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
+        hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
+        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", place(mark), hint)
+        return Table({}, {}, mark, block=False)
     if draw is None:
         node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
         mark = start._replace(length=max(1, len(text)))

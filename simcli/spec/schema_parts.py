@@ -16,6 +16,7 @@ from simcli.spec.quantities import (
     Truth,
     drivable,
     drivable_vector,
+    fixed_list,
     list_json,
     number_json,
     one_of,
@@ -268,5 +269,5 @@ class OutputSpec(Part):
 
 
 Pair = Annotated[
-    tuple[AnyNumber, AnyNumber], WithJsonSchema(list_json(number_json(), 2, 2))
+    tuple[AnyNumber, AnyNumber], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(list_json(number_json(), 2, 2))
 ]

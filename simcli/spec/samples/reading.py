@@ -50,6 +50,10 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
     if path is None:
         return None
     shown = shown_name(check.document, table.file, mark)
+    known = check.document.cache.setdefault("tables", {})  # a scene with faults is judged several times
+    asked = (kept_name(table.file, mark), tuple((table.columns or {}).items()), table.columns is None, table.sha256)
+    if asked in known:
+        return table.having(*known[asked])
     try:
         data = read_bytes(path)
         sheet = sheet_of(data)
@@ -66,6 +70,7 @@ def _with_table(check: Checker, table: TableSpec) -> TableSpec | None:
         _tell(check, sheet.problems, shown)
         return None
     check.document.cache.setdefault("samples", {})[kept_name(table.file, mark)] = data
+    known[asked] = columns, sha256
     return table.having(columns, sha256)
 
 
