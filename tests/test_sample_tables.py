@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simcli.errors import SceneError
 from simcli.model import build_worlds
-from simcli.spec import load_document, n_worlds, resolve, resolved_yaml, world_seeds, world_values
+from simcli.spec import json_schema, load_document, n_worlds, resolve, resolved_yaml, world_seeds, world_values
 from simcli.spec.overrides import VARY, VARY_TABLE, Override
 from simcli.spec.resolve import warnings
 from simcli.spec.samples import sheets
@@ -160,6 +160,7 @@ BROKEN = {
     "too large": ("params.l\n1e400\n", 2, 1, "not a finite number", ""),
     "too large in SI": ("params.l [km]\n1e308\n", 2, 1, "too large", ""),
     "a comma for a point": ("params.l;params.k\n1,5;2\n", 2, 1, "`1,5` is no number", "`1.5`"),
+    "no unit in a cell": ("params.l\n0.x\n", 2, 1, "no number", "0.25"),
     "a unit in a cell": ("params.l\n5 mm\n", 2, 1, "plain number", "NAME [mm]"),
     "digits of Python": ("params.l\n1_0\n", 2, 1, "no number", ""),
     "digits of others": ("params.l\n\u0661\n", 2, 1, "no number", ""),
@@ -237,6 +238,13 @@ def test_worlds_that_check_does_not_try_are_named_by_their_rows(tmp_path):
     assert found.message.startswith("world 1: ")
     assert (Path(found.where.file).name, found.where.line) == ("t.csv", 3)
     assert doc.line(found.where) == "1.9,0.2"
+
+
+def test_a_table_for_short(tmp_path):
+    assert worlds(tmp_path, "params.l\n1\n", "batch: {table: t.csv}\n") == [{"params.l": 1}]
+    (found,) = faults(tmp_path, "params.l\n1\n", "batch: {table: u.csv}\n")
+    assert (found.code, found.where.line, found.where.column) == ("SC110", LINE, 16)
+    assert json_schema()["definitions"]["TableSpec"]
 
 
 def test_files_lie_below_the_scene(tmp_path):

@@ -22,6 +22,7 @@ from simcli.spec import (
 )
 from simcli.spec.nodes import plain
 from simcli.spec.overrides import VARY, Override
+from simcli.spec.resolve import warnings
 from simcli.spec.samples import normals, points
 from simcli.spec.schema_batch import KINDS, OPTIONS, VarySpec
 
@@ -338,7 +339,9 @@ def test_an_earlier_run(tmp_path):
     spec = resolve(doc)
     assert [world["params.c"] for world in world_values(doc, spec)] == [0.5, 0.7, 0.25]
     assert asked == [(str(tmp_path / "earlier.h5"), "measure.best")]
-    assert len(world_values(doc, resolve(document(tmp_path, more=how, worlds=2, read_run=read_run)))) == 2
+    fewer = document(tmp_path, more=how, worlds=2, read_run=read_run)
+    assert len(world_values(fewer, resolve(fewer))) == 2
+    assert [one.code for one in warnings(fewer)] == ["SC323"]
     assert fault(tmp_path, more=how, worlds=4, read_run=read_run).code == "SC205"
     assert fault(tmp_path, more=how.replace("params.c", "params.b"), read_run=read_run).code == "SC213"  # a mass
     bad = fault(tmp_path, more=how, read_run=lambda path, name: ([1.0, math.nan], "m"))

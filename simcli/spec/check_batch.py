@@ -102,6 +102,9 @@ def _fits_worlds(check: Checker, vary: VarySpec, at: list) -> bool:
         message = f"{len(vary.from_.column.values)} worlds of `{vary.from_.file}` for {n} worlds"
         check.fault("SC205", message, [*at, "from"], "write fewer `worlds`")
         return False
+    if vary.kind == "from" and len(vary.from_.column.values) > n:
+        message = f"of {len(vary.from_.column.values)} worlds of `{vary.from_.file}` the first {n} are taken"
+        check.fault("SC323", message, [*at, "from"], "leave out `worlds` to take all", severity="warning")
     return True
 
 

@@ -180,7 +180,7 @@ def _as_targets(value: object) -> object:
 
 
 class TableSpec(Part):
-    """A table whose rows are the worlds."""
+    """A table whose rows are the worlds; `table: samples.csv` for short."""
 
     file: Text = say(REQUIRED, "CSV or Parquet file, below the scene's folder", "", "samples.csv")
     columns: Annotated[dict[str, Text] | None, BeforeValidator(_as_targets)] = say(
@@ -188,6 +188,11 @@ class TableSpec(Part):
     )
     sha256: Text | None = say(None, "Checksum that the file must have; a resolved scene has it", "", "9f86d081")
     _read: Columns | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _some(self) -> "TableSpec":

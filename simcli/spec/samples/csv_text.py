@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from simcli.spec.loader import MARKED_ENCODINGS, MAX_BYTES, split_lines
+from simcli.spec.units import UnitError, parse_unit
 
 if TYPE_CHECKING:
     from simcli.spec.held_files import HeldPath
@@ -149,6 +150,13 @@ def separator_of(header: str) -> str:
     return max(SEPARATORS, key=lambda one: (bare.count(one), -SEPARATORS.index(one)))
 
 
+def _is_unit(text: str) -> bool:
+    try:
+        return bool(text) and bool(parse_unit(text))
+    except UnitError:
+        return False
+
+
 def number_in(text: str) -> float:
     """The finite number in a cell.
 
@@ -169,7 +177,6 @@ def number_in(text: str) -> float:
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         raise CsvError(f"{shown} is no number", f"write a point: `{text.replace(',', '.')}`")
     begins = _NUMBER.match(text)
-    if begins and re.fullmatch(r"\s*[A-Za-zµμ°%].*", text[begins.end() :]):
-        unit = text[begins.end() :].strip()
+    if begins and _is_unit(unit := text[begins.end() :].strip()):
         raise CsvError(f"{shown} is no plain number", f"write the unit into the header, as `NAME [{unit}]`")
     raise CsvError(f"{shown} is no number", "write a number, as 0.25 or 2.5e-1")

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from statistics import NormalDist
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from statistics import NormalDist
+
     from simcli.spec.schema_batch import VarySpec
 
 SMALLEST = 2.0**-54  # half a step of a 53-bit fraction, keeps the inverse normal finite
@@ -13,9 +15,17 @@ SEMIDEFINITE = 1e-12  # a pivot above minus this is a zero that was rounded
 Matrix = list[list[float]]
 
 
+@cache
+def _law() -> "NormalDist":
+    """The standard normal distribution; its module costs a check more time than all else here, and few scenes need it."""
+    from statistics import NormalDist
+
+    return NormalDist()
+
+
 def standard(u: float) -> float:
     """From an even fraction in [0, 1) to the standard normal distribution."""
-    return NormalDist().inv_cdf(max(u, SMALLEST))
+    return _law().inv_cdf(max(u, SMALLEST))
 
 
 def normal(mean: float, deviation: float, low: float | None, high: float | None) -> Callable[[float], float]:
@@ -41,7 +51,7 @@ def _truncated(mean: float, deviation: float, low: float, high: float) -> Callab
     def value(u: float) -> float:
         p = max(first * (1.0 - u) + last * u, SMALLEST * max(first, last))
         p = min(p, 1.0 - 2.0 * SMALLEST)
-        return min(max(mean + side * deviation * NormalDist().inv_cdf(p), low), high)
+        return min(max(mean + side * deviation * _law().inv_cdf(p), low), high)
 
     return value
 
