@@ -121,6 +121,20 @@ def test_a_table_stands_for_the_draws(tmp_path):
     assert (more_than.code, more_than.hint) == ("SC205", "at most 3")
 
 
+def test_a_column_counts_as_varied(tmp_path):
+    """For the choice of the integrator, and for a target that only the worlds give a gain."""
+    smooth = resolve(document(tmp_path, "joints.pin.damping\n1\n"))
+    sudden = resolve(document(tmp_path, "joints.pin.friction\n1\n"))
+    assert (smooth.solver.integrator, sudden.solver.integrator) == ("implicit", "semi_implicit")
+    scene = BASE.replace("damping: 0.1}", "drive: {mode: position, target: 1}}")
+    (tmp_path / "scene.yaml").write_text(scene + TABLE)
+    (tmp_path / "t.csv").write_text("joints.pin.drive.stiffness\n5\n")
+    assert n_worlds(resolve(load_document(tmp_path / "scene.yaml"))) == 1
+    (tmp_path / "scene.yaml").write_text(scene)
+    with pytest.raises(SceneError, match="SC473"):
+        resolve(load_document(tmp_path / "scene.yaml"))
+
+
 def test_a_resolved_scene_knows_what_was_read(tmp_path):
     """Another content, another scene; the same checksum, or none, is accepted."""
     text = "params.l\n0.1\n"
@@ -366,6 +380,22 @@ def test_cells_are_those_of_python(texts, separator):
 def test_floats_come_back_to_the_bit(value):
     got = number_in(repr(value))
     assert (got, math.copysign(1, got)) == (value, math.copysign(1, value))
+
+
+@pytest.mark.parametrize("odd", ["", '"1"', "1_0", " 7 ", "nan", "x", "1,2", "\u0661", "1e999"])
+def test_many_rows_are_read_as_few(odd):
+    """The quick way and the close look give the same numbers and the same faults, wherever the odd cell is."""
+    n = 2 * sheets._ROWS_AT_ONCE + 5
+    rows = [f"{k}.5,{k}" for k in range(n)]
+    for at in (0, sheets._ROWS_AT_ONCE, n - 1):
+        rows[at] = f"{odd},3" if odd else rows[at]
+        sheet = sheet_of("\n".join(["a,b", *rows]).encode())
+        quick = sheet.columns([0, 1], None)
+        close = sheet_of("\n".join(["a,b", *rows]).encode())
+        close._is_plain = False
+        assert close.columns([0, 1], None) == quick
+        assert [(str(one), one.line) for one in close.problems] == [(str(one), one.line) for one in sheet.problems]
+        assert bool(sheet.problems) == (odd not in ("", '"1"', " 7 "))
 
 
 def test_any_separator_takes_blanks():

@@ -36,12 +36,12 @@ def world_values(document: object, spec: SceneSpec) -> list[dict[str, object]]:
         One dict per world: dotted path to an SI number, or list of them.
     """
     batch = spec.batch
-    columns = draws(batch)
+    columns, paths, n_draws = draws(batch), batch.paths, batch.n_draws
     worlds = []
     for combination in itertools.product(*_axes(batch)):
         at_grid = {path: value for place in combination for path, value in place.items()}
-        for draw in range(batch.n_draws):
-            worlds.append({path: at_grid[path] if path in at_grid else columns[path][draw] for path in batch.paths})
+        for draw in range(n_draws):
+            worlds.append({path: at_grid[path] if path in at_grid else columns[path][draw] for path in paths})
     return worlds
 
 

@@ -102,7 +102,7 @@ def decoded(data: bytes) -> str:
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
     """Number and text of every line that is not empty and does not begin with #."""
     for number, line in enumerate(split_lines(text), start=1):
-        if line and not line.isspace() and not line.lstrip().startswith("#"):
+        if line[:1] > "#" or (line and not line.isspace() and not line.lstrip().startswith("#")):
             yield number, line
 
 

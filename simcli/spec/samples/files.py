@@ -7,7 +7,6 @@ values alone are kept, as a table of one column.
 
 import os
 from pathlib import Path
-from urllib.parse import quote
 
 from simcli.spec.document import Document, checked_file, present_file
 from simcli.spec.faults import Faults
@@ -28,6 +27,8 @@ def kept_name(name: str, mark: Mark, column: str = "") -> str:
         mark: place where it is written.
         column: of an earlier run.
     """
+    from urllib.parse import quote
+
     under = f"{mark.file}/{quote(name, safe='')}" if mark.file in TYPED else name  # one level: it may lead anywhere
     return f"{under}#{column}" if column else under
 

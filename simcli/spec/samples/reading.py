@@ -27,10 +27,9 @@ def with_samples(check: Checker) -> SceneSpec:
     earlier = {path: vary for path, vary in batch.vary.items() if vary.kind == "from"}
     if (batch.table is None and not earlier) or check.is_refused("batch"):
         return check.spec
-    before = len(check.faults.errors)
     table = batch.table and _with_table(check, batch.table)
     read = {path: _with_values(check, path, vary) for path, vary in earlier.items()}
-    if len(check.faults.errors) > before:
+    if (table is None) != (batch.table is None) or None in read.values():
         check.broken.add(("batch", ""))
         vary = {path: one for path, one in batch.vary.items() if path not in earlier}
         return check.spec.model_copy(update={"batch": batch.model_copy(update={"table": None, "vary": vary})})

@@ -1,5 +1,6 @@
 """A CSV or Parquet file as headers with units, and columns of numbers."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -15,6 +16,7 @@ _FOREIGN = {b"PK\x03\x04": ("a workbook or an archive", "save the sheet as CSV")
             b"\x89HDF": ("HDF5", "`simcli table FILE -o samples.csv` writes the rows of a run")}  # fmt: skip
 _UNIT = re.compile(r"\[([^\[\]]*)\]\Z")
 _LONGEST = 1000  # characters of a header
+_ROWS_AT_ONCE = 4096
 _WHOLE = re.compile(r"[0-9]{1,20}")
 
 
@@ -100,7 +102,9 @@ class CsvSheet:
         self._rows = list(lines_of(text))
         if not self._rows:
             raise CsvError("the file is empty", "write a line of headers, then a line per world", 1)
-        line, header = self._rows.pop(0)
+        line, header = self._rows[0]
+        del self._rows[0]
+        self._is_plain = text.isascii() and '"' not in text and text.count("_") == header.count("_")  # float takes `1_0`
         self.separator, self.header = separator_of(header), header
         self.headers = self._headers(line, header)
         if not self._rows:
@@ -139,22 +143,44 @@ class CsvSheet:
     def columns(self, wanted: Sequence[int], whole: int | None) -> list[list]:
         """See `Sheet`."""
         found: list[list] = [[] for _ in wanted]
-        for number, line in self._rows:
-            try:
-                row = self._texts_of(line)
-            except CsvError as error:
-                self.problems.append(error.at(number, line))
-                row = None
-            for k, values in zip(wanted, found, strict=True) if row is not None else ():
-                try:
-                    values.append(_whole(row[k]) if k == whole else number_in(row[k]))
-                except CsvError as error:
-                    cell = cells(line, self.separator)[k]
-                    named = CsvError(f"{self.headers[k].text}: {error}", error.hint)
-                    self.problems.append(named.at(number, line, cell.column, cell.length))
-            if len(self.problems) >= MAX_FAULTS:
-                break
+        for start in range(0, self.n_rows, _ROWS_AT_ONCE):
+            rows = self._rows[start : start + _ROWS_AT_ONCE]
+            whole_columns = self._quick(rows, wanted, whole)
+            if whole_columns is not None:
+                for values, more in zip(found, whole_columns, strict=True):
+                    values.extend(more)
+                continue
+            for number, line in rows:
+                self._add_row(number, line, wanted, whole, found)
+                if len(self.problems) >= MAX_FAULTS:
+                    return found
         return found
+
+    def _quick(self, rows: list[tuple[int, str]], wanted: Sequence[int], whole: int | None) -> list[list] | None:
+        """Columns of some rows in a quarter of the time; None if anything in them needs a closer look."""
+        split = [line.split(self.separator) for _, line in rows]
+        if not self._is_plain or {len(row) for row in split} != {len(self.headers)}:
+            return None
+        try:
+            found = [[_whole(row[k].strip()) if k == whole else float(row[k]) for row in split] for k in wanted]
+        except (ValueError, OverflowError):
+            return None
+        return found if all(math.isfinite(value) for values in found for value in values) else None
+
+    def _add_row(self, number: int, line: str, wanted: Sequence[int], whole: int | None, found: list[list]) -> None:
+        """Read one row cell by cell."""
+        try:
+            row = self._texts_of(line)
+        except CsvError as error:
+            self.problems.append(error.at(number, line))
+            return
+        for k, values in zip(wanted, found, strict=True):
+            try:
+                values.append(_whole(row[k]) if k == whole else number_in(row[k]))
+            except CsvError as error:
+                cell = cells(line, self.separator)[k]
+                named = CsvError(f"{self.headers[k].text}: {error}", error.hint)
+                self.problems.append(named.at(number, line, cell.column, cell.length))
 
     def text_of(self, row: int | None) -> str:
         """See `Sheet`."""
