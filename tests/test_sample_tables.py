@@ -242,16 +242,28 @@ def test_a_path_is_varied_once(tmp_path):
     assert (found.code, found.where.line) == ("SC322", LINE)
 
 
+def test_rows_are_judged_as_a_whole(tmp_path):
+    """Numbers that are good together are good, though each alone would not be; and the other way round."""
+    text = "bodies.a.inertia.diag[0],bodies.a.inertia.diag[1]\n{}\n"
+    good = "1,1\n9,9\n"
+    doc = document(tmp_path, text.format(good).replace(",bodies.a.inertia.diag[1]", ",bodies.a.inertia.diag[2]"))
+    assert n_worlds(resolve(doc)) == 2
+    (found,) = faults(tmp_path, text.format("1,1\n1.5,0.4\n1,0.2\n1.6,1.6"))
+    assert (found.message[:9], found.where.line) == ("world 1: ", 3)
+
+
 def test_worlds_that_check_does_not_try_are_named_by_their_rows(tmp_path):
     doc = document(tmp_path, "joints.pin.q,bodies.a.com[0],bodies.a.inertia.diag[0]\n0,0,1\n0,0,1.5\n0,0,0.5\n")
     assert build_worlds(doc, resolve(doc)).n_worlds == 3
-    doc = document(tmp_path, "bodies.a.inertia.diag[0],bodies.a.inertia.diag[1]\n1,1\n1.9,0.2\n1.5,1.5\n")
+    rows = ["1,0.1", "1.9,1", *["1.5,1.5"] * 203]
+    rows[100] = "1.5,0.2"
+    doc = document(tmp_path, "\n".join(["bodies.a.inertia.diag[0],bodies.a.inertia.diag[1]", *rows]))
     with pytest.raises(SceneError) as caught:
         build_worlds(doc, resolve(doc))
     (found,) = caught.value.faults
-    assert found.message.startswith("world 1: ")
-    assert (Path(found.where.file).name, found.where.line) == ("t.csv", 3)
-    assert doc.line(found.where) == "1.9,0.2"
+    assert found.message.startswith("world 100: ")
+    assert (Path(found.where.file).name, found.where.line) == ("t.csv", 102)
+    assert doc.line(found.where) == "1.5,0.2"
 
 
 def test_a_table_for_short(tmp_path):

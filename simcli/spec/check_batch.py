@@ -1,6 +1,7 @@
 """The batch: every varied path leads to a number that may differ between worlds, and its values make valid scenes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from simcli.errors import SceneError, Where
@@ -13,6 +14,7 @@ from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, format_p
 from simcli.spec.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
 from simcli.spec.samples.normals import correlation_of, factor, groups, partners
+from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_batch import VarySpec
 from simcli.spec.units import UnitError, dimension_of, fits
 
@@ -26,6 +28,7 @@ _FIXED = {
     "allow_orphan_joints": "the structure", "defaults": "the defaults",
 }  # fmt: skip
 _MOST_TRIALS = 8
+_MOST_ROWS = 100  # of a table, some milliseconds each
 TABLE = ("batch", "table")
 
 
@@ -35,10 +38,12 @@ class Trial(NamedTuple):
     Attributes:
         value: as written, with its unit.
         at: place of its faults: a path of the scene, or a place in a file.
+        beside: values of other paths that go with it.
     """
 
     value: object
     at: list | Where
+    beside: Mapping[str, object] = MappingProxyType({})
 
 
 def check_batch(check: Checker) -> None:
@@ -49,20 +54,53 @@ def check_batch(check: Checker) -> None:
         return
     _check_table_size(check)
     _check_together(check)
-    columns = batch.table.read if batch.table is not None else None
-    for path, column in (columns.values if columns else {}).items():
-        head = _place(check, columns, path, None)
-        if path in batch.vary:
-            message = f"`{path}` is varied by the table and under `vary`"
-            check.fault("SC322", message, ["batch", "vary", path], "keep one of them", on_key=True)
-        elif _may_vary(check, path, _header(check, column, head)):
-            trials = [Trial(_with_unit(column, row), _place(check, columns, path, row)) for row in _extremes(column)]
-            _try(check, path, trials, head)
+    if batch.table is not None:
+        _check_table(check, batch.table.read)
     for path, vary in batch.vary.items():
         at = ["batch", "vary", path]
         if _may_vary(check, path, at) and _fits_worlds(check, vary, at):
             _check_units(check, path, vary, at)
             _try(check, path, list(_trials(check, vary, at)), at)
+
+
+def _check_table(check: Checker, columns: Columns) -> None:
+    """Every column may vary, and rows make valid scenes: those with the extremes of a column, and some others."""
+    is_sound = True
+    for path, column in columns.values.items():
+        if path in check.spec.batch.vary:
+            message = f"`{path}` is varied by the table and under `vary`"
+            check.fault("SC322", message, ["batch", "vary", path], "keep one of them", on_key=True)
+            is_sound = False
+        elif not _may_vary(check, path, _header(check, column, _place(check, columns, path, None))):
+            is_sound = False
+    told: set[int] = set()  # rows with a fault, which would come back with every column
+    for path, column in columns.values.items() if is_sound else ():
+        rows = [row for row in _extremes(column) if row not in told]
+        trials = [Trial(_with_unit(column, row), _place(check, columns, path, row), _beside(columns, path, row))
+                  for row in rows]  # fmt: skip
+        good = _try(check, path, trials, _place(check, columns, path, None))
+        told |= set(rows[good : good + 1])
+        is_sound = is_sound and good == len(rows)
+    if is_sound:
+        _try_rows(check, columns)
+
+
+def _beside(columns: Columns, path: str, row: int) -> dict[str, object]:
+    """The other numbers of a row."""
+    return {other: column.values[row] for other, column in columns.values.items() if other != path}
+
+
+def _try_rows(check: Checker, columns: Columns) -> None:
+    """Try rows as a whole, all or as many as are tried in a moment; the others are when the run is built."""
+    from simcli.spec.resolve import resolve_world
+
+    for row in range(0, columns.n_rows, max(1, -(-columns.n_rows // _MOST_ROWS))):
+        try:
+            resolve_world(check.document, {path: column.values[row] for path, column in columns.values.items()}, row)
+        except SceneError as error:
+            for fault in error.faults:
+                check.faults.add(fault.code, fault.message, fault.where, fault.hint)
+            return
 
 
 def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Where:
@@ -282,31 +320,47 @@ def _with_unit(column: Column, row: int) -> object:
     return texts if isinstance(value, list) else texts[0]
 
 
-def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> None:
-    """Try the values of a path: each must give a valid scene, and together they must change something."""
+def _try(check: Checker, path: str, trials: list[Trial], at: list | Where) -> int:
+    """Try the values of a path: each must give a valid scene, and together they must change something.
+
+    Returns:
+        How many are good before the first fault.
+    """
     from simcli.spec.expansion import BEFORE_EXPANSION
     from simcli.spec.resolve import resolve
 
     steps = parse_path(path) or ()
     changes = steps[0] not in BEFORE_EXPANSION
-    for trial in trials:
+    for good, trial in enumerate(trials):
         if not _fits_param(check, steps, trial):
-            return
+            return good
         try:
-            other = resolve(check.document, {path: trial.value})
+            other = resolve(check.document, {**trial.beside, path: trial.value})
         except SceneError as error:
             first = error.faults[0]
             check.fault(first.code, f"with {path} = {_spell(trial.value)}: {first.message}", trial.at, first.hint)
-            return
+            return good
         if (other.solver, other.run, other.output) != (check.spec.solver, check.spec.run, check.spec.output):
             check.fault("SC317", f"`{path}` changes the solver, the run or the output", at, "", on_key=True)
-            return
+            return good
         if list(other.bodies) != list(check.spec.bodies) or list(other.joints) != list(check.spec.joints):
             check.fault("SC317", f"`{path}` cannot differ between worlds: it changes a count", at, "", on_key=True)
-            return
-        changes = changes or other.model_copy(update={"params": check.spec.params}) != check.spec
+            return good
+        changes = changes or _differs(check, other, trial.beside)
     if not changes and any(trial.value != trials[0].value for trial in trials) and not _is_named(check, steps):
         check.fault("SC317", f"`{path}` changes nothing", at, "no expression uses it", on_key=True)
+    return len(trials)
+
+
+def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> bool:
+    """Whether a scene differs in more than its parameters from the one without the value that was tried."""
+    from simcli.spec.resolve import resolve
+
+    try:
+        base = resolve(check.document, beside) if beside else check.spec
+    except SceneError:
+        return True
+    return other.model_copy(update={"params": base.params}) != base
 
 
 def _fits_param(check: Checker, steps: tuple[Step, ...], trial: Trial) -> bool:
