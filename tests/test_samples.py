@@ -312,6 +312,15 @@ def test_zips_are_one_grid(tmp_path):
     assert list(got[0]) == ["params.a", "params.d", "params.c", "params.e"]
 
 
+@pytest.mark.parametrize("kind", ["zip", "list"])
+def test_entries_that_go_in_step_are_judged_together(tmp_path, kind):
+    """A limit whose two ends move: each alone would cross the other."""
+    base = BASE.replace("damping: 0.1}", "limit: [-1, 1]}")
+    words = [f"joints.pin.limit[0]={kind}(-1, 2)", f"joints.pin.limit[1]={kind}(1, 3)"]
+    assert len(values(tmp_path, *words, base=base)) == 2
+    assert fault(tmp_path, words[0], f"joints.pin.limit[1]={kind}(1, 1.5)", base=base).where.file == VARY
+
+
 def test_lists_say_how_many_worlds_there_are(tmp_path):
     doc = document(tmp_path, "params.a=list(1, 2, 3)")
     assert n_worlds(resolve(doc)) == 3
@@ -398,6 +407,7 @@ def test_refusals(tmp_path, monkeypatch, name):
 
 
 TOGETHER = {
+    "a path nowhere beside a good one": ("SC303", "params.a=zip(1, 2)", "params.x=zip(1, 2)", "leads nowhere"),
     "zips of two lengths": ("SC322", "params.a=zip(1, 2)", "params.d=zip(1, 2, 3)", "params.a"),
     "one dimension": ("SC322", "params.a=sobol(0, 1, dimension=1)", "params.d=sobol(0, 1)", "dimension 1"),
     "said twice": ("SC322", "params.a=normal(1, 1, correlation={params.d: 0.5})",
@@ -418,8 +428,10 @@ TOGETHER = {
 @pytest.mark.parametrize("name", TOGETHER)
 def test_what_does_not_go_together(tmp_path, name):
     code, *words, message = TOGETHER[name]
-    found = fault(tmp_path, *words, worlds=4)
-    assert found.code == code, found
+    with pytest.raises(SceneError) as caught:
+        resolve(document(tmp_path, *words, worlds=4))
+    found, *more = caught.value.faults
+    assert (found.code, more) == (code, []), caught.value.faults
     assert message in found.message, found
     assert found.where.file == VARY
 

@@ -5,18 +5,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from simcli.errors import SceneError, Where
-from simcli.spec import sobol
-from simcli.spec.batch import SOBOL, sobol_dimensions
+from simcli.spec.check_together import check_together, check_units, written_dimension
 from simcli.spec.checker import Checker
-from simcli.spec.faults import did_you_mean
 from simcli.spec.lookup import value_at
-from simcli.spec.nodes import Listing, Node, Scalar, Step, child, find, format_path, parse_path, plain
+from simcli.spec.nodes import Listing, Scalar, Step, child, find, format_path, parse_path, plain
 from simcli.spec.paths import exists, nowhere
 from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
-from simcli.spec.samples.normals import correlation_of, factor, groups, partners
 from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_batch import VarySpec
-from simcli.spec.units import UnitError, dimension_of, fits
+from simcli.spec.units import fits
 
 LOOK = "how the scene is drawn"
 # What the batch must not change, and why.
@@ -28,6 +25,7 @@ _FIXED = {
     "allow_orphan_joints": "the structure", "defaults": "the defaults",
 }  # fmt: skip
 _MOST_TRIALS = 8
+_IN_STEP = ("zip", "list")  # ways whose entries go together with those of other paths
 _MOST_ROWS = 100  # of a table, some milliseconds each
 TABLE = ("batch", "table")
 
@@ -53,14 +51,17 @@ def check_batch(check: Checker) -> None:
         check.fault("SC418", f"{check.n_worlds} worlds", "batch.vary", f"the limit is {MAX_WORLDS}", on_key=True)
         return
     _check_table_size(check)
-    _check_together(check)
+    check_together(check)
     if batch.table is not None:
         _check_table(check, batch.table.read)
-    for path, vary in batch.vary.items():
+    sound = {path: vary for path, vary in batch.vary.items()
+             if _may_vary(check, path, at := ["batch", "vary", path]) and _fits_worlds(check, vary, at)}  # fmt: skip
+    for path, vary in sound.items():
         at = ["batch", "vary", path]
-        if _may_vary(check, path, at) and _fits_worlds(check, vary, at):
-            _check_units(check, path, vary, at)
-            _try(check, path, list(_trials(check, vary, at)), at)
+        check_units(check, path, vary, at)
+        in_step = {other: one.value for other, one in sound.items()
+                   if vary.kind in _IN_STEP and one.kind == vary.kind and other != path}  # fmt: skip
+        _try(check, path, list(_trials(check, vary, at, in_step)), at)
 
 
 def _check_table(check: Checker, columns: Columns) -> None:
@@ -160,98 +161,6 @@ def _check_table_size(check: Checker) -> None:
         check.fault("SC323", message, where, "leave out `worlds` to run all", severity="warning")
 
 
-def _check_together(check: Checker) -> None:
-    """What paths declare of each other: zips of one length, dimensions of their own, correlations that can be."""
-    batch = check.spec.batch
-    zips = {path: vary.zip for path, vary in batch.vary.items() if vary.kind == "zip"}
-    first = next(iter(zips), "")
-    for path, entries in zips.items():
-        if len(entries) != len(zips[first]):
-            message = f"{len(entries)} entries of `zip`, but `{first}` has {len(zips[first])}"
-            hint = "all zips have as many; a `grid` has its own number"
-            check.fault("SC322", message, ["batch", "vary", path, "zip"], hint)
-    taken: dict[int, str] = {}
-    for path, dimension in sobol_dimensions(batch).items():
-        at = ["batch", "vary", path]
-        other = taken.setdefault(dimension, path)
-        if dimension >= sobol.MAX_DIMENSIONS:
-            check.fault("SC317", f"{dimension + 1} paths with {' or '.join(SOBOL)}", at, f"at most {sobol.MAX_DIMENSIONS}",
-                        on_key=True)  # fmt: skip
-        elif other != path:
-            message = f"`{path}` has dimension {dimension} of the Sobol sequence, as `{other}` has"
-            check.fault("SC322", message, at, "write another `dimension`", on_key=True)
-    _check_correlations(check)
-
-
-def _check_correlations(check: Checker) -> None:
-    normals = {path: vary for path, vary in check.spec.batch.vary.items() if vary.kind == "normal"}
-    is_sound = True
-    for path, vary in normals.items():
-        for other in partners(vary):
-            key = "correlation" if other in (vary.correlation or {}) else "covariance"
-            reason, hint = _no_partner(normals, path, other)
-            if reason:
-                is_sound = False
-                check.fault("SC322", reason, ["batch", "vary", path, key, other], hint, on_key=True)
-    for paths in groups(normals) if is_sound else ():
-        if factor(normals, paths) is None:
-            at = next([path, "correlation" if normals[path].correlation else "covariance"] for path in paths
-                      if any(partners(normals[path])))  # fmt: skip
-            names = ", ".join(f"`{path}`" for path in paths[:4]) + (", .." if len(paths) > 4 else "")
-            message = f"no normal distribution has these correlations of {names}: their matrix has a negative eigenvalue"
-            check.fault("SC322", message, ["batch", "vary", *at], "lower them, or write those that are missing")
-
-
-def _no_partner(normals: dict[str, VarySpec], path: str, other: str) -> tuple[str, str]:
-    """Why a path cannot be correlated with another, and what to do; "" if it can."""
-    if other == path:
-        return f"`{path}` is correlated with itself", "name another path"
-    if other not in normals:
-        return f"`{other}` has no normal distribution under `vary`", did_you_mean(other, [p for p in normals if p != path])
-    if normals[other].low is not None or normals[other].high is not None:
-        return f"`{other}` has bounds, and cut distributions are not correlated", "leave out its bounds"
-    if path in partners(normals[other]) and path > other:
-        return f"`{path}` and `{other}` say their correlation twice", "keep one of them"
-    value = correlation_of(normals, path, other)
-    if not -1.0 <= value <= 1.0:
-        most = normals[path].normal[1] * normals[other].normal[1]
-        return f"the covariance with `{other}` is larger than the product of the deviations, {most:g}", "write less"
-    return "", ""
-
-
-def _check_units(check: Checker, path: str, vary: VarySpec, at: list) -> None:
-    """A deviation has the dimension of its mean, bounds too; a covariance that of the product."""
-    node = find(check.tree, [*at, vary.kind])
-    mean = _dimension(child(node, 0)) if vary.kind == "normal" else None
-    if mean is None:
-        return
-    written: list[tuple[list, Node | None]] = [([*at, "normal", 1], child(node, 1)), *(
-        ([*at, key], find(check.tree, [*at, key])) for key in ("low", "high"))]  # fmt: skip
-    for place, one in written:
-        given = _dimension(one)
-        if given is not None and given != mean:
-            message = f"a unit of another kind than that of the mean of `{path}`"
-            check.fault("SC213", message, place, "write one unit for all")
-    for other in vary.covariance or ():
-        theirs = _dimension(find(check.tree, ["batch", "vary", other, "normal", 0]))
-        given = _dimension(find(check.tree, [*at, "covariance", other]))
-        if given and theirs and given != tuple(a + b for a, b in zip(mean, theirs, strict=True)):
-            message = f"a covariance of `{path}` and `{other}` is in the product of their units"
-            check.fault("SC213", message, [*at, "covariance", other], "as `2 N*m` of a force and a length")
-
-
-def _dimension(node: Node | None) -> tuple | None:
-    """Dimension of a number that is written with a unit, None of any other."""
-    if not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return None
-    from simcli.spec.quantities import own_unit
-
-    try:
-        return dimension_of(own_unit(node.value))
-    except UnitError:
-        return None
-
-
 def _refusal(check: Checker, steps: tuple) -> str:
     """Why a path cannot vary; "" if it can."""
     head = str(steps[0])
@@ -285,7 +194,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _trials(check: Checker, vary: VarySpec, at: list) -> Iterator[Trial]:
+def _trials(check: Checker, vary: VarySpec, at: list, in_step: dict[str, tuple]) -> Iterator[Trial]:
     """Values of a path as they are written: the ends of a range, the first entries, the mean of a normal and its bounds."""
     if vary.kind == "from":
         column = vary.from_.column
@@ -294,7 +203,8 @@ def _trials(check: Checker, vary: VarySpec, at: list) -> Iterator[Trial]:
     value, node = vary.value, find(check.tree, [*at, vary.kind])
     for index in range(1 if vary.kind == "normal" else min(len(value), _MOST_TRIALS)):
         entry = child(node, index)
-        yield Trial(plain(entry) if entry is not None else value[index], [*at, vary.kind, index])
+        beside = {path: entries[index] for path, entries in in_step.items() if index < len(entries)}
+        yield Trial(plain(entry) if entry is not None else value[index], [*at, vary.kind, index], beside)
     for key in ("low", "high"):
         if vary.of(key) is not None:
             entry = find(check.tree, [*at, key])
@@ -366,7 +276,7 @@ def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> 
 def _fits_param(check: Checker, steps: tuple[Step, ...], trial: Trial) -> bool:
     """Whether a value has the dimension of the parameter that it is for, where both have units; a fault if not."""
     node = find(check.document.root, steps) if steps[0] == "params" else None
-    mine, theirs = _dimension(node), _dimension(Scalar(trial.value, check.tree.mark))
+    mine, theirs = written_dimension(node), written_dimension(Scalar(trial.value, check.tree.mark))
     if mine is None or theirs is None or fits(theirs, mine) or fits(mine, theirs):
         return True
     path = format_path(steps)
