@@ -99,6 +99,21 @@ def test_draw_k_depends_on_nothing_but_itself(tmp_path, kind):
     assert (column(tmp_path, how, 7, seed=1) != alone).any()
 
 
+# The first draws of seed 7, so that a change of a generator cannot go unseen.
+FOR_EVER = {
+    "lhs(1, 2, strata=8)": [1.1878335810491882, 1.7738155888138174, 1.4961952673031869],
+    "scrambled_sobol(1, 2)": [1.0951057202570151, 1.51719093893007, 1.771033998388364],
+    "sobol(1, 2)": [1.7534143328891845, 1.2534143328891845, 1.0034143328891845],
+    "choice(1, 2, 5, weights=[1, 2, 1])": [2.0, 1.0, 5.0],
+    "normal(1, 0.1, low=0.95)": [1.0401880572675928, 0.9849736144093157, 1.2032596777403364],
+}
+
+
+@pytest.mark.parametrize("how", FOR_EVER)
+def test_draws_are_these_for_ever(tmp_path, how):
+    assert column(tmp_path, how, 3, seed=7) == pytest.approx(FOR_EVER[how], rel=4e-16)  # two units of the last place
+
+
 @pytest.mark.parametrize("kind", DRAWN)
 def test_paths_are_drawn_apart(tmp_path, kind):
     how = WAYS[kind]
