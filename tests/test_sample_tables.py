@@ -252,6 +252,25 @@ def test_rows_are_judged_as_a_whole(tmp_path):
     assert (found.message[:9], found.where.line) == ("world 1: ", 3)
 
 
+def test_very_many_columns(tmp_path):
+    """Their units are judged, and their rows; in a time that grows with their number."""
+    n = 120
+    bodies = "".join(f"  b{k}: {{mass: 1, inertia: {{diag: [1, 1, 1]}}}}\n" for k in range(n))
+    (tmp_path / "scene.yaml").write_text(BASE.replace("joints:\n", f"{bodies}joints:\n", 1) + TABLE)
+    header = ",".join(f"bodies.b{k}.inertia.diag[0] [g*m^2]" for k in range(n))
+    good, bad = ["1500"] * n, ["1500", "5000"] * (n // 2)
+    for unit, values, told in (("g*m^2", good, 0), ("g*m", good, n), ("g*m^2", bad, 1)):
+        (tmp_path / "t.csv").write_text(header.replace("g*m^2", unit) + "\n" + ",".join(values) + "\n")
+        try:
+            resolve(load_document(tmp_path / "scene.yaml"))
+            found = []
+        except SceneError as error:
+            found = error.faults
+        assert len(found) >= told
+        assert bool(found) == bool(told)
+        assert {fault.code for fault in found} <= {"SC213" if told == n else "SC404"}
+
+
 def test_worlds_that_check_does_not_try_are_named_by_their_rows(tmp_path):
     doc = document(tmp_path, "joints.pin.q,bodies.a.com[0],bodies.a.inertia.diag[0]\n0,0,1\n0,0,1.5\n0,0,0.5\n")
     assert build_worlds(doc, resolve(doc)).n_worlds == 3
