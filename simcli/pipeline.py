@@ -107,6 +107,7 @@ def prepare(request: Request) -> Job:
     """
     from simcli.analysis.expectations import channels_needed
     from simcli.spec import n_worlds
+    from simcli.spec.samples.files import input_paths
 
     started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
@@ -118,7 +119,7 @@ def prepare(request: Request) -> Job:
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = request.output or default_output(spec.name, request.world)
-    if output.exists() and output.samefile(request.scene):
+    if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
         raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
                          "with -o")  # fmt: skip
     return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)

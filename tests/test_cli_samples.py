@@ -120,6 +120,14 @@ def test_inputs_are_never_outputs(folder, capsys):
     assert command("samples", folder / "scene.yaml", "--vary-table", table, "-o", table) == Exit.USAGE
     assert "will not be replaced" in capsys.readouterr().err
     assert table.read_text() == "params.l\n1\n"
+    assert command("run", folder / "scene.yaml", "--vary-table", table, "-o", table, "--force") == Exit.USAGE
+    assert table.read_text() == "params.l\n1\n"
+    earlier = f"bodies.a.velocity.linear[1]=from({folder / 'a.h5'}, measure=fastest)"
+    before = (folder / "a.h5").read_bytes()
+    (folder / "plain.yaml").write_text(SCENE.partition("batch:")[0])
+    assert command("run", folder / "plain.yaml", "--vary", earlier, "-o", folder / "a.h5", "--force") == Exit.USAGE
+    assert "will not be replaced" in capsys.readouterr().err
+    assert (folder / "a.h5").read_bytes() == before
     assert command("samples", folder / "scene.yaml", "-o", folder / "x.txt") == Exit.USAGE
     assert command("samples", folder / "scene.yaml", "--vary-table", folder / "gone.csv") == Exit.USAGE
     assert "did you mean" not in capsys.readouterr().out

@@ -34,11 +34,14 @@ def samples(
     from simcli.analysis.world_export import check_suffix, write_csv, write_table
     from simcli.cli.table import show_rows
     from simcli.pipeline import read_scene
+    from simcli.spec.samples.files import input_paths
 
     if output not in (None, Path("-")):
         check_suffix(output)
-        _refuse_input(output, scene, vary_table)
-    found = sample_table(*read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets)))
+    document, spec = read_scene(scene, (*batch_overrides(vary, vary_table, worlds, seed), *sets))
+    if output not in (None, Path("-")):
+        _refuse_input(output, scene, *input_paths(document))
+    found = sample_table(document, spec)
     if output == Path("-"):
         with io.StringIO(newline="") as stream:
             write_csv(found, stream)
@@ -54,8 +57,8 @@ def samples(
     return Exit.OK
 
 
-def _refuse_input(output: Path, *inputs: Path | None) -> None:
+def _refuse_input(output: Path, *inputs: Path) -> None:
     """Refuse to write over what is read."""
     for one in inputs:
-        if one is not None and output.exists() and output.samefile(one):
+        if output.exists() and one.exists() and output.samefile(one):
             raise UsageError(f"-o {output}: is read by this command, and will not be replaced; choose another file")

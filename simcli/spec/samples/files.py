@@ -48,6 +48,18 @@ def path_of(document: Document, name: str, mark: Mark, faults: Faults) -> Path |
         mark: place where it is written.
         faults: collects.
     """
+    found = _found(document, name, mark, faults)
+    if isinstance(found, Path):
+        document.cache.setdefault("inputs", {})[found] = None
+    return found
+
+
+def input_paths(document: Document) -> tuple[Path, ...]:
+    """Files on disk that the batch of a resolved scene was read from, which no output may replace."""
+    return tuple(document.cache.get("inputs", ()))
+
+
+def _found(document: Document, name: str, mark: Mark, faults: Faults) -> Path | HeldPath | None:
     if mark.file not in TYPED:
         return checked_file(name, document.folder, document.folder, place(mark), faults)
     if isinstance(document.place, HeldPath) and not _is_typed(document, mark):
