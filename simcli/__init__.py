@@ -13,6 +13,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     analysis/    meaning of the result: expectations, plots, exports
     job.py       what a run is asked for, and what it comes to
     pipeline.py  one run as a paragraph
+    sweeps/      many batches as one: cases, chunks, ledger, workers, one table
     cli/         Typer commands; the only room that prints or exits
     docs/        reference pages, made from the code where they can be
 
@@ -58,8 +59,48 @@ def load(path, sets=()):
     from simcli.model.state import State
     from simcli.pipeline import build_model, read_scene
 
-    model = build_model(*read_scene(Path(path), tuple(sets)), world=None)
+    model = build_model(*read_scene(Path(path), tuple(sets)), worlds=None)
     return model, State.of(model)
+
+
+def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None, measure=None, sets=(), workers=1,
+          device="auto", keep=None, time_limit=None, max_worlds=None, retry_failed=False, watch=None):  # fmt: skip
+    """Run many batches as one sweep, or what is left of it, and give its table.
+
+    Args:
+        path: scene, sweep file, or a run with a scene inside.
+        folder: of the ledger and the results; default outputs/NAME. The same call goes on in it, or only reads it.
+        vary: dotted path to what varies within batches: a list is a grid, else as in a scene, `{"uniform": [0, 1]}`.
+        choices: dotted path to the values that are run apart, each as a structure of its own.
+        worlds: draws per grid point.
+        seed: of the draws.
+        measure: name to reduction, `{"peak": {"max_abs": "joint.pin.q"}}`.
+        sets: overrides as on the command line, `["run.duration=10"]`.
+        workers: processes.
+        device: auto, cpu, cuda, vulkan or metal.
+        keep: trajectories that stay: all, failed or none.
+        time_limit: [s], wall time per case.
+        max_worlds: worlds of a batch, at most.
+        retry_failed: whether cases that failed before are tried again.
+        watch: sees every `simcli.sweeps.driver.Standing`; its False ends the sweep in time.
+
+    Returns:
+        `WorldTable`: a row per case; `table.arrays` has the columns as numpy arrays by name.
+
+    Raises:
+        SceneError: the sweep file or one of its scenes is invalid.
+        SweepStoppedError: it was ended before all was done.
+        OutputError: the folder cannot be written, or holds another sweep.
+    """
+    from pathlib import Path
+
+    from simcli.sweeps.in_python import sweep_now
+
+    path = Path(path)
+    folder = Path("outputs") / path.stem if folder is None else Path(folder)
+    return sweep_now(path, folder, vary=vary or {}, choices=choices or {}, measure=measure or {},
+                     numbers={"worlds": worlds, "seed": seed}, sets=tuple(sets), workers=workers, device=device, keep=keep,
+                     time_limit=time_limit, max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
 
 
 _LATE = {

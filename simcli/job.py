@@ -1,7 +1,7 @@
 """What a run is asked for, what it is made of, how it stands, and what it comes to: data without behaviour."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,8 @@ class Request:
         sets: overrides of the document: `solver.dt=1e-4` as of `--set`, or values of other options.
         device: auto, cpu, cuda, vulkan or metal.
         threads: CPU threads, None for all.
-        world: replay this world of the batch alone; None runs all.
+        worlds: numbers of the worlds of the batch that are run; None runs all.
+        tries_all: run worlds that cannot begin, as failed ones, also if there are no others; else the scene is refused.
         force: replace an existing output.
         resume: go on with an unfinished output of the same scene, to the bytes of an uninterrupted run.
         checkpoint_every: [s], wall time between checkpoints; None for the default.
@@ -40,7 +41,8 @@ class Request:
     sets: "tuple[str | Override, ...]" = ()
     device: str = "auto"
     threads: int | None = None
-    world: int | None = None
+    worlds: tuple[int, ...] | None = None
+    tries_all: bool = False
     force: bool = False
     resume: bool = False
     checkpoint_every: float | None = None
@@ -77,7 +79,7 @@ class Job:
         request: what was asked for.
         document: the scene's text with its marks.
         spec: its meaning.
-        model: its numbers at the start, W worlds (one if a world is replayed).
+        model: its numbers at the start, W worlds: those that are run.
         schedule: steps and frames.
         channels: groups of /frames and their like that will be written.
         output: path of the file to write.
@@ -95,6 +97,11 @@ class Job:
     started: float
     phases: "tuple[Phase, ...]" = ()
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Number in the batch of each world that is run, (W,)."""
+        return range(self.model.n_worlds) if self.request.worlds is None else self.request.worlds
+
     @cached_property
     def recorded(self) -> tuple[str, ...]:
         """Quantities that frames hold because the scene names them: to be written, or in what it expects."""
@@ -108,9 +115,7 @@ class Job:
         """Quantities that are looked at: to end a world, to measure, to record."""
         from simcli.model.measures import measures_of
 
-        stop = self.spec.run.stop_when
-        return measures_of(self.spec.measure, self.model, self.schedule.dt,
-                           None if stop is None or stop.is_of_coordinate else stop, self.recorded)  # fmt: skip
+        return measures_of(self.spec.measure, self.model, self.schedule.dt, self.spec.run.stop_when, self.recorded)
 
     @cached_property
     def resolved(self) -> str:

@@ -35,17 +35,20 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     Raises:
         SceneError: with every fault.
         FileError: it is an HDF5 file, but damaged or no run.
-        UsageError: the run does not know the scene that it was made from.
+        UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
     from simcli.analysis.earlier_runs import column_of
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
+    from simcli.spec.sweep_file import is_sweep
 
     if is_hdf5(path):
         held = scene_in(path)
         document = load_held(held, str(path), sets, column_of)
     else:
         document = load_document(path, sets, column_of)
+    if is_sweep(document):
+        raise UsageError(f"{path}: is a sweep file and no scene: simcli sweep run {path} -o DIR")
     return document, resolve(document)
 
 
@@ -71,19 +74,20 @@ def scene_in(path: Path) -> "HeldScene":
     if problems := file_problems(known):
         raise FileError(f"{path}: is damaged: {problems[0]}; `simcli check` lists the damage")
     files = {name: data for name, _, data in known.files}
-    return HeldScene(known.scene_source, files, tuple(Override(*one) for one in known.overrides), known.world)
+    return HeldScene(known.scene_source, files, tuple(Override(*one) for one in known.overrides), known.worlds)
 
 
-def build_model(document: "Document", spec: "SceneSpec", world: int | None = 0) -> "Model":
-    """Turn a scene into numbers as they are at the start: all worlds of its batch for None, else one of them alone.
+def build_model(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | None = (0,)) -> "Model":
+    """Turn a scene into numbers as they are at the start: some worlds of its batch by their numbers, None for all.
 
     Raises:
         SceneError: the scene makes no mechanism, at the start or after an event.
     """
-    return build_run(document, spec, world)[0].model
+    return build_run(document, spec, worlds)[0].model
 
 
-def build_run(document: "Document", spec: "SceneSpec", world: int | None = 0) -> "list[Phase]":
+def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | None = (0,),
+              tries_all: bool = False) -> "list[Phase]":  # fmt: skip
     """Turn a scene into numbers, the stretch before the first event and those after each; else as `build_model`.
 
     Raises:
@@ -92,7 +96,7 @@ def build_run(document: "Document", spec: "SceneSpec", world: int | None = 0) ->
     from simcli.model.phases import build_phases
 
     try:
-        return build_phases(document, spec, world)
+        return build_phases(document, spec, worlds, tries_all)
     except SceneError as error:
         error.document = document  # for the snippets
         raise
@@ -103,7 +107,7 @@ def prepare(request: Request) -> Job:
 
     Raises:
         SceneError: the scene or an override is invalid.
-        UsageError: the world to replay does not exist; the output is the file that the scene is read from.
+        UsageError: a world to run does not exist; the output is the file that the scene is read from.
     """
     from simcli.analysis.expectations import channels_needed
     from simcli.spec import n_worlds
@@ -111,14 +115,15 @@ def prepare(request: Request) -> Job:
 
     started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
-    if request.world is None:
-        request = replace(request, world=document.world)
-    if request.world is not None and request.world >= n_worlds(spec):
-        raise UsageError(f"--world {request.world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
-    phases = build_run(document, spec, request.world)
+    if request.worlds is None:
+        request = replace(request, worlds=document.worlds)
+    outside = [world for world in request.worlds or () if world >= n_worlds(spec)]
+    if outside:
+        raise UsageError(f"--world {outside[0]}: the batch has worlds 0 to {n_worlds(spec) - 1}")
+    phases = build_run(document, spec, request.worlds, request.tries_all)
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
-    output = request.output or default_output(spec.name, request.world)
+    output = request.output or default_output(spec.name, request.worlds)
     if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
         raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
                          "with -o")  # fmt: skip
@@ -229,7 +234,7 @@ def _solver_of(job: Job, device):
 
     spec, schedule = job.spec, job.schedule
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels | job.measures.channels,
-                   stop_when(spec, job.model), schedule.last_steps, job.measures, job.channels)  # fmt: skip
+                   schedule.last_steps, job.measures, job.channels)  # fmt: skip
     return SOLVERS[spec.solver.type](job.model, spec.solver, plan, device, job.phases)
 
 
@@ -289,11 +294,11 @@ def _finished(job: Job) -> Outcome:
 
 
 def _drift(job: Job, account: "EnergyAccount") -> "Drift | None":
-    """The ledger that is off by most; a replayed world keeps its number in the batch."""
+    """The ledger that is off by most; its world has its number in the batch."""
     models = (job.model, *(phase.model for phase in job.phases))
     touches = any(model.contacts is not None for model in models)
     found = account.worst(job.spec.solver.integrator, job.schedule.dt, touches)
-    return found and replace(found, world=found.world + (job.request.world or 0))
+    return found and replace(found, world=job.numbers[found.world])
 
 
 def _unsolved_of(events: list[Event]) -> Unsolved | None:
@@ -306,10 +311,10 @@ def _unsolved_of(events: list[Event]) -> Unsolved | None:
 
 
 def _heed(job: Job, outcome: Outcome, unsolved: Unsolved | None) -> None:
-    """Note the unsolved steps of a run as `run.on_unsolved` wants it; a replayed world keeps its number in the batch."""
+    """Note the unsolved steps of a run as `run.on_unsolved` wants it; its world has its number in the batch."""
     wanted = job.spec.run.on_unsolved
     if unsolved and not unsolved.residual <= wanted.above:
-        outcome.unsolved = replace(unsolved, world=unsolved.world + (job.request.world or 0))
+        outcome.unsolved = replace(unsolved, world=job.numbers[unsolved.world])
         outcome.unsolved_fails = wanted.action == "fail"
 
 
@@ -363,11 +368,11 @@ def _step_all(job: Job, solver, first: FrameBlock | None, recorder, keeper, watc
 
 
 def _failures(events: list[Event], job: Job) -> list[Failure]:
-    """Failures among events, as they came; a replayed world keeps its number in the batch."""
-    model, first = job.model, job.request.world or 0
+    """Failures among events, as they came; worlds have their numbers in the batch."""
+    model = job.model
     return [
         Failure(
-            world=event.world + first,
+            world=job.numbers[event.world] if event.world >= 0 else event.world,
             step=event.step,
             time=event.time,
             code=event.code,
@@ -389,10 +394,8 @@ def _judge(job: Job) -> "list[Verdict]":
     from simcli.analysis.expectations import judge
     from simcli.records.reader import open_trajectory
 
-    first = job.request.world
-    numbers = range(job.model.n_worlds) if first is None else (first,)
     with open_trajectory(job.output) as trajectory:
-        return judge(job.spec.expect, trajectory, job.schedule.dt, numbers)
+        return judge(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
 
 
 def schedule_of(spec: "SceneSpec") -> Schedule:
@@ -406,25 +409,10 @@ def schedule_of(spec: "SceneSpec") -> Schedule:
     return Schedule(dt, steps_per_frame, whole + bool(rest), rest)
 
 
-def stop_when(spec: "SceneSpec", model: "Model"):
-    """The end condition of a world by a coordinate or rate; None if the scene has none, see `measures_of` for others."""
-    from simcli.solvers.plan import StopWhen
-
-    condition = spec.run.stop_when
-    if condition is None or not condition.is_of_coordinate:
-        return None
-    _, joint, quantity = condition.channel
-    on_rate, number = quantity == "qd", model.joints.name.index(joint)
-    start = model.joints.qd_start if on_rate else model.joints.q_start
-    index = int(start[number]) + (condition.component or 0)
-    above = float("inf") if condition.above is None else condition.above
-    below = float("-inf") if condition.below is None else condition.below
-    return StopWhen(on_rate, index, above, below, number, str(condition.channel))
-
-
-def default_output(name: str, world: int | None) -> Path:
-    """outputs/NAME.h5, or outputs/NAME-worldI.h5 for a replayed world."""
-    return Path("outputs") / (f"{name}.h5" if world is None else f"{name}-world{world}.h5")
+def default_output(name: str, worlds: Sequence[int] | None) -> Path:
+    """outputs/NAME.h5; of one world outputs/NAME-worldI.h5, of several outputs/NAME-worldI-J.h5, the first and the last."""
+    ends = dict.fromkeys((worlds[0], worlds[-1])) if worlds is not None else ()
+    return Path("outputs") / f"{name}{'-world' if ends else ''}{'-'.join(map(str, ends))}.h5"
 
 
 def claim_space(job: Job) -> int:
@@ -453,7 +441,8 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
     from simcli.records.provenance import sha256, versions
 
     kept = {name: version for name, version in versions().items() if name in ("simcli", "taichi")}
-    return {"scene": sha256(job.resolved), "world": job.request.world, "device": f"{device.arch}: {device.name}",
+    worlds = None if job.request.worlds is None else list(job.request.worlds)
+    return {"scene": sha256(job.resolved), "worlds": worlds, "device": f"{device.arch}: {device.name}",
             "precision": device.precision, "lanes": device.lanes, "code": code_digest(), **kept}  # fmt: skip
 
 
@@ -465,7 +454,7 @@ def _provenance(job: Job, device):
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
         job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
-        job.request.argv or None, overrides=job.document.overrides, world=job.request.world, files=tuple(files.items()),
+        job.request.argv or None, overrides=job.document.overrides, worlds=job.request.worlds, files=tuple(files.items()),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from support.scenes import scene
 from simcli.analysis import channels
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.pipeline import stop_when
+from simcli.model.measures import measures_of
 from simcli.records import layout
 from simcli.spec import resolve
 from simcli.spec.channel_names import GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split
@@ -64,8 +64,10 @@ def test_both_spellings_stop_alike(word, joint, component):
     name = f"joint.{joint}.{WATCHED[word]}"
     old, new = document(f"quantity: {word}, joint: {joint}, {more}"), document(f"quantity: {name}, {more}")
     (spec_old, told), (spec_new, quiet) = found(old), found(new)
-    before, after = (stop_when(spec, build(spec, text)) for spec, text in ((spec_old, old), (spec_new, new)))
+    before, after = (measures_of({}, build(spec, text), 1e-3, spec.run.stop_when)
+                     for spec, text in ((spec_old, old), (spec_new, new)))  # fmt: skip
     assert before == after
+    assert (after.stops, after.part, after.stop) == (1, [component], name)
     assert quiet == []
     (note,) = told
     assert note[:2] == ("SC318", "note")

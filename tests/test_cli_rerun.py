@@ -68,7 +68,7 @@ def test_a_run_of_the_scene_inside_has_the_same_bytes(folder, capsys, name):
     with open_trajectory(folder / f"{name}.h5") as first, open_trajectory(again) as second:
         assert first.digest == second.digest
         np.testing.assert_array_equal(first.world_seed, second.world_seed)
-        for field in ("scene_source", "scene_resolved", "overrides", "world", "files", "seed"):
+        for field in ("scene_source", "scene_resolved", "overrides", "worlds", "files", "seed"):
             assert getattr(first.provenance, field) == getattr(second.provenance, field), field
         assert first.n_worlds == (3 if name == "a" else 1)
         np.testing.assert_array_equal(first.measures["peak"].value, second.measures["peak"].value)

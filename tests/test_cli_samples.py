@@ -81,7 +81,7 @@ def test_a_table_of_the_samples_makes_the_same_worlds(folder, tmp_path, monkeypa
 def test_one_world_of_a_table_is_that_of_the_batch(folder):
     assert command("samples", folder / "scene.yaml", "-o", folder / "w.csv") == Exit.OK
     sets = (Override(VARY_TABLE, str(folder / "w.csv")),)
-    drawn, read = (build_model(*read_scene(folder / "scene.yaml", sets), world=6) for sets in ((), sets))
+    drawn, read = (build_model(*read_scene(folder / "scene.yaml", sets), worlds=[6]) for sets in ((), sets))
     assert drawn.param_name == read.param_name
     assert drawn.param_value.tobytes() == read.param_value.tobytes()
     assert drawn.world_seed == read.world_seed

@@ -155,7 +155,7 @@ def test_the_origin_is_kept_through_slices_of_slices(cut, path, command):
         assert origin["from"][0]["path"] == "s.h5"
         assert part.provenance.scene_resolved == whole.provenance.scene_resolved
         assert part.provenance.created_utc == whole.provenance.created_utc
-        assert part.provenance.world == 2
+        assert part.provenance.worlds == (2,)
     code, text, _ = command("diff", second, path)  # with the run that it was cut from at first
     assert code == Exit.OK
     assert "come from one world of one run" in text

@@ -5,7 +5,6 @@ from support.diff_files import write_many
 from support.process import python
 
 MOST_BYTES = 200e6  # of a process that converts a file of any size
-PYARROW_BYTES = 60e6  # that the library takes beside it, however little it writes
 PEAK = """
 from simcli.cli.doorman import run_command
 code = run_command([{words}], debug=True, as_json=False)
@@ -35,4 +34,4 @@ def test_large_files_take_little_memory(large, tmp_path, words):
     listed = ", ".join(map(repr, [words[0], str(large), *words[1:]]))
     code, kilobytes = python(PEAK.format(words=listed)).split()[-2:]
     assert code == "0"
-    assert 1024 * int(kilobytes) < MOST_BYTES + PYARROW_BYTES * ("x.parquet" in listed), kilobytes
+    assert 1024 * int(kilobytes) < MOST_BYTES, kilobytes

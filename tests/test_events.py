@@ -369,9 +369,9 @@ def test_events_that_change_numbers_share_the_work(monkeypatch):
     def counted(room, name):
         function = getattr(room, name)
 
-        def call(*arguments):
+        def call(*arguments, **options):
             calls[name] += 1
-            return function(*arguments)
+            return function(*arguments, **options)
 
         monkeypatch.setattr(room, name, call)
 

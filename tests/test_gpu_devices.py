@@ -46,7 +46,7 @@ def model_of(folder, text, *sets, world=None):
 
     path = folder / "scene.yaml"
     path.write_text(text)
-    return prepare(Request(path, sets=sets, world=world)).model
+    return prepare(Request(path, sets=sets, worlds=None if world is None else (world,))).model
 
 
 def solver_of(model, device, steps=N_STEPS // FRAMES, frames=FRAMES, integrator="semi_implicit"):

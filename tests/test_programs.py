@@ -125,7 +125,7 @@ def test_a_bound_that_wakes_in_one_world_changes_no_other(tmp_path):
     path.write_text(THROWN)
     device, found = live_device(), []
     for world in (None, 0, 1, 2, 3):
-        job = prepare(Request(path, world=world))
+        job = prepare(Request(path, worlds=None if world is None else (world,)))
         plan = RunPlan(job.schedule.dt, job.schedule.steps_per_frame, job.schedule.n_frames, job.channels)
         found.append(columns_of(SOLVERS["generalized"](job.model, job.spec.solver, plan, device), plan.n_frames))
     batch, *alone = found

@@ -9,7 +9,9 @@ from support.process import simcli as command
 from test_measures import WAYS, numbers, run
 
 import simcli
+from simcli import pipeline
 from simcli.analysis.channels import read_channels
+from simcli.errors import SceneError
 from simcli.solvers import SOLVERS
 
 DRIVEN = """
@@ -302,3 +304,21 @@ def test_expectations_record_what_they_name(tmp_path):
     assert "output: {quantities: [..]}" in done.stderr
     done = command("export", path, "-c", "joint.elbow.drive_effort")
     assert done.stdout.startswith("time [s],joint.elbow.drive_effort [N m]\n")
+
+
+@pytest.mark.parametrize("where", ["measure={d: {min: distance.a.b}}", "output.quantities=[distance.b.a]",
+                                   "run.stop_when={quantity: distance.a.b, below: 1}",
+                                   "expect=[{max: distance.a.b, below: 1}]"])
+def test_a_flat_mesh_has_no_distance(where, tmp_path):
+    (tmp_path / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n")
+    (tmp_path / "scene.yaml").write_text(
+        "simcli: 1\nbodies:\n"
+        "  a: {mass: 1, inertia: {diag: [0.1, 0.1, 0.1]}, shapes: {s: {type: mesh, file: flat.obj}}}\n"
+        "  b: {pose: {xyz: [0, 0, 2]}, mass: 1, inertia: {diag: [1, 1, 1]}, shapes: {s: {type: sphere, radius: 0.1}}}\n"
+        "contact: {enabled: false}\nrun: {duration: 0.1}\n")  # fmt: skip
+    request = pipeline.Request(tmp_path / "scene.yaml", None, (where,))
+    with pytest.raises(SceneError) as caught:
+        pipeline.prepare(request)
+    (fault,) = caught.value.faults
+    assert (fault.code, fault.where.line) == ("SC481", 3)
+    assert "`a/s` has no convex hull" in fault.message

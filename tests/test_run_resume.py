@@ -145,14 +145,14 @@ def test_state_that_is_not_kept_would_show(folder, tmp_path, monkeypatch):
 
 @pytest.mark.slow  # test_run_determinism tells each of both
 def test_one_world_of_a_batch_and_other_threads(folder, tmp_path):
-    run(request(folder, tmp_path / "whole.h5", worlds=9, world=7))
-    asked = request(folder, tmp_path / "cut.h5", worlds=9, world=7, threads=1)
+    run(replace(request(folder, tmp_path / "whole.h5", worlds=9), worlds=(7,)))
+    asked = replace(request(folder, tmp_path / "cut.h5", worlds=9, threads=1), worlds=(7,))
     stopped(asked, 40)
     run(replace(asked, resume=True, threads=2))
     same(tmp_path / "cut.h5", tmp_path / "whole.h5")
     stopped(replace(asked, force=True), 40)
-    with pytest.raises(OutputError, match="world changed: 7 then, 6 now"):
-        run(replace(asked, world=6, resume=True))
+    with pytest.raises(OutputError, match=r"worlds changed: \[7\] then, \[6\] now"):
+        run(replace(asked, worlds=(6,), resume=True))
 
 
 def test_failed_worlds_stay_failed(folder, tmp_path):

@@ -81,7 +81,7 @@ def test_the_worst_step_of_all_worlds():
 )  # fmt: skip
 def test_what_a_scene_makes_of_it(wanted, tells, code, tmp_path):
     spec = scene(tmp_path, STRICT, "generalized", wanted)
-    job = SimpleNamespace(spec=spec, request=SimpleNamespace(world=5))
+    job = SimpleNamespace(spec=spec, numbers=(5,))
     outcome = Outcome(tmp_path / "a.h5", n_worlds=1)
     pipeline._heed(job, outcome, Unsolved(0, 90, 0.09, 2e-3, 8, 1))
     assert exit_code(outcome, None) == code

@@ -56,9 +56,9 @@ def write_slice(run: Trajectory, asked: Slice, path: Path, argv: Sequence[str], 
     part = RunPart(run, worlds, _frames(run, asked))
     cut = Cut(_channels(run, asked.channels), _index(run, asked.select))
     source, made = run.provenance, _now()
-    alone = int(run.world_origins[worlds[0]][1]) if len(worlds) == 1 < run.n_worlds else source.world
+    chosen = tuple(_batch_numbers(run)[world] for world in worlds) if len(worlds) < run.n_worlds else source.worlds
     origin = origin_text("slice", [part], argv, made)
-    return write_parts(path, [part], cut, replace(source, origin=origin, world=alone), seen)
+    return write_parts(path, [part], cut, replace(source, origin=origin, worlds=chosen), seen)
 
 
 def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], seen: Seen = lambda part: None) -> int:
@@ -74,8 +74,8 @@ def write_merge(runs: Sequence[Trajectory], path: Path, argv: Sequence[str], see
         _check_fits(first, other)
     parts = [RunPart(run, np.arange(run.n_worlds), range(run.n_frames)) for run in runs]
     source = first.provenance
-    if any(run.provenance.overrides != source.overrides or run.provenance.world != source.world for run in runs):
-        source = replace(source, overrides=None, world=None)
+    if any(run.provenance.overrides != source.overrides or run.provenance.worlds != source.worlds for run in runs):
+        source = replace(source, overrides=None, worlds=None)
     origin = origin_text("merge", parts, argv, _now())
     try:
         return write_parts(path, parts, Cut(first.channels, {}), replace(source, origin=origin), seen)
@@ -98,6 +98,11 @@ def check_target(path: Path, inputs: Sequence[Path], force: bool) -> None:
         raise OutputError(f"{path}: a run writes it now; choose another file with -o")
     if path.exists() and not force:
         raise OutputError(f"{path}: exists; add --force to replace it, or choose another file with -o")
+
+
+def _batch_numbers(run: Trajectory) -> tuple[int, ...]:
+    """Number of each world in the batch of its scene."""
+    return run.provenance.worlds or tuple(int(number) for _, number in run.world_origins)
 
 
 def _now() -> str:

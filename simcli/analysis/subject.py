@@ -66,7 +66,7 @@ class Subject:
                 base = build(without_shapes(self.spec), self.document)
                 check_names(base, self.file)
                 return stored_model(base, self.file.model, self.file.path, world)
-            return build_worlds(self.document, self.spec, world)
+            return build_worlds(self.document, self.spec, None if world is None else (world,))
         except SceneError as error:
             error.document = self.document
             raise

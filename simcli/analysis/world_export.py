@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from simcli.analysis.export.csv_text import cell
 from simcli.analysis.export.parquet import pyarrow_of
-from simcli.errors import UsageError
 from simcli.records.drafts import drafted, written
+from simcli.spec.faults import suffix_of
 
 if TYPE_CHECKING:
     from simcli.analysis.world_table import WorldTable
@@ -22,9 +22,7 @@ def check_suffix(path: Path) -> None:
     Raises:
         UsageError: that is so.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {path}: the suffix says the format; write a name that ends in {' or '.join(SUFFIXES)}")
-    if path.suffix.lower() == ".parquet":
+    if suffix_of(path, SUFFIXES) == ".parquet":
         pyarrow_of()
 
 

@@ -89,6 +89,11 @@ class WorldTable:
         """Parameters that differ between the rows."""
         return [column for column in self.columns.values() if column.is_varied and len(np.unique(column.values)) > 1]
 
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Values by the names of the columns, as `pandas.DataFrame` takes them."""
+        return {name: column.values for name, column in self.columns.items()}
+
     def column(self, name: str) -> WorldColumn:
         """A column by its name.
 

@@ -36,6 +36,7 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("run", SCENES),
+    Command("sweep", SCENES),
     Command("check", SCENES),
     Command("show", SCENES),
     Command("samples", SCENES),
@@ -64,6 +65,7 @@ COMMANDS = (
     Command("precompile", TOOL),
     Command("doctor", TOOL),
 )
+GROUPS = ("sweep",)  # commands that have commands: their function makes the group
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
@@ -87,7 +89,10 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(root)
     first = next((word for word in words if not word.startswith("-")), "")
     for command in [command for command in COMMANDS if command.name == first] or COMMANDS:
-        app.command(command.name, rich_help_panel=command.panel)(command.function())
+        if command.name in GROUPS:
+            app.add_typer(command.function()(), name=command.name, rich_help_panel=command.panel)
+        else:
+            app.command(command.name, rich_help_panel=command.panel)(command.function())
     return app
 
 

@@ -95,18 +95,38 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """True for outputs and for YAML files that are scenes; included fragments lack the format version."""
+    """True for outputs and for YAML files that are scenes or sweeps; included fragments lack the format version."""
     if path.suffix in OUTPUT_SUFFIXES:
         return True
     if path.suffix not in SCENE_SUFFIXES:
         return False
-    return any(line.startswith(b"simcli:") for line in path.read_bytes().splitlines())
+    return any(line.startswith((b"simcli:", b"sweep:")) for line in path.read_bytes().splitlines())
 
 
 def _check_one(path: Path) -> Finding:
     if path.suffix in OUTPUT_SUFFIXES:
         return _check_output(path)
-    return _check_scene(path)
+    from simcli.spec import load_document
+    from simcli.spec.sweep_file import is_sweep
+
+    try:
+        document = load_document(path)
+    except SceneError as error:
+        return Finding(path, error.faults, document=error.document)
+    return _check_sweep(path, document) if is_sweep(document) else _check_scene(path)
+
+
+def _check_sweep(path: Path, document) -> Finding:
+    """A sweep file, and every combination of its choices."""
+    from simcli.spec import n_worlds
+    from simcli.spec.sweep_file import read_sweep
+    from simcli.sweeps.scenes import understood
+
+    try:
+        counts = [n_worlds(one.spec) for one in understood(read_sweep(document))]
+    except SceneError as error:
+        return Finding(path, error.faults, document=error.document)
+    return Finding(path, [], f"sweep of {plural(sum(counts), 'case')} in {plural(len(counts), 'structure')}", document)
 
 
 def _check_scene(path: Path) -> Finding:

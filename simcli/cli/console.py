@@ -79,6 +79,12 @@ def emit(kind: str, document: dict[str, Any]) -> None:
     data_json({"schema": f"simcli.{kind}/1", **document})
 
 
+def emit_line(kind: str, document: dict[str, Any]) -> None:
+    """Write one of many JSON documents, as `emit`, on a line of its own."""
+    text = json.dumps(plain({"schema": f"simcli.{kind}/1", **document}), ensure_ascii=True, allow_nan=False)
+    _write(text.replace("\x7f", "\\u007f"))
+
+
 def picture(text: str) -> None:
     """Write a picture of characters, in colours, to the stdout that the caller gave us.
 

@@ -1,12 +1,11 @@
 """Suffix to writer: the one place that knows which formats there are."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from simcli.errors import UsageError
+from simcli.spec.faults import suffix_of
 
 
 class Format(NamedTuple):
@@ -52,12 +51,5 @@ def format_of(path: Path) -> Format:
     Raises:
         UsageError: it names none.
     """
-    suffix = path.suffix.lower()
-    found = next((one for one in FORMATS if one.suffix == suffix), None)
-    if found is not None:
-        return found
     names = [one.suffix for one in FORMATS]
-    near = get_close_matches(suffix, names, n=1)
-    guess = f"did you mean `{path.with_suffix(near[0])}`? " if near else ""
-    raise UsageError(f"-o {path}: the suffix says the format; {guess}write a name that ends in {', '.join(names[:-1])} or "
-                     f"{names[-1]}")  # fmt: skip
+    return FORMATS[names.index(suffix_of(path, names))]

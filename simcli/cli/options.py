@@ -89,7 +89,16 @@ VaryTable = Annotated[
         help="CSV or Parquet with a row per world, in place of the scene's batch; headers are paths, as 'params.k [N/mm]'.",
     ),
 ]
-Worlds = Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")]
+MeasureValues = Annotated[
+    list[str],
+    typer.Option(
+        "--measure",
+        metavar="NAME=REDUCTION:QUANTITY",
+        help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
+        "above: 1}. Repeatable.",
+    ),
+]
+WorldCount = Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds (per grid point).")]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the random draws.")]
 SelectPatterns = Annotated[
     list[str],

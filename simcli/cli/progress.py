@@ -28,14 +28,19 @@ def line_of(tick) -> str:
 
 
 @contextlib.contextmanager
-def shown(quiet: bool) -> Iterator[Callable]:
-    """Give a function that takes a `pipeline.Tick` and shows it; the live line is gone at the end."""
+def shown(quiet: bool, line: Callable[..., str] = line_of) -> Iterator[Callable]:
+    """Give a function that takes a `pipeline.Tick` and shows it; the live line is gone at the end.
+
+    Args:
+        quiet: show nothing.
+        line: of talk about a tick, or whatever else has a `stage` and a `fraction`.
+    """
     if quiet:
         yield lambda tick: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        yield from _live()
+        yield from _live(line)
     else:
-        yield _plain()
+        yield _plain(line)
 
 
 @contextlib.contextmanager
@@ -66,7 +71,7 @@ def fraction_shown(what: str) -> Iterator[Callable[[float], None]]:
         yield show
 
 
-def _plain() -> Callable:
+def _plain(line: Callable[..., str]) -> Callable:
     last = time.monotonic()
 
     def show(tick) -> None:
@@ -74,7 +79,7 @@ def _plain() -> Callable:
         now = time.monotonic()
         if now - last >= PLAIN_PERIOD:
             last = now
-            console.say(line_of(tick) if tick.stage == STEPPING else f"{tick.stage}: {line_of(tick)}")
+            console.say(line(tick) if tick.stage == STEPPING else f"{tick.stage}: {line(tick)}")
 
     return show
 
@@ -90,11 +95,12 @@ def _bar():
     )  # fmt: skip
 
 
-def _live() -> Iterator[Callable]:
+def _live(line: Callable[..., str]) -> Iterator[Callable]:
     with _bar() as bar:
         task = bar.add_task("preparing", total=1.0, talk="")
 
         def show(tick) -> None:
-            bar.update(task, completed=tick.fraction, description=tick.stage, talk=line_of(tick) if tick.steps else "")
+            talk = line(tick) if tick.fraction or tick.stage == STEPPING else ""
+            bar.update(task, completed=tick.fraction, description=tick.stage, talk=talk)
 
         yield show

@@ -11,13 +11,15 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import (
     JsonFlag,
+    MeasureValues,
     ScenePath,
     Seed,
     SelectPatterns,
     SetValues,
     VaryTable,
     VaryValues,
-    Worlds,
+    WorldCount,
+    parse_worlds,
     seconds,
     split_words,
 )
@@ -69,16 +71,8 @@ def run(
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     vary: VaryValues = [],  # noqa: B006
     vary_table: VaryTable = None,
-    measure: Annotated[
-        list[str],
-        typer.Option(
-            "--measure",
-            metavar="NAME=REDUCTION:QUANTITY",
-            help="A number per world, found at every step: peak=max_abs:joint.pin.effort, or NAME={first: joint.pin.q, "
-            "above: 1}. Repeatable.",
-        ),
-    ] = [],  # noqa: B006
-    worlds: Worlds = None,
+    measure: MeasureValues = [],  # noqa: B006
+    worlds: WorldCount = None,
     seed: Seed = None,
     duration: Annotated[str | None, typer.Option("--duration", metavar="T", help="Simulated time, 5 or '5 s'.")] = None,
     dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
@@ -90,7 +84,7 @@ def run(
         int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")
     ] = None,
     world: Annotated[
-        int | None, typer.Option("--world", metavar="I", min=0, help="Replay world I of the batch alone.")
+        str | None, typer.Option("--world", metavar="I,J", help="Only these worlds of the batch, as 3 or 0,4 or 0-7.")
     ] = None,
     on_failure: Annotated[
         OnFailure | None, typer.Option("--on-failure", help="A failed world: freeze it alone, or stop the run.")
@@ -151,7 +145,7 @@ def run(
               *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
-        world=world,
+        worlds=None if world is None else tuple(sorted(set(parse_worlds(world)))),
         force=force or restart,
         resume=resume,
         checkpoint_every=None if checkpoint_every is None else seconds("--checkpoint-every", checkpoint_every),

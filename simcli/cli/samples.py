@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, Worlds
+from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
 from simcli.cli.run import batch_overrides
 from simcli.errors import Exit, UsageError
 
@@ -21,7 +21,7 @@ def samples(
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     vary: VaryValues = [],  # noqa: B006
     vary_table: VaryTable = None,
-    worlds: Worlds = None,
+    worlds: WorldCount = None,
     seed: Seed = None,
     json: JsonFlag = False,
 ) -> int:
@@ -32,7 +32,7 @@ def samples(
     """
     from simcli.analysis.samples import sample_table
     from simcli.analysis.world_export import check_suffix, write_csv, write_table
-    from simcli.cli.table import show_rows
+    from simcli.cli.table import Chosen, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths
 
@@ -53,7 +53,7 @@ def samples(
         columns = [{"name": one.name, "unit": one.unit, "values": one.values} for one in found.columns.values()]
         console.emit("samples", {"scene": scene, "worlds": found.n_rows, "columns": columns, "path": output})
     elif output is None:
-        show_rows(found, found.n_rows, found.n_rows, None)
+        show_rows(Chosen(found, found.n_rows, found.n_rows, None, True), found, "world")
     return Exit.OK
 
 

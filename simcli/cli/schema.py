@@ -1,4 +1,4 @@
-"""`simcli schema`: the JSON Schema of scene files, for editors."""
+"""`simcli schema`: the JSON Schema of scene files and of sweep files, for editors."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +12,10 @@ from simcli.errors import Exit
 
 def schema(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file instead of stdout.")] = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Of sweep files instead of scenes.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Write the JSON Schema of scene files: completion and checks in an editor.
+    """Write the JSON Schema of scene or sweep files: completion and checks in an editor.
 
     Example: simcli schema -o scene.schema.json
 
@@ -24,7 +25,7 @@ def schema(
 
     from simcli.spec import json_schema
 
-    text = dumps(json_schema(), indent=2)
+    text = dumps(json_schema(sweep), indent=2)
     if output is None:
         console.data(text)
         return Exit.OK

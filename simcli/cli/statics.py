@@ -52,7 +52,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     document, spec = read_scene(scene, sets)
     if world >= n_worlds(spec):
         raise UsageError(f"--world {world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
-    model = build_model(document, spec, world)
+    model = build_model(document, spec, (world,))
     refuse(model, document)
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable)

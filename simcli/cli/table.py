@@ -4,8 +4,9 @@ import io
 import math
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,31 +14,40 @@ from simcli.cli import console
 from simcli.cli.options import Condition, FilePaths, JsonFlag, split_words
 from simcli.errors import Exit
 
+if TYPE_CHECKING:
+    from simcli.analysis.world_table import WorldTable
+
 MAX_ROWS = 40  # on a terminal, unless --top says more
 MAX_NAMES = 6  # of columns that do not fit
 GAP = "  "
 
 
+ColumnNames = Annotated[
+    list[str],
+    typer.Option(
+        "--column",
+        "-c",
+        metavar="NAME",
+        help="Only these, as world, params.l, 'measure.*'. Repeatable, or separated by commas.",
+    ),
+]
+SortNames = Annotated[
+    list[str], typer.Option("--sort", metavar="NAME", help="Ascending by a column; -NAME descending. Repeatable.")
+]
+TopRows = Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The first N rows only.")]
+TableOutput = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
+]
+
+
 def table(
     files: FilePaths,
-    column: Annotated[
-        list[str],
-        typer.Option(
-            "--column",
-            "-c",
-            metavar="NAME",
-            help="Only these, as world, params.l, 'measure.*'. Repeatable, or separated by commas.",
-        ),
-    ] = [],  # noqa: B006
+    column: ColumnNames = [],  # noqa: B006
     where: Condition = [],  # noqa: B006
-    sort: Annotated[
-        list[str], typer.Option("--sort", metavar="NAME", help="Ascending by a column; -NAME descending. Repeatable.")
-    ] = [],  # noqa: B006
-    top: Annotated[int | None, typer.Option("--top", metavar="N", min=1, help="The first N rows only.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write (csv, parquet), - for CSV on stdout.", show_default=False),
-    ] = None,
+    sort: SortNames = [],  # noqa: B006
+    top: TopRows = None,
+    output: TableOutput = None,
     json: JsonFlag = False,
 ) -> int:
     """Show a row per world: status, varied parameters, measures.
@@ -45,65 +55,119 @@ def table(
     Several files are put below each other. In a condition names stand in braces, with arithmetic, < <= == != and or not.
     Example: simcli table outputs/batch.h5 --where '{measure.peak} > 3' --sort -measure.peak --top 10
     """
-    from simcli.analysis.world_export import check_suffix, write_csv, write_table
     from simcli.analysis.world_table import read_files
+
+    refuse_format(output)
+    return give("table", files, choose(read_files(files), where, sort, top, column), output, json, "world")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Rows and columns of a table that are asked for.
+
+    Attributes:
+        found: they.
+        n_found: rows before `--top`.
+        n_all: rows of the whole table.
+        top: as given.
+        by_name: whether columns were named.
+    """
+
+    found: "WorldTable"
+    n_found: int
+    n_all: int
+    top: int | None
+    by_name: bool
+
+
+def refuse_format(output: Path | None) -> None:
+    """Refuse an output whose suffix says no format, before any work.
+
+    Raises:
+        UsageError: that is so.
+    """
+    from simcli.analysis.world_export import check_suffix
 
     if output not in (None, Path("-")):
         check_suffix(output)
-    whole = read_files(files)
+
+
+def choose(whole: "WorldTable", where: list[str], sort: list[str], top: int | None, column: list[str]) -> Chosen:
+    """The part of a table that options name.
+
+    Raises:
+        UsageError: there is no such column, or a condition is none.
+    """
     found = whole
     for condition in where:
         found = found.where(condition)
     found = found.sort(split_words(sort))
     n_found = found.n_rows
     found = found if top is None else found.top(top)
-    found = found.select(split_words(column)) if column else found
+    return Chosen(found.select(split_words(column)) if column else found, n_found, whole.n_rows, top, bool(column))
+
+
+def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, json: bool, noun: str) -> int:
+    """Write a table to a file, as JSON, or as text.
+
+    Args:
+        kind: of the JSON document.
+        sources: files that it is of.
+        chosen: the table.
+        output: as given.
+        json: as given.
+        noun: what a row is.
+    """
+    from simcli.analysis.world_export import write_csv, write_table
+
+    found = chosen.found
     if output == Path("-"):
         with io.StringIO(newline="") as stream:
             write_csv(found, stream)
             console.data(stream.getvalue().rstrip("\n"))
     elif output is not None:
         write_table(found, output)
-        console.say(f"wrote {output} ({console.plural(found.n_rows, 'row')} of {console.plural(whole.n_rows, 'world')})")
+        console.say(f"wrote {output} ({console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)})")
     if json:
         columns = [{"name": one.name, "unit": one.unit, "text": one.text, "values": one.values}
                    for one in found.columns.values()]  # fmt: skip
-        console.emit("table", {"files": files, "worlds": whole.n_rows, "found": n_found, "rows": found.n_rows,
-                               "columns": columns, "path": output})  # fmt: skip
+        console.emit(kind, {"files": sources, f"{noun}s": chosen.n_all, "found": chosen.n_found, "rows": found.n_rows,
+                            "columns": columns, "path": output})  # fmt: skip
     elif output is None:
-        show_rows(found if column else _without_empty(found), n_found, whole.n_rows, top)
+        show_rows(chosen, found if chosen.by_name else _without_empty(found), noun)
     return Exit.OK
 
 
 def _without_empty(found):
-    """The table without reasons and times of ends where no world has one."""
-    empty = [name for name in ("status.reason", "status.time")
-             if not any(value == value and value != "" for value in found.columns[name].values.tolist())]  # fmt: skip
+    """The table without reasons, codes and times of ends where no row has one."""
+    empty = [name for name in found.columns if name.startswith("status.")
+             and not any(value == value and value != "" for value in found.columns[name].values.tolist())]  # fmt: skip
     return found.select([name for name in found.columns if name not in empty])
 
 
-def show_rows(found, n_found: int, n_worlds: int, top: int | None) -> None:
+def show_rows(chosen: Chosen, found: "WorldTable", noun: str) -> None:
     """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
     on_terminal = sys.stdout.isatty()
-    shown = found.top(MAX_ROWS) if on_terminal and top is None else found
+    shown = found.top(MAX_ROWS) if on_terminal and chosen.top is None else found
     columns = [_column_text(column) for column in shown.columns.values()]
     if on_terminal:
         columns = _fitting(columns, shutil.get_terminal_size().columns)
     for row in zip(*columns, strict=True):
         console.data(GAP.join(row).rstrip())
-    console.say(console.paint(_notes(shown, len(columns), n_found, n_worlds, top), "dim"))
+    console.say(console.paint(_notes(shown, len(columns), chosen, noun), "dim"))
 
 
-def _notes(shown, n_columns: int, n_found: int, n_worlds: int, top: int | None) -> str:
-    """How many worlds there are, and what is not shown."""
-    notes = [f"{shown.n_rows} of " * (shown.n_rows < n_found) + console.plural(n_found, "world")]
-    if n_found < n_worlds:
-        notes[0] += f" that {'meets' if n_found == 1 else 'meet'} the condition, of {n_worlds}"
+def _notes(shown: "WorldTable", n_columns: int, chosen: Chosen, noun: str) -> str:
+    """How many rows there are, and what is not shown."""
+    n_found = chosen.n_found
+    notes = [f"{shown.n_rows} of " * (shown.n_rows < n_found) + console.plural(n_found, noun)]
+    if n_found < chosen.n_all:
+        notes[0] += f" that {'meets' if n_found == 1 else 'meet'} the condition, of {chosen.n_all}"
     hidden = list(shown.columns)[n_columns:]
     if hidden:
         more = ", ..." if len(hidden) > MAX_NAMES else ""
         notes.append(f"{console.plural(len(hidden), 'column')} more: {', '.join(hidden[:MAX_NAMES])}{more}")
-    if hidden or (shown.n_rows < n_found and top is None):
+    if hidden or (shown.n_rows < n_found and chosen.top is None):
         notes.append("--top N, -c NAME or -o FILE.csv shows them")
     return "; ".join(notes)
 

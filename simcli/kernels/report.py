@@ -9,7 +9,7 @@ from taichi.lang import impl
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
-from simcli.kernels.tree import body_pose, body_position, com_about_origin, point_velocity
+from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
 from simcli.kernels.values import Mat3, Quat
 
 
@@ -117,9 +117,13 @@ def report_body(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i
 
 
 @ti.func
-def report_position(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
-    """The first part of `report_body`."""
-    put(rows.body_q, w, 7 * b, body_position(t, s, w, t.tip.at(b)))
+def report_position(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32, k: ti.i32):
+    """Component k of the position that `report_body` gives, to the same bits."""
+    link = t.tip.at(b)
+    offset = t.body_offset.load(w, link).parts
+    x = s.origin.part(w, t.root.at(link), k) + s.o.part(w, link, k)
+    turned = s.R.part(w, link, 3 * k) * offset[0] + s.R.part(w, link, 3 * k + 1) * offset[1]
+    rows.body_q.store(w, 7 * b + k, x + (turned + s.R.part(w, link, 3 * k + 2) * offset[2]))
 
 
 @ti.func

@@ -15,6 +15,8 @@ from simcli.model.contact_tables import Contacts
 from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
+from simcli.spec.channel_names import split
+from simcli.spec.check_quantities import named_quantities
 from simcli.spec.structure import joined
 
 # A pair's shapes stand in this order, so that each combination has one routine.
@@ -207,6 +209,16 @@ def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
             worlds.fault("SC632", f"{path}.file", message, "remove degenerate triangles, or write convex: true")
 
 
+def refuse_flat(worlds: Worlds, shapes: Shapes, contacts: Contacts | None) -> None:
+    """Refuse meshes without a hull, from which a distance is measured; those that can touch are refused already."""
+    names = [split(name) for name in named_quantities(worlds.first)]
+    bodies = {body for group, *pair in names if group == "distance" for body in pair}
+    seen = () if contacts is None else contacts.touching
+    for s, label in enumerate(_labels(worlds, shapes)):
+        if label[1] in bodies and shapes.kind[s] == ShapeKind.MESH and shapes.collide[s] and s not in seen:
+            _check_volume(worlds, shapes, s, label)
+
+
 def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
     """Refuse a mesh that has no hull, or does not want it."""
     shape, path = shape_of(worlds.first, *label)
@@ -214,9 +226,15 @@ def _check_hull(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
         message = f"mesh `{label[0]}` would collide as it is, but meshes collide as their convex hulls"
         hint = "write convex: true, split it into convex shapes, or write collide: false"
         worlds.fault("SC481", f"{path}.convex", message, hint)
-    elif len(shapes.vertices[index]):  # else it could not be read, which is a fault already
-        try:
-            convex_hull(shapes.vertices[index])
-        except HullError as error:
-            message = f"mesh `{label[0]}` has no convex hull: {error}"
-            worlds.fault("SC481", f"{path}.file", message, "give it a volume, or write collide: false")
+    else:
+        _check_volume(worlds, shapes, index, label)
+
+
+def _check_volume(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, str]) -> None:
+    """Refuse a mesh that has no hull; one that could not be read is a fault already."""
+    try:
+        convex_hull(shapes.vertices[index]) if len(shapes.vertices[index]) else None
+    except HullError as error:
+        message = f"mesh `{label[0]}` has no convex hull: {error}"
+        path = shape_of(worlds.first, *label)[1]
+        worlds.fault("SC481", f"{path}.file", message, "give it a volume, or write collide: false")

@@ -1,6 +1,6 @@
 """A scene to a model: one world, or all worlds of a batch with a world axis where they differ."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from simcli.model.assemble import assemble
 from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
 from simcli.model.closure.begin import begun, refuse
-from simcli.model.contact_pairs import read_contacts
+from simcli.model.contact_pairs import read_contacts, refuse_flat
 from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
 from simcli.model.gather import Worlds
 from simcli.model.gears import read_gears
@@ -64,36 +64,40 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
 
 
 def build_worlds(
-    document: Document, spec: SceneSpec, world: int | None = None, changes: Mapping[str, object] | None = None
+    document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None, changes: Mapping[str, object] | None = None,
+    tries_all: bool = False,
 ) -> Model:
     """Turn a scene into a model of all its worlds.
 
     Args:
         document: the scene as written.
         spec: it resolved, without the values of any world.
-        world: build this world of the batch alone; None builds all.
+        worlds: numbers of the worlds of the batch that are built, in this order; None builds all.
         changes: dotted path to value, laid over the scene and over what the batch varies. Such a model does not begin a
             run, and its initial state is as the scene wrote it.
+        tries_all: take worlds that cannot begin, whose lack is in `start`, also if there are no others.
 
     Returns:
         The tables. Arrays that are equal in all worlds have a leading axis of length 1.
 
     Raises:
-        SceneError: some world makes no mechanism, or none can begin.
+        SceneError: some world makes no mechanism, or none of them can begin.
     """
-    model = _worlds(document, spec, world, changes)
+    model = _worlds(document, spec, worlds, changes)
     if changes is None:
         model = begun(model, spec.initial.assemble is not False)
-        refuse(model, _where(document))
+        if not tries_all:
+            refuse(model, _where(document), worlds)
     return model
 
 
-def _worlds(document: Document, spec: SceneSpec, world: int | None, changes: Mapping[str, object] | None) -> Model:
+def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
+            changes: Mapping[str, object] | None) -> Model:  # fmt: skip
     """The model of `build_worlds` before it begins."""
     values = world_values(document, spec)
     seeds = np.asarray(world_seeds(spec), np.uint64)
-    if world is not None:
-        values, seeds = values[world : world + 1], seeds[world : world + 1]
+    if worlds is not None:
+        values, seeds = [values[world] for world in worlds], seeds[list(worlds)]
     names = _parameters(values)
     batch = Mechanism(
         [],
@@ -107,14 +111,14 @@ def _worlds(document: Document, spec: SceneSpec, world: int | None, changes: Map
     if not names:
         return _build([resolve(document, changes) if changes else spec], document, batch)
     values = [{**one, **(changes or {})} for one in values]
-    number = world or 0
-    first = resolve_world(document, values[0], number)
+    numbers = list(range(len(values)) if worlds is None else worlds)
+    first = resolve_world(document, values[0], numbers[0])
     if len(values) == 1:
         return _build([first], document, batch)
     pieces = []
     for start in range(0, len(values), CHUNK):
         chosen = slice(start, start + CHUNK)
-        specs = [first, *(resolve_world(document, one, k) for k, one in enumerate(values[chosen], start))]
+        specs = [first, *(resolve_world(document, one, k) for k, one in zip(numbers[chosen], values[chosen], strict=True))]
         pieces.append(_build(specs, document, Mechanism([], [], n_worlds=len(specs))))
     model = join(pieces, skip=1)
     return replace(model, param_name=batch.param_name, param_unit=batch.param_unit, param_value=batch.param_value,
@@ -212,6 +216,7 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
         model = replace(model, naturals=read_naturals(worlds, model))
         worlds.raise_faults()
     contacts = read_contacts(worlds, model.shapes, model.bodies.kinematic)
+    refuse_flat(worlds, model.shapes, contacts)
     if contacts is not None and worlds.first.solver.type == "natural":
         _refuse_spins(worlds, model)
     worlds.raise_faults()

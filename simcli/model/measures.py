@@ -107,16 +107,23 @@ class Measures:
         return len(self.kind)
 
     def seen(self) -> dict[str, list[int]]:
-        """What must be placed: bodies whose position, orientation or velocities are wanted, points, joints with drives."""
-        at = set(zip(self.source, self.first, self.width, strict=True))
-        pose = {(first // 7, first % 7 >= 3) for source, first, _ in at if source == Source.POSE}
-        found = {"positions": {body for body, turns in pose if not turns},
-                 "orientations": {body for body, turns in pose if turns} | (set(self.turn) - {NO_BODY}),
-                 "velocities": {first // 6 for source, first, _ in at if source == Source.TWIST},
-                 "points": {first // 6 for source, first, _ in at if source == Source.POINT},
-                 "efforts": {first for source, first, _ in at if source == Source.DRIVE_EFFORT},
-                 "powers": {first for source, first, _ in at if source == Source.DRIVE_POWER}}  # fmt: skip
+        """What must be found: rows of positions, bodies that have orientations or velocities, points, efforts, powers."""
+        at = set(zip(self.source, self.first, strict=True))
+        turned = {first // 7 for source, first in at if source == Source.POSE and first % 7 >= 3}
+        found = {"positions": self.positions(), "orientations": turned | (set(self.turn) - {NO_BODY}),
+                 "velocities": {first // 6 for source, first in at if source == Source.TWIST},
+                 "points": {first // 6 for source, first in at if source == Source.POINT},
+                 "efforts": {first for source, first in at if source == Source.DRIVE_EFFORT},
+                 "powers": {first for source, first in at if source == Source.DRIVE_POWER}}  # fmt: skip
         return {name: sorted(numbers) for name, numbers in found.items()}
+
+    def positions(self) -> set[int]:
+        """Rows of the poses of bodies that are components of positions."""
+        found = set()
+        for source, first, width, part, turn in zip(self.source, self.first, self.width, self.part, self.turn, strict=True):
+            if source == Source.POSE and first % 7 < 3:
+                found |= {first + part} if part != NORM and turn == NO_BODY else set(range(first, first + width))
+        return found
 
 
 def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop: StopSpec | None = None,
@@ -127,14 +134,14 @@ def measures_of(specs: Mapping[str, MeasureSpec], model: Model, dt: float, stop:
         specs: `measure` of the scene, by name.
         model: of its first phase.
         dt: [s], step.
-        stop: what ends a world, if that is no coordinate or rate.
+        stop: what ends a world.
         recorded: quantities that are columns of frames.
     """
     rows = Rows(model)
     if stop is not None:
         bounds = {"above": math.inf if stop.above is None else stop.above,
                   "below": -math.inf if stop.below is None else stop.below}  # fmt: skip
-        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.component)
+        rows.add(str(stop.channel), Reduction.STOP, **bounds, norm=stop.norm, component=stop.watched)
     stops, slices = rows.n, []
     for spec in specs.values():
         first = rows.n

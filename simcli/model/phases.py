@@ -59,13 +59,15 @@ class Phase:
     texts: tuple[str, ...]
 
 
-def build_phases(document: Document, spec: SceneSpec, world: int | None = None) -> list[Phase]:
+def build_phases(document: Document, spec: SceneSpec, worlds: Sequence[int] | None = None,
+                 tries_all: bool = False) -> list[Phase]:  # fmt: skip
     """Turn a scene into its phases, each with all its worlds.
 
     Args:
         document: the scene as written.
         spec: it resolved, without the values of any world.
-        world: build this world of the batch alone; None builds all.
+        worlds: numbers of the worlds of the batch that are built; None builds all.
+        tries_all: see `build_worlds`.
 
     Returns:
         At least one, by rising step; the first is for step 0, and the only one of a scene that the solver does not honour.
@@ -74,14 +76,14 @@ def build_phases(document: Document, spec: SceneSpec, world: int | None = None) 
     Raises:
         SceneError: some world makes no mechanism, or an event changes more than numbers and flags.
     """
-    first = build_worlds(document, spec, world)
+    first = build_worlds(document, spec, worlds, tries_all=tries_all)
     n_steps = round(spec.run.duration / spec.solver.dt)
     if not events_are_tried(document):
         return [Phase(0, first, ())]
     order = [index for index in in_time(spec) if first_step(spec.events[index].at, spec.solver.dt) < n_steps]
     build_later = _build_one_by_one if first.param_name else _build_together
     found = [Phase(0, first, ())]
-    for index, model in zip(order, build_later(document, spec, world, first, order), strict=True):
+    for index, model in zip(order, build_later(document, spec, worlds, first, order), strict=True):
         event = spec.events[index]
         step = first_step(event.at, spec.solver.dt)
         text = "; ".join(f"{path} = {_spell(value)}" for path, value in event.set.items())
@@ -93,7 +95,8 @@ def build_phases(document: Document, spec: SceneSpec, world: int | None = None) 
     return [replace(phase, model=model) for phase, model in zip(found, models, strict=True)]
 
 
-def _build_one_by_one(document: Document, spec: SceneSpec, world: int | None, first: Model, order: list[int]) -> list[Model]:
+def _build_one_by_one(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
+                      order: list[int]) -> list[Model]:  # fmt: skip
     """The model after each event, where the worlds of a batch differ."""
     values: dict[str, object] = {}
     models = []
@@ -102,13 +105,14 @@ def _build_one_by_one(document: Document, spec: SceneSpec, world: int | None, fi
         for path in changes:  # what is set last counts, also of a list and one of its numbers
             values.pop(path, None)
         values |= changes
-        model = _started(build_worlds(document, spec, world, values), first)
+        model = _started(build_worlds(document, spec, worlds, values), first)
         _refuse_structure(document, index, changes, _fixed_differences(first, model))
         models.append(model)
     return models
 
 
-def _build_together(document: Document, spec: SceneSpec, world: int | None, first: Model, order: list[int]) -> list[Model]:
+def _build_together(document: Document, spec: SceneSpec, worlds: Sequence[int] | None, first: Model,
+                    order: list[int]) -> list[Model]:  # fmt: skip
     """The model after each event, where worlds are alike: scenes that differ in numbers are built as worlds are."""
     scenes = scenes_of_events(document)
     groups: dict[object, list[int]] = {}

@@ -5,22 +5,19 @@ import os
 from pathlib import Path
 
 
-class Backing(io.RawIOBase):
-    """The file under construction. A write that fails is kept for later and HDF5 told that it went well.
+class Passed(io.RawIOBase):
+    """A file as it is, read and written through this object.
 
-    HDF5 crashes at interpreter exit once a write has failed (h5py issue 914); so it never learns of one.
+    Args:
+        path: of the file.
+        mode, buffering: as of `open`.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, mode: str, buffering: int = -1):
         super().__init__()
-        self.failure: OSError | None = None
-        self._stream = path.open("w+b", buffering=0)
+        self._stream = path.open(mode, buffering)
 
     def readable(self) -> bool:
-        """True."""
-        return True
-
-    def writable(self) -> bool:
         """True."""
         return True
 
@@ -39,6 +36,26 @@ class Backing(io.RawIOBase):
     def readinto(self, buffer) -> int:
         """Read at the place."""
         return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+        super().close()
+
+
+class Backing(Passed):
+    """The file under construction. A write that fails is kept for later and HDF5 told that it went well.
+
+    HDF5 crashes at interpreter exit once a write has failed (h5py issue 914); so it never learns of one.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+b", buffering=0)
+        self.failure: OSError | None = None
+
+    def writable(self) -> bool:
+        """True."""
+        return True
 
     def truncate(self, size: int | None = None) -> int:
         """Set the length."""
@@ -65,8 +82,3 @@ class Backing(io.RawIOBase):
     def sync(self) -> None:
         """Bring everything to the disk."""
         self._kept(os.fsync, self._stream.fileno(), 0)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-        super().close()

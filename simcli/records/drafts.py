@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -19,7 +20,9 @@ def drafted(path: Path) -> Iterator[Path]:
         OutputError: the file cannot be written.
     """
     plain = path.is_file() or not path.exists()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part") if plain else path
+    # Processes of two machines may have one number: jobs of an array, each in a container of its own, all write one plan.
+    number = f"{os.getpid()}{secrets.randbelow(10**9):09d}"
+    draft = path.with_name(f".{path.name}.{number}.part") if plain else path
     try:
         try:
             yield draft

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from simcli.errors import FileError, SimcliError
+from simcli.records.chunks import CHUNK_MAX
 from simcli.records.heaps import damaged_heap
 from simcli.records.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
@@ -24,6 +25,7 @@ from simcli.records.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_mar
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
 MAX_EXPANSION = 1000  # declared bytes per stored byte: beyond it lies a decompression bomb
 FREE_BYTES = 256 * 1024 * 1024  # of a dataset that may be declared without being stored (fill values)
+READ_CACHE = 4 * CHUNK_MAX  # [B] of each dataset; HDF5's own is a function of its version, and up to 8 MB
 MAX_CHUNK = 256 * 1024 * 1024  # [B] that one read allocates at once
 FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "deflate",
@@ -95,12 +97,12 @@ def open_plainly(path: Path) -> h5py.File:
     block = read_superblock(path)
     try:
         if not is_marked(block):
-            return h5py.File(path, "r")
+            return h5py.File(path, "r", rdcc_nbytes=READ_CACHE)
         if not is_sound(block):
             raise OSError("the checksum of its first block is wrong")
         if is_being_written(path):
-            return h5py.File(path, "r", libver=FORMAT_BOUNDS, swmr=True)
-        return h5py.File(Unmarked(path), "r")
+            return h5py.File(path, "r", libver=FORMAT_BOUNDS, swmr=True, rdcc_nbytes=READ_CACHE)
+        return h5py.File(Unmarked(path), "r", rdcc_nbytes=READ_CACHE)
     except Exception as error:
         if "unable to lock" in str(error):
             raise FileError(f"{path}: is locked by a program that writes it; close that first") from error

@@ -39,7 +39,7 @@ class Provenance:
         versions: of simcli, python, taichi, numpy, h5py and the operating system; in a file also of hdf5.
         overrides: (option, text, path) of `--set` and the like, which make the scene of the sources the one that was run;
             None if they are not known.
-        world: of the batch that was replayed alone, None if all were run.
+        worlds: numbers in the batch of those that were run, None if all were.
         files: (path relative to the scene, SHA-256, content) of meshes and tables; None of one that was not kept.
         origin: of a file that was cut or put together: JSON of what it was made from; "" of a run.
     """
@@ -54,7 +54,7 @@ class Provenance:
     created_utc: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     overrides: tuple[tuple[str, str, str], ...] | None = None
-    world: int | None = None
+    worlds: tuple[int, ...] | None = None
     files: tuple[tuple[str, str, bytes | None], ...] = ()
     origin: str = ""
 
@@ -81,7 +81,7 @@ def collect(
     argv: Sequence[str] | None = None,
     deterministic: bool = True,
     overrides: Sequence[tuple[str, str, str]] | None = None,
-    world: int | None = None,
+    worlds: Sequence[int] | None = None,
     files: Sequence[tuple[str, bytes]] = (),
 ) -> Provenance:
     """Provenance of a run that starts now in this process.
@@ -95,7 +95,7 @@ def collect(
         argv: the command line, default `sys.argv`.
         deterministic: False if some option gave up the same bytes.
         overrides: (option, text, path) of the command line.
-        world: that is replayed alone.
+        worlds: numbers in the batch of those that are run, None for all.
         files: (path relative to the scene, content) of meshes and tables.
     """
     return Provenance(
@@ -109,7 +109,7 @@ def collect(
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions(),
         overrides=None if overrides is None else tuple((str(a), str(b), str(c)) for a, b, c in overrides),
-        world=world,
+        worlds=None if worlds is None else tuple(map(int, worlds)),
         files=_kept(files),
     )
 
@@ -155,8 +155,8 @@ def _write_rerun(group: "h5py.Group", provenance: Provenance) -> None:
     text = h5py.string_dtype()
     if provenance.overrides is not None:
         group.create_dataset("overrides", data=json.dumps(provenance.overrides), dtype=text)
-    if provenance.world is not None:
-        group.attrs["world"] = provenance.world
+    if provenance.worlds is not None:
+        group.create_dataset("worlds", data=np.array(provenance.worlds, np.int64))
     if provenance.origin:
         group.create_dataset("origin", data=provenance.origin, dtype=text)
     if provenance.files:
@@ -185,6 +185,12 @@ def _read_overrides(group: "h5py.Group") -> tuple[tuple[str, str, str], ...] | N
     return tuple((str(option), str(text), str(path)) for option, text, path in json.loads(group["overrides"].asstr()[()]))
 
 
+def _read_worlds(group: "h5py.Group") -> tuple[int, ...] | None:
+    if "world" in group.attrs:  # of files from before several worlds could be chosen
+        return (int(group.attrs["world"]),)
+    return tuple(group["worlds"][...].tolist()) if "worlds" in group else None
+
+
 def read_provenance(group: "h5py.Group") -> Provenance:
     """Read /provenance back."""
     texts = {name: list(group[name].asstr()[...]) for name in ("source_path", "scene_source")}
@@ -200,7 +206,7 @@ def read_provenance(group: "h5py.Group") -> Provenance:
         versions={key.removeprefix("version_"): str(group.attrs[key]) for key in group.attrs
                   if key.startswith("version_")},
         overrides=_read_overrides(group),
-        world=int(group.attrs["world"]) if "world" in group.attrs else None,
+        worlds=_read_worlds(group),
         files=_read_files(group),
         origin=group["origin"].asstr()[()] if "origin" in group else "",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from simcli.errors import UsageError
 from simcli.records.guard import reading
 
 SPAN_BYTES = 1024 * 1024  # [B] of a dataset that are read at once where only every N-th frame is wanted
+SPAN_CHUNKS = 256  # chunks along the frames that are read at once
 
 
 class Column(NDArrayOperatorsMixin):
@@ -88,8 +89,21 @@ class Column(NDArrayOperatorsMixin):
             raise closed(self._source)
         with reading(f"{self._source}: /{self.name}, frames {lead[0].start} to {lead[0].stop - 1}"):
             if lead[0].step is None or lead[0].step == 1:
-                return self._dataset[(*lead, *self._where)]
+                return self._read_whole(*lead)
             return self._read_thinned(*lead)
+
+    def _read_whole(self, frames: slice, *worlds: slice) -> np.ndarray:
+        """All frames of a slice, some chunks at a time: HDF5 takes memory, and keeps it, for each chunk of a selection."""
+        span = SPAN_CHUNKS * self.chunks[0]
+        if frames.stop - frames.start <= span:
+            return self._dataset[(frames, *worlds, *self._where)]
+        first = self._dataset[(slice(frames.start, frames.start + span), *worlds, *self._where)]
+        rows = np.empty((frames.stop - frames.start, *first.shape[1:]), first.dtype)
+        rows[:span] = first
+        for start in range(frames.start + span, frames.stop, span):
+            stop = min(start + span, frames.stop)
+            rows[start - frames.start : stop - frames.start] = self._dataset[(slice(start, stop), *worlds, *self._where)]
+        return rows
 
     def _read_thinned(self, frames: slice, *worlds: slice) -> np.ndarray:
         """Every N-th frame: spans of frames are read whole. HDF5's own selection with a step takes memory for each frame."""

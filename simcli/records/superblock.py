@@ -6,10 +6,11 @@ a reader repeats every read that fails its checksum, waiting twice as long each 
 So only a file whose writer lives is opened that way; any other is read through `Unmarked`.
 """
 
-import io
 from pathlib import Path
 
 import numpy as np
+
+from simcli.records.backing import Passed
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 VERSION_AT, SIZES_AT, FLAGS_AT, END_AT, CHECKSUM_AT = 8, 9, 11, 28, 44  # [B]
@@ -102,40 +103,17 @@ def read_superblock(path: Path) -> bytes:
         return stream.read(SUPERBLOCK_BYTES)
 
 
-class Unmarked(io.RawIOBase):
+class Unmarked(Passed):
     """A marked file as it would read without its mark; read only. The file itself is not touched."""
 
     def __init__(self, path: Path):
-        super().__init__()
-        self._stream = path.open("rb")
+        super().__init__(path, "rb")
         self._head = unmarked(self._stream.read(SUPERBLOCK_BYTES), path.stat().st_size)
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def seekable(self) -> bool:
-        """True."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a place."""
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        """The place."""
-        return self._stream.tell()
 
     def readinto(self, buffer) -> int:
         """Read at the place, with the clean superblock in front."""
-        place = self._stream.tell()
-        n = self._stream.readinto(buffer)
+        place, n = self.tell(), super().readinto(buffer)
         if place < SUPERBLOCK_BYTES:
             part = self._head[place : place + n]
             buffer[: len(part)] = part
         return n
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-        super().close()

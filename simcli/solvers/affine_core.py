@@ -21,7 +21,7 @@ from simcli.solvers.affine_holds import Holds
 from simcli.solvers.affine_newton import StepMemory, blocks_of
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.core import ENERGY, HEALTH
-from simcli.solvers.measures import Gauges
+from simcli.solvers.gauges import Gauges
 from simcli.solvers.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
@@ -83,11 +83,7 @@ class AffineCore:
         self.total_start, self.count, self.over = arena.single.slots(3)
         self.health, self.has_program = arena.slot(len(HEALTH)), False
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
-        stop = plan.stop_when
-        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
-        self.stop_index = stop.index if stop else 0
-        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
-        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(

@@ -4,15 +4,12 @@ import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.loops import follow_turns
-from simcli.kernels.projection import project_joints
 from simcli.kernels.quadratic import start_gradients
-from simcli.kernels.report import report_bodies
 from simcli.kernels.vectors import is_nan
 from simcli.solvers.affine_places import place_affine
-from simcli.solvers.affine_report import show_coordinates
 from simcli.solvers.affine_step import step_affine
 from simcli.solvers.integrators import H
-from simcli.solvers.watch import CROWDED, NOT_CONVERGED, STOPPED, has_arrived, judge_speed, watch
+from simcli.solvers.watch import CROWDED, NOT_CONVERGED, judge_speed, watch
 
 
 @ti.func
@@ -47,7 +44,7 @@ def take_steps(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
         number = first + i + 1
         step_affine(c, w, h, h * ti.cast(number, c.tables.arena.device.real), steps)
         if steps > 0:
-            if ti.static(c.loops.n_turns > 0 or c.stops):
+            if ti.static(c.loops.n_turns > 0):
                 place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
                 follow_turns(c.loops, c.state, w, h)
             watch(c, w)
@@ -55,10 +52,9 @@ def take_steps(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
 
 @ti.func
 def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template()):
-    """Why a world should end, 0 where it is well: it did not converge, its contacts, its rates, or what it shall end at.
+    """Why a world should end, 0 where it is well: it did not converge, its contacts, its rates.
 
     Reads:  c.potential.rows.v, c.step.failed, c.constants
-    Writes: c.state, c.rows, where an end condition is watched
     """
     square = c.tables.arena.zero()
     for i in range(c.potential.n):
@@ -68,13 +64,7 @@ def judge_affine(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.te
     code = select(c.step.failed.load(w, 0) > 0.0, zero + NOT_CONVERGED, zero)
     if ti.static(c.touches):
         code = select(c.barrier.crowded.load(w, 0) > 0.0, zero + CROWDED, code)
-    code = judge_speed(c, w, square, code)
-    if ti.static(c.stops):
-        report_bodies(c.tables, c.state, c.rows, w)
-        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
-        show_coordinates(c, w)
-        code = select((code == 0.0) & has_arrived(c, w), zero + STOPPED, code)
-    return code
+    return judge_speed(c, w, square, code)
 
 
 @ti.func

@@ -21,13 +21,13 @@ from simcli.model.tables import Model
 from simcli.solvers.constrained import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.contact_report import ContactReport
 from simcli.solvers.direction import turns
+from simcli.solvers.gauges import Gauges
 from simcli.solvers.generalized_alpha import Memory
 from simcli.solvers.impulse_stages import solving_natural
 from simcli.solvers.impulses import Impulses
 from simcli.solvers.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.led import LedBodies
-from simcli.solvers.measures import Gauges
 from simcli.solvers.natural_forces import CoordinateForces, yielding_rows
 from simcli.solvers.natural_quadratic import QuadraticSteps
 from simcli.solvers.natural_steps import ALL_STAGES
@@ -117,11 +117,7 @@ class Core:
                              len(self.tables.phases) == 1)  # fmt: skip
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
-        stop = plan.stop_when
-        self.stops, self.stop_on_rate = stop is not None, bool(stop and stop.on_rate)
-        self.stop_index = stop.index if stop else 0
-        bounds = [stop.above, stop.below] if stop else [np.inf, -np.inf]
-        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity)), *bounds]]))
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.forces.springs_by_rows = by_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]

@@ -122,7 +122,7 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
         _bound, stiffness, damping, _stored = bound_law(c.forces, w, d, x, v)
         given = select((stiffness + damping > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
     limit = zero + p.effort_limit.load(w, n)
-    given = ti.max(ti.min(given, limit), -limit)
+    given = select(given > limit, limit, select(given < -limit, -limit, given))
     if ti.static(p.has_motion):
         if p.kind.at(n) == MOTION:
             given = effort_of_motion(c, w, n)

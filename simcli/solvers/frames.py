@@ -37,7 +37,7 @@ from simcli.solvers.natural_phases import place_natural
 from simcli.solvers.natural_quadratic import enter_steps, step_quadratic
 from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.repeat import open_again
-from simcli.solvers.watch import CROWDED, NOT_CONVERGED, STOPPED, TURNS_FAR, has_arrived, judge_speed, watch
+from simcli.solvers.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, judge_speed, watch
 
 
 @ti.func
@@ -139,7 +139,7 @@ def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: 
 
 @ti.func
 def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template()):
-    """Why a world should end, 0 where it is well: its rates, its turn in a step, its contacts, or what it shall end at.
+    """Why a world should end, 0 where it is well: its rates, its turn in a step, its contacts.
 
     Reads:  c.state.{q, qd}, c.constants, c.bound
     Writes: c.contacts.summary
@@ -148,10 +148,7 @@ def judge(c: ti.template(), w: ti.i32, count: ti.template(), alive: ti.template(
     for n in range(c.tables.n_tree_dofs):
         rate = c.state.qd.load(w, c.tables.tree_dof.at(n))
         square = square + rate * rate
-    code = c.tables.arena.zero()
-    if ti.static(c.stops):
-        code = select(has_arrived(c, w), code + STOPPED, code)
-    code = judge_speed(c, w, square, code)
+    code = judge_speed(c, w, square, c.tables.arena.zero())
     if ti.static(c.integrator == "generalized_alpha"):  # rates that are beyond bounds are those of a failed iteration
         lack = c.alpha.lack.load(w, 0)
         code = select((lack > c.bound.jump) | is_nan(lack), c.tables.arena.zero() + NOT_CONVERGED, code)

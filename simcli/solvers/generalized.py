@@ -21,16 +21,16 @@ from simcli.model.measures import Source
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.contact_report import SUMMARY, crowded_text, gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.contact_report import SUMMARY, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.core import ENERGY, HEALTH, Core
 from simcli.solvers.drives import report_drives
+from simcli.solvers.endings import ending
 from simcli.solvers.engine import Engine
 from simcli.solvers.frames import advance, begin_frames, blame, judge, report
 from simcli.solvers.large_worlds import is_large
 from simcli.solvers.ledger import close, open_new
 from simcli.solvers.limit_events import end_outside
 from simcli.solvers.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
-from simcli.solvers.natural_steps import FARTHEST_TURN
 from simcli.solvers.plan import RunPlan
 from simcli.solvers.proved import refuse_unproved
 from simcli.solvers.rollout import enter_phase, leave_phase, rollout
@@ -47,8 +47,6 @@ ALL_WORLDS = -1  # world of an event that all worlds share
 NOWHERE: Mapping[str, np.ndarray] = MappingProxyType({})  # no places for columns
 # Columns of frames in which a number may stand for nothing, by where a measure finds it.
 OF_JOINTS = {Source.Q: "joint_q", Source.QD: "joint_qd", Source.QDD: "joint_qdd", Source.EFFORT: "joint_effort"}
-RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
-              Status.TURNS_FAR: "SC608", Status.NOT_CONVERGED: "SC610", Status.CROWDED: "SC660"}  # fmt: skip
 TREE = Engine(Core, begin_frames, advance, report, report_drives, judge, blame, close, open_new)
 
 
@@ -403,35 +401,8 @@ class GeneralizedSolver:
             before: steps before the call.
         """
         code = health[:, 0].astype(int)
-        events = [self.ending(world, Status(code[world]), before + int(health[world, 1]), int(health[world, 2]))
-                  for world in np.flatnonzero(code != self.status)]
+        room = self.core.contacts.capacity if self.core.touches else 0
+        events = [ending(self.model, self.plan, int(world), Status(code[world]), before + int(health[world, 1]),
+                         int(health[world, 2]), room) for world in np.flatnonzero(code != self.status)]  # fmt: skip
         self.status = code
         return events
-
-    def ending(self, world: int, status: Status, step_count: int, dof: int) -> Event:
-        """The event of one world that ended; `dof` is the number of contacts where that is the reason."""
-        if status == Status.CROWDED:
-            text = crowded_text(dof, self.core.contacts.capacity)
-            return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[status], 2, -1, -1, float(dof), text)
-        if status == Status.STOPPED:
-            return self.stopping(world, step_count)
-        joint = int(self.model.dofs.joint[dof])
-        body = int(self.model.joints.child[joint])
-        name, label = self.model.bodies.name[body], self.model.dofs.label[dof]
-        when = step_count * self.plan.dt
-        text = {
-            Status.NOT_FINITE: f"a velocity of joint `{label}` is not finite (body `{name}`)",
-            Status.TOO_FAST: f"joint `{label}` is faster than solver.max_velocity (body `{name}`)",
-            Status.TURNS_FAR: f"body `{name}` turns by more than {FARTHEST_TURN} rad in a step: make dt smaller",
-            Status.NOT_CONVERGED: f"a step did not converge in solver.max_iterations; body `{name}` moves most",
-        }.get(status, f"the articulated inertia at joint `{label}` is not positive (body `{name}`)")
-        return Event(step_count, when, int(world), RULE_CODES[status], 2 if status.is_failure else 0, body, joint,
-                     float(status), text)
-
-    def stopping(self, world: int, step_count: int) -> Event:
-        """The event of one world that met `run.stop_when`."""
-        stop = self.plan.stop_when
-        joint, name = (stop.joint, stop.name) if stop else (-1, self.plan.measures.stop)
-        body = int(self.model.joints.child[joint]) if stop else -1
-        return Event(step_count, step_count * self.plan.dt, int(world), RULE_CODES[Status.STOPPED], 0, body, joint,
-                     float(Status.STOPPED), f"run.stop_when was met by {name}")  # fmt: skip

@@ -1,30 +1,9 @@
-"""What a run asks of any solver: step, frames, channels, end conditions."""
+"""What a run asks of any solver: step, frames, channels, quantities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simcli.model.measures import NO_MEASURES, Measures
-
-
-@dataclass(frozen=True)
-class StopWhen:
-    """End a world when a joint coordinate or rate passes a bound.
-
-    Attributes:
-        on_rate: True for joint_qd, False for joint_q.
-        index: index into that array.
-        above: upper bound, +inf if there is none.
-        below: lower bound, -inf if there is none.
-        joint: index of the joint.
-        name: of the quantity, as `joint.pin.q`.
-    """
-
-    on_rate: bool
-    index: int
-    above: float
-    below: float
-    joint: int = -1
-    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,8 +15,7 @@ class RunPlan:
         steps_per_frame: steps between frames.
         n_frames: frames after frame 0.
         channels: channel groups to fill, of "state" (= "joints" and "bodies"), "energy", "reactions", "contacts".
-        stop_when: end condition of a world, or None.
-        measures: numbers per world that are found at every step.
+        measures: quantities that are looked at: end conditions of worlds, numbers per world, columns of frames.
         last_steps: steps before the last frame, 0 for as many as before the others.
         written: of the channels, those that leave the device; None for all.
     """
@@ -46,7 +24,6 @@ class RunPlan:
     steps_per_frame: int
     n_frames: int
     channels: frozenset[str]
-    stop_when: StopWhen | None = None
     last_steps: int = 0
     measures: Measures = NO_MEASURES
     written: frozenset[str] | None = None

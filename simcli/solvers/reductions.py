@@ -1,94 +1,187 @@
 """What becomes of the numbers of a measure, step by step: extremes, spans, sums, crossings; see measures.py.
 
-Sums over time are compensated: their error does not grow with the number of steps.
+An area is h (x_0 + x_1 + .. + x_n - (x_0 + x_n) / 2), the trapezoidal rule. The sum is made in parts of TERMS terms, which
+are added with what rounding takes from the whole: its error does not grow with the number of steps.
 
-Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen. No deviation.
+Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen. Deviation: terms in parts.
 """
 
+import numpy as np
 import taichi as ti
 
 from simcli.kernels.elementary import select
 from simcli.kernels.memory import local
+from simcli.kernels.slots import Records
 from simcli.kernels.vectors import is_nan
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)
+TERMS = 16  # of a part of a sum: half an error of rounding each
 
 
-def keep_extreme(m, w, n, x, t, takes):
-    """`max`, `min`, `max_abs`: the first of equal values counts (inside kernels).
+class Sum:
+    """A sum over the steps for each row: the part that grows, the whole of those before, and what rounding took from it.
+
+    Args:
+        items: the rows.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, items: Records):
+        self.slots = self.part, self.whole, self.rest = items.slots(3)
+
+    def clear(self):
+        """No term is added yet."""
+        for slot in self.slots:
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+    def add(self, w, n, x, takes):
+        """Add a term, in the worlds that take it (inside kernels)."""
+        part = local(self.part.load(w, n))
+        self.part.store(w, n, select(takes, part + x, part))
+
+    def close(self, w, n):
+        """Add the part to the whole (inside kernels)."""
+        whole, part = local(self.whole.load(w, n)), local(self.part.load(w, n))
+        new = local(whole + part)
+        lost = select(abs(whole) >= abs(part), (whole - new) + part, (part - new) + whole)
+        self.whole.store(w, n, new)
+        self.rest.store(w, n, self.rest.load(w, n) + lost)
+        self.part.store(w, n, part * 0.0)
+
+
+def sums_found(dt, span, last, first, total, square) -> dict[int, np.ndarray]:
+    """Values of all reductions that are sums, (W, N).
+
+    Args:
+        dt: [s], step.
+        span: [s], time from the first step to the last.
+        last, first: values at the ends.
+        total, square: sums of the values, and of their squares; of STD of their distance from the first.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area = dt * (total - (first + last) / 2)
+        power = dt * (square - (first * first + last * last) / 2) / span
+        away = last - first
+        shift = dt * (total - away / 2) / span
+        spread = dt * (square - away * away / 2) / span - shift * shift
+        still = span == 0  # one step
+        return {MEAN: np.where(still, last, area / span), INTEGRAL: area,
+                RMS: np.where(still, np.abs(last), np.sqrt(np.maximum(power, 0))),
+                STD: np.where(still, 0.0, np.sqrt(np.maximum(spread, 0)))}  # fmt: skip
+
+
+def keep_largest(m, w, n, x, t, takes, _number):
+    """`max`: the first of equal values counts (inside kernels).
 
     Writes: m.{value, time}
     """
-    value, sign = local(m.value.load(w, n)), m.sign.load(w, n)
-    size = local(ti.max(x, x * m.fold.load(w, n)))
-    better = local(takes & ~(size * sign <= value * sign))  # than none, too
-    m.value.store(w, n, select(better, size, value))
-    m.time.store(w, n, select(better, t, m.time.load(w, n)))
+    keep(m, w, n, x, t, takes & ~(x <= m.value.load(w, n)))  # than none, too
+
+
+def keep_smallest(m, w, n, x, t, takes, _number):
+    """`min`: as `keep_largest`."""
+    keep(m, w, n, x, t, takes & ~(x >= m.value.load(w, n)))
+
+
+def keep_farthest(m, w, n, x, t, takes, _number):
+    """`max_abs`: as `keep_largest`."""
+    size = local(abs(x))
+    keep(m, w, n, size, t, takes & ~(size <= m.value.load(w, n)))
+
+
+def keep(m, w, n, x, t, where):
+    """Replace a value and its time (inside kernels)."""
+    where = local(where)
+    m.value.store(w, n, select(where, x, m.value.load(w, n)))
+    m.time.store(w, n, select(where, t, m.time.load(w, n)))
+
+
+def keep_last(m, w, n, x, _t, takes, _number):
+    """`final` (inside kernels).
+
+    Writes: m.value
+    """
+    m.value.store(w, n, select(takes, x, m.value.load(w, n)))
+
+
+@ti.func
+def add_value(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
+              number: ti.i32):
+    """`mean`, `integral`.
+
+    Writes: m.{base, before, total}
+    """
+    note_ends(m, w, n, x, takes, number)
+    m.total.add(w, n, x, takes)
+
+
+@ti.func
+def add_square(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
+               number: ti.i32):
+    """`rms`.
+
+    Writes: m.{base, before, square}
+    """
+    note_ends(m, w, n, x, takes, number)
+    m.square.add(w, n, x * x, takes)
+
+
+@ti.func
+def add_both(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), _t: ti.template(), takes: ti.template(),
+             number: ti.i32):
+    """`std`.
+
+    Writes: m.{base, before, total, square}
+    """
+    note_ends(m, w, n, x, takes, number)
+    away = x - m.base.load(w, n)
+    m.total.add(w, n, away, takes)
+    m.square.add(w, n, away * away, takes)
+
+
+@ti.func
+def note_ends(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template(), number: ti.i32):
+    """The values at the first step, and at the last one so far.
+
+    Writes: m.{base, before}
+    """
+    if number == m.begin.at(n):
+        m.base.store(w, n, select(takes, x, m.base.load(w, n)))
+    m.before.store(w, n, select(takes, x, m.before.load(w, n)))
+
+
+def close_sums(m, w, n):
+    """End the parts of both sums of a row (inside kernels).
+
+    Writes: m.{total, square}
+    """
+    m.total.close(w, n)
+    m.square.close(w, n)
+
+
+# Rows of these kinds stand together, with what becomes of their numbers.
+SERIES = ((MAX,), (MIN,), (MAX_ABS,), (FINAL,), (MEAN, INTEGRAL), (RMS,), (STD,))  # two at most
+KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, add_value, add_square, add_both)
 
 
 @ti.func
 def reduce_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template()):
-    """`range`, between `base` and `area`.
+    """`range`, between `base` and `before`.
 
-    Writes: m.{value, time, base, area}
+    Writes: m.{value, time, base, before}
     """
     low = m.base.load(w, n)
-    high = m.area.load(w, n)
+    high = m.before.load(w, n)
     falls = takes & ~(x >= low)  # than none, too
     rises = takes & ~(x <= high)
     low = select(falls, x, low)
     high = select(rises, x, high)
     m.base.store(w, n, low)
-    m.area.store(w, n, high)
+    m.before.store(w, n, high)
     m.value.store(w, n, select(falls | rises, high - low, m.value.load(w, n)))
     m.time.store(w, n, select(falls | rises, t, m.time.load(w, n)))
-
-
-@ti.func
-def reduce_sum(m: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, x: ti.template(), h: ti.template(), begins: ti.i32,
-               takes: ti.template()):
-    """`mean`, `std`, `rms`, `integral`: trapezoids over time, of which `Gauges.found` makes the value at the end.
-
-    Args:
-        begins: 1 at the first step that counts.
-
-    Writes: m.{before, base, area, area_rest, square, square_rest}
-    """
-    zero = h * 0.0
-    before = m.before.load(w, n)
-    if begins != 0:
-        for slot in ti.static((m.area, m.area_rest, m.square, m.square_rest)):
-            slot.store(w, n, select(takes, zero, slot.load(w, n)))
-        m.base.store(w, n, select(takes, x, m.base.load(w, n)))
-    else:
-        base = zero
-        if kind == STD:
-            base = m.base.load(w, n)
-        a = before - base
-        b = x - base
-        half = h * 0.5
-        if kind != RMS:
-            grow(m.area, m.area_rest, w, n, (a + b) * half, takes)
-        if kind == RMS or kind == STD:
-            grow(m.square, m.square_rest, w, n, (a * a + b * b) * half, takes)
-    m.before.store(w, n, select(takes, x, before))
-
-
-@ti.func
-def grow(total: ti.template(), rest: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), takes: ti.template()):
-    """Add to a sum, which keeps what rounding takes from it.
-
-    Args:
-        total, rest: slots of the sum and of what rounding took.
-        takes: the worlds that add.
-    """
-    old = total.load(w, n)
-    kept = rest.load(w, n)
-    new = old + x
-    lost = select(ti.abs(old) >= ti.abs(x), (old - new) + x, (x - new) + old)
-    total.store(w, n, select(takes, new, old))
-    rest.store(w, n, select(takes, kept + lost, kept))
 
 
 @ti.func

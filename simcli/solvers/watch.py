@@ -6,7 +6,7 @@ from simcli.kernels.elementary import select
 from simcli.kernels.memory import any_lane
 from simcli.model.snapshot import Status
 
-SPEED_SQUARED, STOP_ABOVE, STOP_BELOW = range(1, 4)  # rows of the solver's constants, after H
+SPEED_SQUARED = 1  # row of the solver's constants, after H
 NOT_FINITE, TOO_FAST, STOPPED, TURNS_FAR, NOT_CONVERGED, CROWDED = (int(status) for status in (
     Status.NOT_FINITE, Status.TOO_FAST, Status.STOPPED, Status.TURNS_FAR, Status.NOT_CONVERGED,
     Status.CROWDED))  # fmt: skip
@@ -42,9 +42,3 @@ def judge_speed(c: ti.template(), w: ti.i32, square: ti.template(), code: ti.tem
     zero = c.tables.arena.zero()
     fast = select(square >= c.constants.load(w, SPEED_SQUARED), zero + TOO_FAST, code)
     return select(square < zero + ti.math.inf, fast, zero + NOT_FINITE)
-
-
-def has_arrived(c, w):
-    """Mask of the worlds whose watched coordinate or rate is where they shall end (inside kernels)."""
-    x = (c.state.qd if c.stop_on_rate else c.state.q).load(w, c.stop_index)
-    return (x > c.constants.load(w, STOP_ABOVE)) | (x < c.constants.load(w, STOP_BELOW))

@@ -45,11 +45,11 @@ def check_scene(path: str | PathLike, sets: tuple[str, ...] = ()) -> tuple[Scene
     return resolve(document), warnings(document)
 
 
-def json_schema() -> dict:
-    """JSON Schema of scene files."""
-    from simcli.spec.schema_json import scene_schema
+def json_schema(of_sweeps: bool = False) -> dict:
+    """JSON Schema of scene files, or of sweep files."""
+    from simcli.spec.schema_json import scene_schema, sweep_schema
 
-    return scene_schema()
+    return sweep_schema() if of_sweeps else scene_schema()
 
 
 def resolved_yaml(spec: SceneSpec) -> str:

@@ -5,6 +5,7 @@ from simcli.spec.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_
 from simcli.spec.check_touching import touching_pair
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean, nearest
+from simcli.spec.schema import SceneSpec
 
 WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
 NO_DISTANCE = ("heightfield",)  # shapes
@@ -22,6 +23,13 @@ def check_recorded(check: Checker) -> None:
             check.fault("SC207", f"`{text}` is written twice", path, "remove one")
         else:
             check_parts(check, text, path, path, None, False)
+
+
+def named_quantities(spec: SceneSpec) -> list[str]:
+    """What a scene looks at, by its canonical names: to record, to expect, to measure, or to end a world."""
+    stop = [] if spec.run.stop_when is None else [str(spec.run.stop_when.channel)]
+    named = [*spec.output.quantities, *(one.channel for one in spec.expect)]
+    return [*stop, *map(canonical, [*named, *(one.quantity for one in spec.measure.values())])]
 
 
 def is_pattern(text: str) -> bool:

@@ -28,7 +28,7 @@ class Document:
         overrides: of the command line, in order.
         typed: those of them that were given now; the others come with a result that the scene stands in.
         read_run: reads earlier runs that the batch names; None where nothing can.
-        world: of its batch that is meant, where the scene stands in a result of one world; None if all are.
+        worlds: of its batch that are meant, where the scene stands in a result of some of them; None if all are.
         root: the merged tree: includes under the file's keys, then the overrides of the command line.
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
         late_sets: overrides that wait for the expansion: of names that exist only then, as `joints.left/pin.q`, and of
@@ -44,7 +44,7 @@ class Document:
         self.overrides: tuple[Override, ...] = ()
         self.typed: frozenset[Override] = frozenset()
         self.read_run: ReadRun | None = None
-        self.world: int | None = None
+        self.worlds: tuple[int, ...] | None = None
         self.root = root
         self.sources = sources
         self.late_sets: list[Laid] = []
@@ -72,6 +72,10 @@ class Document:
         """Remember one line of a large text for the snippets of messages."""
         self._lines[file, number] = text
 
+    def know(self, other: "Document") -> None:
+        """Remember the texts of another document, too."""
+        self._texts |= other._texts
+
     def line(self, where: Where) -> str | None:
         """The source line of a place, None if there is none."""
         if (where.file, where.line) in self._lines:
@@ -94,13 +98,13 @@ class HeldScene:
         sources: (path relative to the scene's folder, text) of the scene and its includes.
         files: meshes and tables by their path; None of one that was not kept.
         overrides: of the run.
-        world: that was replayed alone, None if all were run.
+        worlds: numbers of those that were run, None if all were.
     """
 
     sources: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes | None]
     overrides: tuple[Override, ...]
-    world: int | None
+    worlds: tuple[int, ...] | None
 
 
 def load_document(
@@ -156,9 +160,9 @@ def load_held(
     if any(one.option == VARY_TABLE for one in own):
         kept = [one for one in kept if not is_of_batch(one)]
     reader = _Reader(f"{path}#{name}", place)
-    reader.document.world = held.world
     reader.document.typed = frozenset(own)
     reader.document.read_run = read_run
+    reader.document.worlds = held.worlds
     try:
         return reader.read([*kept, *own])
     except SceneError as error:

@@ -1,10 +1,11 @@
 """The list that collects every fault of a scene, and the nearest-name suggestion."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 
-from simcli.errors import Fault, SceneError, Where
+from simcli.errors import Fault, SceneError, UsageError, Where
 
 _MANY = 100  # names that difflib compares in a few milliseconds
 _LONGEST, _MOST = 200, 20_000  # of a name and of names that are compared: the cost is their product
@@ -88,3 +89,22 @@ def did_you_mean(name: str, known: Iterable[str], listing: str = "known") -> str
         return ""
     shown = ", ".join(f"`{item}`" for item in names[:8])
     return f"{listing}: {shown}{', ...' if len(names) > 8 else ''}"
+
+
+def suffix_of(path: Path, known: Sequence[str]) -> str:
+    """The suffix of an output, in small letters: it says the format.
+
+    Args:
+        path: as given with -o.
+        known: suffixes of formats, with their dot.
+
+    Raises:
+        UsageError: it is none of them; with the nearest one.
+    """
+    suffix = path.suffix.lower()
+    if suffix in known:
+        return suffix
+    near = difflib.get_close_matches(suffix, known, n=1)
+    guess = f"did you mean `{path.with_suffix(near[0])}`? " if near else ""
+    names = f"{', '.join(known[:-1])} or {known[-1]}"
+    raise UsageError(f"-o {path}: the suffix says the format; {guess}write a name that ends in {names}")

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from simcli.spec.nodes import Step
 from simcli.spec.quantities import Part
 from simcli.spec.schema import AUTHORING, SceneSpec
+from simcli.spec.schema_sweep import SweepSpec
 
 _ENTRY_PARTS = (list, tuple)
+SWEEP_ROOT = "sweep"  # first step of the paths of a sweep file, which is no scene
 
 
 def known_keys(path: tuple[Step, ...], tag: str = "") -> list[str]:
@@ -53,7 +55,9 @@ def kinds_at(path: tuple[Step, ...]) -> list[Any]:
     """The annotations of what stands at a path."""
     if not path:
         return [SceneSpec]
-    if path[0] in AUTHORING:
+    if path[0] == SWEEP_ROOT:
+        kinds, rest = [SweepSpec], path[1:]
+    elif path[0] in AUTHORING:
         kinds, rest = [AUTHORING[path[0]]], path[1:]
     else:
         kinds, rest = [SceneSpec], path

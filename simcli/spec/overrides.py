@@ -11,6 +11,7 @@ from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, f
 from simcli.spec.scopes import place
 
 SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
+SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
 _WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")

@@ -19,11 +19,11 @@ def to_yaml(spec: SceneSpec) -> str:
         if key in _OUTER and value:
             lines.append(f"{_word(key)}:")
             if isinstance(value, Mapping):
-                lines.extend(f"  {_word(name)}: {_flow(entry)}" for name, entry in value.items())
+                lines.extend(f"  {_word(name)}: {flow_text(entry)}" for name, entry in value.items())
             else:
-                lines.extend(f"  - {_flow(entry)}" for entry in value)
+                lines.extend(f"  - {flow_text(entry)}" for entry in value)
         else:
-            lines.append(f"{_word(key)}: {_flow(value)}")
+            lines.append(f"{_word(key)}: {flow_text(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -54,11 +54,12 @@ def _plain(value: object) -> object:
     return value
 
 
-def _flow(value: object) -> str:
+def flow_text(value: object) -> str:
+    """Plain data as YAML on one line, which reads back to the same data."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_word(key)}: {_flow(entry)}" for key, entry in value.items()) + "}"
+        return "{" + ", ".join(f"{_word(key)}: {flow_text(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow(entry) for entry in value) + "]"
+        return "[" + ", ".join(flow_text(entry) for entry in value) + "]"
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -75,9 +75,10 @@ class StopSpec(Part):
         return self
 
     @property
-    def is_of_coordinate(self) -> bool:
-        """Whether a coordinate or rate of a joint is watched."""
-        return self.channel.group == "joint" and self.channel.quantity in WATCHED.values() and not self.norm
+    def watched(self) -> int | None:
+        """The component that is watched; None for all of them, or their norm."""
+        is_first = self.channel.group == "joint" and self.channel.quantity in WATCHED.values() and not self.norm
+        return 0 if is_first and self.component is None else self.component
 
     @property
     def channel(self) -> ChannelName:

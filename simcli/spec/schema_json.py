@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from simcli.spec import dofs
 from simcli.spec.quantities import DESCRIBED, SIGNAL_PATTERN, list_json, number_json
 from simcli.spec.schema import AUTHORING, AUTHORING_WORDS, ENTRY_SECTIONS, SceneSpec
+from simcli.spec.schema_sweep import SweepSpec
 from simcli.spec.units import UNITS, dimension_of, fits
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -82,6 +83,14 @@ def scene_schema() -> dict[str, Any]:
     made["definitions"]["BodySpec"]["allOf"] = [_POSITIVE_MASS]
     made["allOf"] = list(_asked_for(required))
     return {"$schema": DRAFT, **made, "title": "simcli scene, version 1"}
+
+
+def sweep_schema() -> dict[str, Any]:
+    """The schema of sweep files; what they lay over scenes is judged with these."""
+    schema = TypeAdapter(SweepSpec).json_schema(schema_generator=_Generator, by_alias=True)
+    schema["properties"]["include"] = {"anyOf": [{"type": "array", "items": _NAME}, _NAME],
+                                       "description": AUTHORING_WORDS["include"]}  # fmt: skip
+    return {"$schema": DRAFT, **_Rewriting({}).all(schema), "title": "simcli sweep, version 1"}
 
 
 class _Rewriting:

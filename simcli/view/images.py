@@ -9,6 +9,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
+from simcli.spec.faults import suffix_of
 
 Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")
@@ -25,9 +26,7 @@ def check_suffix(path: Path) -> None:
     Raises:
         UsageError: that is so.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"-o {path}: the suffix says the format; write a name that ends in .png, .gif or .mp4")
-    if path.suffix.lower() == ".mp4":
+    if suffix_of(path, SUFFIXES) == ".mp4":
         _av()
     else:
         _pillow()

@@ -1,11 +1,21 @@
-"""Parquet: columns `time`, `world` and the channels, their units in the metadata of the fields. A row group per block."""
+"""Parquet: columns `time`, `world` and the channels, their units in the metadata of the fields.
 
+A writer keeps some numbers for each column of each row group until the file is closed, and we a row group while it is made:
+groups grow with the root of what is written, so that both take about as much.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import numpy as np
 
 from simcli.analysis.export.tables import Extract, Header, Seen, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
 from simcli.spec.samples.sheets import PARQUET_HINT
+
+KEPT_BYTES = 300  # [B] for a column of a row group, about
 
 
 def pyarrow_of():
@@ -29,10 +39,40 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     schema = pa.schema([pa.field(one.name, _type(pa, one), metadata={"unit": one.unit}) for one in table.headers])
     words = [one.name for one in table.headers if one.kind[0] not in "fi"]  # numbers rarely repeat
     with drafted(path) as draft, parquet.ParquetWriter(draft, schema, use_dictionary=words) as writer:
-        for columns in table.blocks(seen):
+        for columns in grouped(table.blocks(seen), rows_of_group(table.n_rows, len(table.headers))):
             arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))  # which keeps nothing, as write_batch does
     return table.n_rows
+
+
+def grouped(blocks: Iterable[list[np.ndarray]], n_rows: int) -> Iterator[list[np.ndarray]]:
+    """Columns of so many rows at a time, in memory that the next ones overwrite; of what is left at the end.
+
+    Args:
+        blocks: columns of some rows, each (n,).
+        n_rows: of a group.
+    """
+    room: list[np.ndarray] = []
+    filled = 0
+    for columns in blocks:
+        room = room or [np.empty(n_rows, column.dtype) for column in columns]
+        first, n = 0, len(columns[0])
+        while first < n:
+            last = min(first + n_rows - filled, n)
+            for to, column in zip(room, columns, strict=True):
+                to[filled : filled + last - first] = column[first:last]
+            filled, first = filled + last - first, last
+            if filled == n_rows:
+                yield room
+                filled = 0
+    if filled:
+        yield [column[:filled] for column in room]
+
+
+def rows_of_group(n_rows: int, n_columns: int) -> int:
+    """Rows of a row group, about: see above."""
+    n_bytes = math.sqrt(8 * n_rows * n_columns * n_columns * KEPT_BYTES)
+    return max(int(n_bytes / (8 * n_columns)), 1)
 
 
 def _type(pa, header: Header):

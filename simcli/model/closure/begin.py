@@ -1,6 +1,6 @@
 """The beginning of a run: loops closed, velocities that keep them closed, limits kept; and what is wrong, in words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,20 +55,23 @@ def has_rows(model: Model) -> bool:
                 or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
 
 
-def refuse(model: Model, where: Callable[[str], Where | None]) -> None:
+def refuse(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:
     """Call a scene invalid of which no world can begin.
 
     Args:
         model: that has begun.
         where: place of a dotted path.
+        numbers: of its worlds in their batch; None counts from 0.
 
     Raises:
         SceneError: with what the first world lacks.
     """
     lacks = model.start.lacks
     if len({lack.world for lack in lacks}) == model.n_worlds:
-        raise SceneError([Fault(one.code, one.text, where(one.path), one.hint) for one in lacks
-                          if one.world == lacks[0].world])  # fmt: skip
+        first = lacks[0].world
+        which = f" (world {first if numbers is None else numbers[first]})" if model.n_worlds > 1 else ""
+        raise SceneError([Fault(one.code, one.text + which, where(one.path), one.hint) for one in lacks
+                          if one.world == first])  # fmt: skip
 
 
 def _with_start(model: Model, mechanism: Mechanism, before: Array) -> Model:
@@ -141,7 +144,7 @@ def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
         if is_kept:
             text = f"joint `{name}` is open by {size:.3g} {unit}, and `initial: {{assemble: false}}` lets nothing move"
             code, hint = "SC476", CUT
-        found.append(Lack(code, world, j, size, path, text + _in_world(mechanism, world), hint))
+        found.append(Lack(code, world, j, size, path, text, hint))
     return found
 
 
@@ -159,7 +162,7 @@ def _slipping(mechanism: Mechanism, lacks: Array, before: list[Lack], is_kept: b
         if is_kept:
             text = f"the velocities open joint `{name}` at {rate}, and `initial: {{assemble: false}}` changes none"
             code, hint = "SC476", "leave `assemble: false` out, or write the velocities of all joints of the loop"
-        found.append(Lack(code, world, j, size, path, text + _in_world(mechanism, world), hint))
+        found.append(Lack(code, world, j, size, path, text, hint))
     return found
 
 
@@ -175,7 +178,6 @@ def _outside(mechanism: Mechanism, before: list[Lack]) -> list[Lack]:
             text = (f"joint `{one.label}` begins at {one.value:.6g} {unit}, outside its limit "
                     f"[{one.lower:.6g}, {one.upper:.6g}] {unit}")  # fmt: skip
             hint = f"begin within it, as by `initial: {{joint_q: {{{name}: center}}}}`, or give the limit a stiffness"
-            text += _in_world(mechanism, world)
             found.append(Lack("SC477", world, one.joint, one.size, f"joints.{name}.limit", text, hint))
     return found
 
@@ -189,10 +191,6 @@ def _joint_of(mechanism: Mechanism, row: int) -> tuple[str, str, int]:
 
 def _unit(constraints: Constraints, row: int) -> str:
     return "rad" if constraints.rows.form[row] in DIRECTIONS else "m"
-
-
-def _in_world(mechanism: Mechanism, world: int) -> str:
-    return f" (world {world})" if mechanism.model.n_worlds > 1 else ""
 
 
 def move_text(model: Model, move: Move) -> str:

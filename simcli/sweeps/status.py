@@ -1,0 +1,108 @@
+"""How a sweep stands, out of its folder alone: for whoever looks from outside, on any machine that sees the folder."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from simcli.errors import UsageError
+from simcli.sweeps.claims import FOLDER as CLAIMS
+from simcli.sweeps.claims import PERIOD_S, Claim, Hearts, read_claims
+from simcli.sweeps.identity import this_process
+from simcli.sweeps.ledger import FOLDER as LEDGERS
+from simcli.sweeps.state import LedgerReader, Work
+
+LISTEN_S = 2 * PERIOD_S  # for the hearts of other machines
+POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one executor on one machine has done.
+
+    Attributes:
+        executor: as `workers 4`.
+        host: name of the machine.
+        work: that is done.
+    """
+
+    executor: str
+    host: str
+    work: Work
+
+    @property
+    def rate(self) -> float:
+        """[1/s], world-steps per second of work, 0 if nothing was done."""
+        return self.work.n_steps / self.work.seconds if self.work.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a sweep stands.
+
+    Attributes:
+        n_cases: in all, as the largest of its drivers said.
+        n_done: with a result.
+        failed: cases whose world failed or that were given up, with reasons.
+        n_running: that living processes are at.
+        running: claims of living processes.
+        n_lost: that were begun, and whose process is gone: the same command goes on with them.
+        rows: by executor and machine.
+        rate: [1/s], world-steps per second of one chunk, times the chunks that run.
+        seconds_left: [s], NaN if nobody is at work.
+        notes: of what is wrong with the ledger.
+    """
+
+    n_cases: int
+    n_done: int
+    failed: dict[str, str]
+    n_running: int
+    running: tuple[Claim, ...]
+    n_lost: int
+    rows: tuple[Row, ...]
+    rate: float
+    seconds_left: float
+    notes: tuple[str, ...]
+
+
+def status_of(folder: Path) -> Status:
+    """How the sweep in a folder stands. Takes some seconds if other machines are at it: their hearts are listened to.
+
+    Raises:
+        UsageError: there is no sweep in the folder.
+        OutputError: the ledger cannot be read.
+    """
+    reader = LedgerReader(folder)
+    state = reader.read()
+    if not (folder / LEDGERS).is_dir() or not state.planned:
+        raise UsageError(f"{folder}: no sweep there; give the folder of `simcli sweep run -o`")
+    alive = living(folder)
+    at_work = frozenset().union(*(claim.cases for claim in alive)) - state.results.keys()
+    begun = {case for one in state.open.values() for case in one.cases} - state.results.keys()
+    given_up = state.given_up()
+    n_cases = max(int(line["n_cases"]) for line in state.planned)
+    works = list(state.work.values())
+    seconds, n_steps, n_worked = (sum(getattr(one, name) for one in works) for name in ("seconds", "n_steps", "cases"))
+    n_left = max(n_cases - len(state.results) - len(given_up), 0)
+    left = seconds / n_worked * n_left / len(alive) if alive and n_worked else float("nan")
+    notes = [f"ledger/{name}: {n} damaged lines are not believed" for name, n in sorted(state.damaged.items())]
+    notes += [f"ledger/{name}: is no ledger; left alone" for name in sorted(state.foreign)]
+    rows = tuple(Row(*key, work) for key, work in sorted(state.work.items()))
+    lost = begun - at_work - given_up.keys()
+    return Status(n_cases, len(state.results), state.failed(), len(at_work), tuple(alive), len(lost), rows,
+                  n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
+
+
+def living(folder: Path) -> list[Claim]:
+    """Claims of processes that live: those of this machine are looked up, the hearts of others are listened to."""
+    try:
+        claims = read_claims(folder / CLAIMS)
+    except OSError:
+        return []
+    here, hearts = this_process().boot, Hearts(folder / CLAIMS)
+    found = [claim for claim in claims if not claim.owner.is_surely_dead()]
+    heard = {claim.owner for claim in found if here and claim.owner.boot == here}
+    end = time.monotonic() + LISTEN_S
+    while time.monotonic() < end and (silent := {claim.owner for claim in found} - heard):
+        heard |= {owner for owner in silent if hearts.has_beaten(owner)}
+        time.sleep(POLL_S)
+    return [claim for claim in found if claim.owner in heard]
