@@ -37,15 +37,16 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         FileError: it is an HDF5 file, but damaged or no run.
         UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
+    from simcli.analysis.earlier_runs import column_of
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
     from simcli.spec.sweep_file import is_sweep
 
     if is_hdf5(path):
         held = scene_in(path)
-        document = load_held(held, str(path), sets)
+        document = load_held(held, str(path), sets, column_of)
     else:
-        document = load_document(path, sets)
+        document = load_document(path, sets, column_of)
     if is_sweep(document):
         raise UsageError(f"{path}: is a sweep file and no scene: simcli sweep run {path} -o DIR")
     return document, resolve(document)
@@ -110,6 +111,7 @@ def prepare(request: Request) -> Job:
     """
     from simcli.analysis.expectations import channels_needed
     from simcli.spec import n_worlds
+    from simcli.spec.samples.files import input_paths
 
     started = time.perf_counter()
     document, spec = read_scene(request.scene, request.sets)
@@ -122,7 +124,7 @@ def prepare(request: Request) -> Job:
     model, switches = phases[0].model, tuple(phase for phase in phases if phase.texts)
     channels = frozenset(spec.output.channels) | channels_needed(spec.expect)
     output = request.output or default_output(spec.name, request.worlds)
-    if output.exists() and output.samefile(request.scene):
+    if output.exists() and any(output.samefile(one) for one in (request.scene, *input_paths(document)) if one.exists()):
         raise UsageError(f"{output}: is the file that the scene is read from, and will not be replaced; choose another file "
                          "with -o")  # fmt: skip
     return Job(request, document, spec, model, schedule_of(spec), channels, output, started, switches)
@@ -446,10 +448,9 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
-    from simcli.spec.check_refs import named_files
+    from simcli.spec.check_refs import file_contents
 
-    folder = job.document.folder
-    files = {name: (folder / name).read_bytes() for _, name in named_files(job.spec)}
+    files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
     return collect(
         job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,

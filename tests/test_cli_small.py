@@ -17,9 +17,9 @@ from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
 
-COMMANDS = ["run", "sweep", "check", "show", "new", "schema", "explain", "info", "table", "view", "plot", "render", "export",
-            "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian", "equilibrium", "modes", "solve",
-            "fit", "optimize", "docs", "bench", "precompile", "doctor"]  # fmt: skip
+COMMANDS = ["run", "sweep", "check", "show", "samples", "new", "schema", "explain", "info", "table", "view", "plot",
+            "render", "export", "diff", "slice", "merge", "repair", "fk", "ik", "id", "mass-matrix", "jacobian",
+            "equilibrium", "modes", "solve", "fit", "optimize", "docs", "bench", "precompile", "doctor"]  # fmt: skip
 ESCAPE = "\x1b["
 
 

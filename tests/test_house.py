@@ -39,7 +39,7 @@ OWNERS = {  # library -> rooms that may import it
     "rich": {"cli"},
     "matplotlib": {"analysis"},
     "plotext": {"analysis"},
-    "pyarrow": {"analysis"},
+    "pyarrow": {"analysis", "spec"},
     "PIL": {"view"},
     "av": {"view"},
     "cma": {"search"},

@@ -9,7 +9,7 @@ from support.mutations import KINDS, combine, draw
 
 from simcli.errors import SceneError
 from simcli.spec import document_of_text, load_document, resolve
-from simcli.spec.schema_parts import VarySpec
+from simcli.spec.schema_batch import KINDS as WAYS
 
 PER_KIND = 15  # scenes of each kind of mistake: above 300 in all
 SEVERAL = 60  # scenes with two to four mistakes
@@ -179,7 +179,7 @@ def test_no_fault_hides_another(case):
 
 
 VARIED = GOOD + "params: {k: 1}\nbatch: {worlds: 3, vary: {params.k: {list: [1, 2, 3]}}}\n"
-DISTRIBUTIONS = [way for way in VarySpec.model_fields if way != "list"]
+DISTRIBUTIONS = [way for way in WAYS if way != "list"]
 PIN = "revolute, parent: world, child: a, axis: [0, 1, 0]"
 CROSS = "universal, parent: world, child: a, axes: {angular: [x, [0, 1, 0]]}"
 # What is written in place of something, and what the hint says to write.

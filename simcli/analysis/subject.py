@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.columns import difference
+from simcli.analysis.earlier_runs import column_of
 from simcli.errors import Fault, SceneError, UsageError
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.tables import Model
@@ -92,7 +93,7 @@ def open_subject(path: Path, sets: Sequence[str] = (), needs_forces: bool = Fals
         UsageError: overrides for a file that is no scene; a result of a batch.
     """
     if not is_hdf5(path):
-        document = load_document(path, sets)
+        document = load_document(path, sets, column_of)
         return Subject(path, document, _understand(document, needs_forces))
     if sets:
         raise UsageError(f"--set changes a scene, and {path} is none: write SCENE --set ... --states {path}")

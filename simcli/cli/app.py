@@ -40,6 +40,7 @@ COMMANDS = (
     Command("sweep", SCENES),
     Command("check", SCENES),
     Command("show", SCENES),
+    Command("samples", SCENES),
     Command("new", SCENES),
     Command("schema", SCENES),
     Command("explain", SCENES),

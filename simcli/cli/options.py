@@ -78,7 +78,15 @@ VaryValues = Annotated[
     typer.Option(
         "--vary",
         metavar="KEY=VALUES",
-        help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', normal, log_uniform, linspace. Repeatable.",
+        help="Vary a value over worlds: K=0.1,0.2 (a grid), K='uniform(0,1)', K='normal(1,0.1,low=0)', zip, lhs, choice "
+        "and more: simcli docs batch. Repeatable.",
+    ),
+]
+VaryTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--vary-table", metavar="FILE", callback=existing_file, show_default=False,
+        help="CSV or Parquet with a row per world, in place of the scene's batch; headers are paths, as 'params.k [N/mm]'.",
     ),
 ]
 MeasureValues = Annotated[

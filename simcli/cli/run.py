@@ -16,6 +16,7 @@ from simcli.cli.options import (
     Seed,
     SelectPatterns,
     SetValues,
+    VaryTable,
     VaryValues,
     WorldCount,
     parse_worlds,
@@ -69,6 +70,7 @@ def run(
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     vary: VaryValues = [],  # noqa: B006
+    vary_table: VaryTable = None,
     measure: MeasureValues = [],  # noqa: B006
     worlds: WorldCount = None,
     seed: Seed = None,
@@ -129,8 +131,6 @@ def run(
     if wanted is not None and not (error_estimate and 0 < wanted < float("inf")):
         raise UsageError("--wanted is an error above 0, in SI units, as 1e-6; it goes with --error-estimate")
     options = {
-        "--worlds": ("batch.worlds", worlds),
-        "--seed": ("batch.seed", seed),
         "--duration": ("run.duration", duration),
         "--dt": ("solver.dt", dt),
         "--solver": ("solver.type", solver),
@@ -141,7 +141,7 @@ def run(
     request = pipeline.Request(
         scene=scene,
         output=output,
-        sets=(*overrides(options), *(vary_override(text) for text in vary),
+        sets=(*overrides(options), *batch_overrides(vary, vary_table, worlds, seed),
               *(measure_override(text) for text in measure), *sets),
         device=device.value,
         threads=threads,
@@ -165,6 +165,19 @@ def overrides(options: dict[str, tuple[str, object]]) -> "list[Override]":
     from simcli.spec.overrides import Override
 
     return [Override(option, str(value), path) for option, (path, value) in options.items() if value is not None]
+
+
+def batch_overrides(vary: list[str], table: Path | None, worlds: int | None, seed: int | None) -> "list[Override]":
+    """What the options of the batch put into a scene.
+
+    Raises:
+        UsageError: a `--vary` is none.
+    """
+    from simcli.spec.overrides import VARY_TABLE, Override
+
+    rows = [] if table is None else [Override(VARY_TABLE, str(table))]
+    counts = overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)})
+    return [*rows, *counts, *map(vary_override, vary)]
 
 
 def vary_override(text: str) -> "Override":

@@ -134,7 +134,7 @@ def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, js
         console.emit(kind, {"files": sources, f"{noun}s": chosen.n_all, "found": chosen.n_found, "rows": found.n_rows,
                             "columns": columns, "path": output})  # fmt: skip
     elif output is None:
-        _show(chosen, found if chosen.by_name else _without_empty(found), noun)
+        show_rows(chosen, found if chosen.by_name else _without_empty(found), noun)
     return Exit.OK
 
 
@@ -145,7 +145,7 @@ def _without_empty(found):
     return found.select([name for name in found.columns if name not in empty])
 
 
-def _show(chosen: Chosen, found: "WorldTable", noun: str) -> None:
+def show_rows(chosen: Chosen, found: "WorldTable", noun: str) -> None:
     """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
     on_terminal = sys.stdout.isatty()
     shown = found.top(MAX_ROWS) if on_terminal and chosen.top is None else found

@@ -1,22 +1,12 @@
 """Numbers from CSV files: times and values of a signal, heights of terrain."""
 
-import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from simcli.model.table_base import Array
-
-MAX_BYTES = 64 * 2**20
-_SEPARATOR = re.compile(r"\s*[,;\t]\s*|\s+")
-
-
-class CsvError(ValueError):
-    """A CSV file cannot be read, or holds no function of time. Carries what the user can do."""
-
-    def __init__(self, message: str, hint: str = ""):
-        super().__init__(message)
-        self.hint = hint
+from simcli.spec.samples.csv_text import ANY, CsvError, cells, decoded, lines_of, read_bytes
 
 
 def read_csv(path: Path) -> tuple[Array, Array]:
@@ -35,10 +25,7 @@ def read_csv(path: Path) -> tuple[Array, Array]:
         CsvError: with the number of the line.
     """
     rows: list[tuple[float, float]] = []
-    for number, line in enumerate(_text(path).splitlines(), start=1):
-        fields = [field.strip('"') for field in _SEPARATOR.split(line.strip())]
-        if fields == [""] or line.lstrip().startswith("#"):
-            continue
+    for number, line, fields in _lines(path):
         row = _numbers(fields)
         if row is None and not rows and not any(map(_is_number, fields)):
             continue  # the header
@@ -71,10 +58,7 @@ def read_grid(path: Path) -> Array:
         CsvError: with the number of the line.
     """
     rows: list[list[float]] = []
-    for number, line in enumerate(_text(path).splitlines(), start=1):
-        fields = [field.strip('"') for field in _SEPARATOR.split(line.strip())]
-        if fields == [""] or line.lstrip().startswith("#"):
-            continue
+    for number, _, fields in _lines(path):
         wrong = next((field for field in fields if not _is_number(field) or not np.isfinite(float(field))), None)
         if wrong is not None:
             raise CsvError(f"line {number}: `{wrong[:40]}` is no finite number", "write numbers only")
@@ -86,15 +70,13 @@ def read_grid(path: Path) -> Array:
     return np.array(rows)
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise CsvError(f"more than {MAX_BYTES} bytes (64 MiB)", "take fewer points")
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise CsvError(f"cannot read the table: {error.strerror}", "paths are relative to the scene file") from None
-    except UnicodeDecodeError as error:
-        raise CsvError(f"byte {error.start} is not UTF-8", "save the table as text in UTF-8") from None
+def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """Number, text and cells of the lines of a file."""
+    for number, line in lines_of(decoded(read_bytes(path))):
+        try:
+            yield number, line, [cell.text for cell in cells(line, ANY)]
+        except CsvError as error:
+            raise CsvError(f"line {number}: {error}", error.hint) from None
 
 
 def _is_number(field: str) -> bool:

@@ -37,6 +37,7 @@ from simcli.spec import resolve, structure
 from simcli.spec.batch import world_seeds, world_values
 from simcli.spec.document import Document
 from simcli.spec.planes import AXES, NORMAL_INDEX, normal
+from simcli.spec.resolve import resolve_world
 from simcli.spec.schema import SceneSpec
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
@@ -110,13 +111,14 @@ def _worlds(document: Document, spec: SceneSpec, worlds: Sequence[int] | None,
     if not names:
         return _build([resolve(document, changes) if changes else spec], document, batch)
     values = [{**one, **(changes or {})} for one in values]
-    first = resolve(document, values[0])
+    numbers = list(range(len(values)) if worlds is None else worlds)
+    first = resolve_world(document, values[0], numbers[0])
     if len(values) == 1:
         return _build([first], document, batch)
     pieces = []
     for start in range(0, len(values), CHUNK):
         chosen = slice(start, start + CHUNK)
-        specs = [first, *(resolve(document, one) for one in values[chosen])]
+        specs = [first, *(resolve_world(document, one, k) for k, one in zip(numbers[chosen], values[chosen], strict=True))]
         pieces.append(_build(specs, document, Mechanism([], [], n_worlds=len(specs))))
     model = join(pieces, skip=1)
     return replace(model, param_name=batch.param_name, param_unit=batch.param_unit, param_value=batch.param_value,

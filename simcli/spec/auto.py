@@ -62,7 +62,7 @@ def _sudden(spec: SceneSpec) -> Iterator[str]:
     for name, joint in spec.joints.items():
         for what in _laws(joint):
             yield f"joint `{name}` has {what}"
-    for path in (*spec.batch.vary, *(path for event in spec.events for path in event.set)):
+    for path in (*spec.batch.paths, *(path for event in spec.events for path in event.set)):
         keys = path.replace("[", ".").split(".")
         key = next((key for key in SUDDEN if keys[0] == "joints" and key in keys[2:]), "")
         if key:

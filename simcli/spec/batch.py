@@ -1,26 +1,28 @@
-"""What differs between worlds: `batch.vary` to values per world.
+"""What differs between worlds: the batch of a scene to values per world.
 
-World = grid index * worlds + draw. A draw is a function of (seed, path, draw) alone, through a counter-based generator
-(Philox), so that it does not depend on the number of worlds, on the other paths, or on the grid.
+World = grid index * draws + draw. A draw is a function of (seed, path, draw) alone, through a counter-based generator
+(Philox), so that it does not depend on the number of worlds, on the other paths, or on the grid. What a path declares that
+ties it to more than that - strata, a dimension of the Sobol sequence, a correlation - stands beside it in the scene.
 """
 
+import bisect
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from simcli.spec import sobol
+from simcli.spec.samples.normals import correlated, normal, partners
+from simcli.spec.samples.points import even_fractions, latin_fractions, random_words, scrambled_fractions
 from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_parts import VarySpec
+from simcli.spec.schema_batch import BatchSpec, VarySpec
 
-_MASK = 2**64 - 1
-_SMALLEST = 2.0**-54  # half a step of a 53-bit fraction, keeps the inverse normal finite
-DRAWN = ("uniform", "normal", "log_uniform", "linspace", "list", "sobol")
+ON_GRID = ("grid", "zip")
+SOBOL = ("sobol", "scrambled_sobol")
 
 
 def n_worlds(spec: SceneSpec) -> int:
     """Worlds of a batch: draws times the product of the grids."""
-    grids = [len(vary.grid) for vary in spec.batch.vary.values() if vary.grid is not None]
-    return spec.batch.worlds * math.prod(grids)
+    return spec.batch.n_draws * math.prod(len(axis) for axis in _axes(spec.batch))
 
 
 def world_values(document: object, spec: SceneSpec) -> list[dict[str, object]]:
@@ -34,69 +36,112 @@ def world_values(document: object, spec: SceneSpec) -> list[dict[str, object]]:
         One dict per world: dotted path to an SI number, or list of them.
     """
     batch = spec.batch
-    grids = [(path, vary.grid) for path, vary in batch.vary.items() if vary.grid is not None]
-    columns = {path: draws(path, vary, spec) for path, vary in batch.vary.items() if vary.grid is None}
+    columns, paths, n_draws = draws(batch), batch.paths, batch.n_draws
     worlds = []
-    for combination in itertools.product(*(values for _, values in grids)):
-        at_grid = {path: _plain(value) for (path, _), value in zip(grids, combination, strict=True)}
-        for draw in range(batch.worlds):
-            drawn = {path: column[draw] for path, column in columns.items()}
-            worlds.append({path: at_grid[path] if path in at_grid else drawn[path] for path in batch.vary})
+    for combination in itertools.product(*_axes(batch)):
+        at_grid = {path: value for place in combination for path, value in place.items()}
+        for draw in range(n_draws):
+            worlds.append({path: at_grid[path] if path in at_grid else columns[path][draw] for path in paths})
     return worlds
 
 
 def world_seeds(spec: SceneSpec) -> list[int]:
     """One 64-bit seed per world; grid points share those of the draws."""
-    raw = _words(spec.batch.seed, "", spec.batch.worlds, 0)
-    return [int(word) for word in raw] * (n_worlds(spec) // spec.batch.worlds)
+    batch = spec.batch
+    written = batch.table.read.seeds if batch.table is not None else None
+    raw = random_words(batch.seed, "", batch.n_draws, 0) if written is None else written[: batch.n_draws]
+    return [int(word) for word in raw] * (n_worlds(spec) // batch.n_draws)
 
 
-def draws(path: str, vary: VarySpec, spec: SceneSpec) -> list[object]:
-    """Values of one path for draws 0 .. worlds - 1."""
-    count, seed = spec.batch.worlds, spec.batch.seed
-    kind = next(name for name in DRAWN if getattr(vary, name) is not None)
-    value = getattr(vary, kind)
-    if kind == "list":
-        return [_plain(entry) for entry in value[:count]]
+def draws(batch: BatchSpec) -> dict[str, list[object]]:
+    """Values for draws 0 .. n_draws - 1 of every path that is on no grid."""
+    table = batch.table.read.values if batch.table is not None else {}
+    found = {path: list(column.values[: batch.n_draws]) for path, column in table.items()}
+    normals = {path: vary for path, vary in batch.vary.items() if vary.kind == "normal"}
+    found |= correlated(normals, lambda path: even_fractions(batch.seed, path, batch.n_draws))
+    return found | {path: _drawn(path, vary, batch) for path, vary in batch.vary.items()
+                    if path not in found and vary.kind not in ON_GRID}  # fmt: skip
+
+
+def sobol_dimensions(batch: BatchSpec) -> dict[str, int]:
+    """Dimension of the Sobol sequence of every path that has one: as written, else by the order of the paths.
+
+    Paths of `scrambled_sobol` follow those of `sobol`, whose dimensions so do not depend on them.
+    """
+    paths = [path for kind in SOBOL for path, vary in batch.vary.items() if vary.kind == kind]
+    written = (batch.vary[path].dimension for path in paths)
+    return {path: k if own is None else own for k, (path, own) in enumerate(zip(paths, written, strict=True))}
+
+
+def is_correlated(path: str, batch: BatchSpec) -> bool:
+    """Whether a path is drawn together with others."""
+    return any(path in partners(vary) or (name == path and any(partners(vary))) for name, vary in batch.vary.items())
+
+
+def _axes(batch: BatchSpec) -> list[list[dict[str, object]]]:
+    """The grids, each a list of places: path to value. All zips make one, at the place of the first."""
+    zipped = {path: vary.zip for path, vary in batch.vary.items() if vary.kind == "zip"}
+    axes: list[list[dict[str, object]]] = []
+    for path, vary in batch.vary.items():
+        if vary.kind == "grid":
+            axes.append([{path: _plain(value)} for value in vary.grid])
+        elif zipped and path == next(iter(zipped)):
+            places = zip(*zipped.values(), strict=False)
+            axes.append([dict(zip(zipped, map(_plain, place), strict=True)) for place in places])
+    return axes
+
+
+def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> list[object]:
+    """Values of one path by itself."""
+    count, kind, value = batch.n_draws, vary.kind, vary.value
+    if kind in ("list", "from"):
+        return [_plain(entry) for entry in (value if kind == "list" else value.column.values)[:count]]
     if kind == "linspace":
         first, last = value
         return [first if count == 1 else _between(first, last, k / (count - 1)) for k in range(count)]
-    if kind == "sobol":
-        dimension = [name for name, other in spec.batch.vary.items() if other.sobol is not None].index(path)
-        shift = int(_words(seed, path, 1, 1)[0]) >> 11
-        fractions: Sequence[float] = sobol.points(dimension, count, shift)
-    else:
-        fractions = [(int(word) >> 11) * 2.0**-sobol.BITS for word in _words(seed, path, count, 0)]
-    return list(map(_distribution(kind, *value), fractions))
-
-
-def _distribution(kind: str, a: float, b: float) -> Callable[[float], float]:
-    """From an even fraction in [0, 1) to the value."""
+    fractions = _fractions(path, vary, batch)
+    if kind == "choice":
+        return list(_chosen(value, vary.weights or (1.0,) * len(value), fractions))
     if kind == "normal":
-        from statistics import NormalDist
+        return list(map(normal(*value, vary.low, vary.high), fractions))
+    return list(map(_log(*value) if kind == "log_uniform" else _straight(*value), fractions))
 
-        return (lambda u: a + b * NormalDist().inv_cdf(max(u, _SMALLEST))) if b > 0 else (lambda u: a)
-    if kind == "log_uniform":
-        low, high = math.log(a), math.log(b)
-        return lambda u: min(max(math.exp(_between(low, high, u)), a), b)
-    return lambda u: _between(a, b, u)
+
+def _fractions(path: str, vary: VarySpec, batch: BatchSpec) -> list[float]:
+    """Even fractions in [0, 1) of one path, one per draw."""
+    count, seed = batch.n_draws, batch.seed
+    if vary.kind == "lhs":
+        return latin_fractions(seed, path, count, vary.strata or count)
+    if vary.kind == "sobol":
+        shift = int(random_words(seed, path, 1, 1)[0]) >> 11
+        return sobol.points(sobol_dimensions(batch)[path], count, shift)
+    if vary.kind == "scrambled_sobol":
+        return scrambled_fractions(seed, path, count, sobol_dimensions(batch)[path])
+    return even_fractions(seed, path, count)
+
+
+def _chosen(entries: tuple, weights: tuple[float, ...], fractions: Iterable[float]) -> Iterable[object]:
+    """Entries as often as their weights say."""
+    bounds = list(itertools.accumulate(weights))
+    for u in fractions:
+        k = bisect.bisect_right(bounds, u * bounds[-1])
+        while k == len(weights) or not weights[k]:  # rounding at the end of the last one
+            k -= 1
+        yield _plain(entries[k])
+
+
+def _straight(low: float, high: float) -> Callable[[float], float]:
+    return lambda u: _between(low, high, u)
+
+
+def _log(low: float, high: float) -> Callable[[float], float]:
+    first, last = math.log(low), math.log(high)
+    return lambda u: min(max(math.exp(_between(first, last, u)), low), high)
 
 
 def _between(a: float, b: float, u: float) -> float:
     """Straight line from a to b that meets both ends and does not overflow between them."""
     return a * (1.0 - u) + b * u
-
-
-def _words(seed: int, path: str, count: int, stream: int) -> list[int]:
-    """One 64-bit word per draw: the first of block `draw` of a generator keyed by seed and path."""
-    import hashlib
-
-    import numpy as np
-
-    digest = hashlib.blake2b(f"{stream}:{path}".encode(), digest_size=8).digest()
-    key = (seed & _MASK) << 64 | int.from_bytes(digest, "little")
-    generator = np.random.Philox(key=key)
-    return generator.random_raw(4 * count)[::4]
 
 
 def _plain(value: object) -> object:

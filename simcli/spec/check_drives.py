@@ -84,7 +84,7 @@ def _asks(value: object) -> bool:
 
 def _changes(check: Checker, path: tuple[Step, ...]) -> bool:
     """True if an event or the batch sets a value, or may do so by way of a parameter in it."""
-    text, batch = format_path(path), check.spec.batch.vary
+    text, batch = format_path(path), check.spec.batch.paths
     if any(text in event.set for event in check.spec.events) or text in batch:
         return True
     return any(key.startswith("params.") for key in batch) and check.has(text)

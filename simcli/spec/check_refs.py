@@ -7,11 +7,12 @@ from simcli.spec.check_expect import check_expectations, check_watched
 from simcli.spec.check_measure import check_measures
 from simcli.spec.check_quantities import check_recorded
 from simcli.spec.checker import Checker
-from simcli.spec.document import checked_file
+from simcli.spec.document import Document, checked_file
 from simcli.spec.faults import did_you_mean
 from simcli.spec.nodes import Scalar, Table, find, format_path, walk
 from simcli.spec.patterns import matching, wanted
 from simcli.spec.quantities import is_signal
+from simcli.spec.samples.reading import sample_files
 from simcli.spec.schema import SceneSpec
 from simcli.spec.schema_joint import JointSpec
 
@@ -181,6 +182,12 @@ def named_files(spec: SceneSpec) -> list[tuple[str, str]]:
              for key, shape in shapes.items()]  # fmt: skip
     named += [(f"signals.{name}.table.file", signal.table and signal.table.file) for name, signal in spec.signals.items()]
     return [(path, file) for path, file in named if file]
+
+
+def file_contents(document: Document, spec: SceneSpec) -> dict[str, bytes]:
+    """Contents of every file that a scene names, by its path, and of what its batch was read from."""
+    named = {file: (document.folder / file).read_bytes() for _, file in named_files(spec)}
+    return named | sample_files(document)
 
 
 def _files(check: Checker) -> None:

@@ -56,14 +56,17 @@ class Checker:
         self,
         code: str,
         message: str,
-        path: str | Sequence[Step] = "",
+        path: str | Sequence[Step] | Where = "",
         hint: str = "",
         on_key: bool = False,
         mark: Mark | None = None,
         severity: str = "error",
     ) -> None:
-        """Add a fault at a path of the expanded tree, or at a mark."""
-        where = place(mark) if mark is not None else self.where(path, on_key)
+        """Add a fault at a path of the expanded tree, at a mark, or at a place in another file."""
+        if mark is None:
+            where = path if isinstance(path, Where) else self.where(path, on_key)
+        else:
+            where = place(mark)
         self.faults.add(code, message, where, hint, severity)
 
     def body(self, name: str, path: str, hint: str = "") -> bool:

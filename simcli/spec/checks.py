@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from simcli.spec import (
     check_affine,
+    check_batch,
     check_events,
     check_gears,
     check_look,
@@ -45,7 +46,7 @@ def check_spec(
     check = Checker(spec, tree, document, faults, broken)
     if batch:
         check_events.try_events(check)
-        check_run.check_batch(check)
+        check_batch.check_batch(check)
         return
     check_shapes.check_shapes(check, "world.shapes", spec.world.shapes)
     for name, body in spec.bodies.items():

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +11,12 @@ from simcli.spec.faults import Faults, did_you_mean
 from simcli.spec.held_files import HeldPath
 from simcli.spec.loader import MAX_BYTES, decode, parse_text, split_lines
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, locate, parse_path
-from simcli.spec.overrides import SET, VARY, Laid, Override, apply_sets, varied_key
+from simcli.spec.overrides import SET, VARY, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, varied_key
 from simcli.spec.scopes import place
 
 MAX_INCLUDES = 1000
+# Reads a column of worlds out of an earlier run: path of the file, name as of `simcli table`; values and unit.
+ReadRun = Callable[[str, str], tuple[Sequence[float], str]]
 
 
 class Document:
@@ -24,6 +26,8 @@ class Document:
         path: the scene file as the user gave it, or what messages call one that stands in a result.
         place: where it is read from.
         overrides: of the command line, in order.
+        typed: those of them that were given now; the others come with a result that the scene stands in.
+        read_run: reads earlier runs that the batch names; None where nothing can.
         worlds: of its batch that are meant, where the scene stands in a result of some of them; None if all are.
         root: the merged tree: includes under the file's keys, then the overrides of the command line.
         sources: (path relative to the scene's folder, text) of the scene and every include, in reading order.
@@ -38,6 +42,8 @@ class Document:
         self.path = path
         self.place: Path | HeldPath = place or Path(path)
         self.overrides: tuple[Override, ...] = ()
+        self.typed: frozenset[Override] = frozenset()
+        self.read_run: ReadRun | None = None
         self.worlds: tuple[int, ...] | None = None
         self.root = root
         self.sources = sources
@@ -46,6 +52,7 @@ class Document:
         self.expanded: Table | None = None
         self.cache: dict = {}
         self._texts: dict[str, list[str]] = {}
+        self._lines: dict[tuple[str, int], str] = {}
 
     @property
     def folder(self) -> Path | HeldPath:
@@ -61,12 +68,18 @@ class Document:
         """Remember a text for the snippets of messages."""
         self._texts[file] = split_lines(text)
 
+    def keep_line(self, file: str, number: int, text: str) -> None:
+        """Remember one line of a large text for the snippets of messages."""
+        self._lines[file, number] = text
+
     def know(self, other: "Document") -> None:
         """Remember the texts of another document, too."""
         self._texts |= other._texts
 
     def line(self, where: Where) -> str | None:
         """The source line of a place, None if there is none."""
+        if (where.file, where.line) in self._lines:
+            return self._lines[where.file, where.line]
         lines = self._texts.get(where.file, [])
         return lines[where.line - 1] if 0 < where.line <= len(lines) else None
 
@@ -94,12 +107,15 @@ class HeldScene:
     worlds: tuple[int, ...] | None
 
 
-def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) -> Document:
+def load_document(
+    path: str | os.PathLike, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
+) -> Document:
     """Read a scene with its includes and overrides; nothing is evaluated yet.
 
     Args:
         path: scene file.
         sets: overrides `KEY.PATH=VALUE` in order, VALUE in YAML; or values of other options.
+        read_run: see `Document`.
 
     Raises:
         SceneError: with all faults of syntax; the places know their text (SceneError.document renders snippets).
@@ -110,20 +126,27 @@ def load_document(path: str | os.PathLike, sets: Iterable[str | Override] = ()) 
     except (OSError, ValueError, RuntimeError) as problem:
         message = f"cannot read `{path}`: {problem}".replace("\x00", "?")
         raise SceneError([Fault("SC110", message, Where(path, 0, 0))]) from None
+    reader.document.read_run = read_run
+    own = [_as_override(one) for one in sets]
+    reader.document.typed = frozenset(own)
     try:
-        return reader.read(list(sets))
+        return reader.read(own)
     except SceneError as error:
         error.document = reader.document
         raise
 
 
-def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = ()) -> Document:
+def load_held(
+    held: HeldScene, path: str, sets: Iterable[str | Override] = (), read_run: ReadRun | None = None
+) -> Document:
     """Read a scene as it stands in a result, with the overrides that it was run with, and others after them.
 
     Args:
         held: what the result has of it.
         path: of the result; messages call the scene `path#name`.
-        sets: as of `load_document`; a key that they vary is no longer varied as it was.
+        sets: as of `load_document`; a key that they vary is no longer varied as it was, and with a table of theirs nothing
+            of the batch is as it was, its seed left out.
+        read_run: see `Document`.
 
     Raises:
         SceneError: as of `load_document`.
@@ -131,10 +154,14 @@ def load_held(held: HeldScene, path: str, sets: Iterable[str | Override] = ()) -
     texts = dict(held.sources)
     name = next(iter(texts))
     place = HeldPath({**held.files, **{key: text.encode() for key, text in texts.items()}}, name)
-    own = [one if isinstance(one, Override) else Override(SET, one) for one in sets]
+    own = [_as_override(one) for one in sets]
     varied = {varied_key(one) for one in own}
     kept = [one for one in held.overrides if one.option != VARY or varied_key(one) not in varied]
+    if any(one.option == VARY_TABLE for one in own):
+        kept = [one for one in kept if not is_of_batch(one)]
     reader = _Reader(f"{path}#{name}", place)
+    reader.document.typed = frozenset(own)
+    reader.document.read_run = read_run
     reader.document.worlds = held.worlds
     try:
         return reader.read([*kept, *own])
@@ -162,6 +189,10 @@ def document_of_text(text: str, path: str, sets: Iterable[str] = ()) -> Document
         raise
 
 
+def _as_override(one: str | Override) -> Override:
+    return one if isinstance(one, Override) else Override(SET, one)
+
+
 class _Reader:
     """Reads one scene and the files that it includes."""
 
@@ -183,7 +214,7 @@ class _Reader:
             root = self.table(checked, self.path, os.path.basename(self.path))
         is_read = not self.is_unread and root is not None
         of_text = {(fault.where.file, fault.where.line) for fault in self.faults.errors if fault.where}
-        self.document.overrides = tuple(one if isinstance(one, Override) else Override(SET, one) for one in sets)
+        self.document.overrides = tuple(_as_override(one) for one in sets)
         if is_read:
             self.document.root, self.document.late_sets = apply_sets(root, sets, self.document.keep, self.faults)
         if of_text and is_read:
@@ -296,6 +327,12 @@ def checked_file(name: str, folder: Path | HeldPath, top: Path | HeldPath, where
     if not inside:
         faults.add("SC111", f"`{name}` is outside the folder of the scene", where, "files lie below the scene's folder")
         return None
+    return present_file(name, folder, target, there, where, faults)
+
+
+def present_file(name: str, folder: Path | HeldPath, target: Path | HeldPath, there: bool, where: Where,
+                 faults: Faults) -> Path | HeldPath | None:  # fmt: skip
+    """A file if it is there; a fault if not, with the nearest name of its folder."""
     if not there and isinstance(target, HeldPath) and target.is_left_out:
         faults.add("SC110", f"`{name}` was too large to be kept in the result", where, "run the scene file itself")
         return None

@@ -7,6 +7,7 @@ from simcli.spec.faults import did_you_mean, nearest
 from simcli.spec.keys import alternatives, described, is_named, known_keys
 from simcli.spec.nodes import Node, Scalar, Step, Table, find
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.schema_batch import KINDS
 from simcli.spec.synonyms import HALVES, KEYS, NOT_HERE, folded
 
 _SINGLE = ("solver", "run", "output", "world", "batch", "initial", "contact")  # sections that are one mapping each
@@ -180,7 +181,7 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
         path: of the value.
     """
     key = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-    if wanted == "a mapping" and path[:2] == ("batch", "vary"):
+    if wanted == "a mapping" and path[:2] == ("batch", "vary") and len(path) <= 3:
         return _as_variation(value, path)
     if wanted == "a mapping" and isinstance(value, list):
         return f"write {'the names as keys' if len(path) == 1 else '`key: value`'}, without dashes or brackets"
@@ -201,7 +202,6 @@ def _as_variation(value: object, path: tuple[Step, ...]) -> str:
     """How to write what `batch.vary` shall vary, and the values of one number of it."""
     if len(path) < 3:
         return "write the path of each number as a key: `{params.k: {list: [1, 2, 3]}}`"
-    ways = known_keys(("batch", "vary", ""))
     entries = ", ".join(map(str, value[:4])) + (", .." if len(value) > 4 else "") if isinstance(value, list) else "0.1, 0.2"
-    others = ", ".join(f"`{way}`" for way in ways if way != "list")
+    others = ", ".join(f"`{way}`" for way in KINDS if way != "list")
     return f"write `{{list: [{entries}]}}` for one entry per world, or one of {others}"

@@ -30,7 +30,7 @@ _FAST = getattr(yaml, "CSafeLoader", None)  # only its events are used: its comp
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _LINE_END = re.compile("\r\n|\n|\r")
-_MARKED_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x00\x00\xfe\xff", "UTF-32"))
+MARKED_ENCODINGS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x00\x00\xfe\xff", "UTF-32"))
 
 
 class _StopError(Exception):
@@ -47,7 +47,7 @@ def decode(data: bytes, file: str, faults: Faults) -> str | None:
     if len(data) > MAX_BYTES:
         faults.add("SC105", f"the file has {len(data)} bytes, the limit is {MAX_BYTES} (64 MiB)", Where(file, 1, 1))
         return None
-    for start, name in _MARKED_ENCODINGS:
+    for start, name in MARKED_ENCODINGS:
         if data.startswith(start):
             faults.add("SC104", f"the file is {name}", Where(file, 1, 1), "save it as UTF-8")
             return None

@@ -1,5 +1,6 @@
 """Values from the command line, laid on the tree of a scene; their faults show the option and the text as typed."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -9,10 +10,12 @@ from simcli.spec.loader import parse_text
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, parse_path, replace
 from simcli.spec.scopes import place
 
-SET, VARY = "--set", "--vary"
+SET, VARY, VARY_TABLE = "--set", "--vary", "--vary-table"
 SWEEP = "sweep"  # option of what a sweep file lays over its scenes
 _VARIED = "batch.vary."
 _DRAW = re.compile(r"(\s*)([a-z_]+)(\s*)\((.*)\)\s*\Z", re.DOTALL)
+_WORD = re.compile(r"\s*([a-z_]+)\s*(\(|\Z)")
+_NAMED_VALUE = re.compile(r"\s*([a-z_]+)\s*=\s*(.*\S)", re.DOTALL)
 # Sections whose entries are named by the user: a path into a name that is not there is a fault, not a new entry.
 NAMED = ("bodies", "joints", "forces", "signals", "materials", "models", "instances", "replicate", "params")
 
@@ -53,11 +56,18 @@ def apply_sets(
     Returns:
         The tree with them, and those that must wait for the expansion.
     """
+    sets = list(sets)
     lines: dict[str, list[str]] = {}
     waiting: list[Laid] = []
     varied: dict[str, Mark] = {}
+    tables = [item.text for item in sets if isinstance(item, Override) and item.option == VARY_TABLE]
+    for number, text in enumerate(tables, start=1):  # below all others
+        lines[VARY_TABLE] = tables
+        root = _with_table(root, text, number)
     for item in sets:
         override = item if isinstance(item, Override) else Override(SET, item)
+        if override.option == VARY_TABLE:
+            continue
         override = override._replace(text=override.text.replace("\n", " ").replace("\r", " "))
         lines.setdefault(override.option, []).append(override.text)
         laid = _read(override, len(lines[override.option]), faults)
@@ -100,6 +110,21 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
     return Laid(steps, node, key_mark)
 
 
+def _with_table(root: Table, file: str, number: int) -> Table:
+    """The tree whose worlds are the rows of a file: of what the scene says of its batch the seed stays alone."""
+    mark = Mark(VARY_TABLE, number, 1, max(1, len(file)))
+    table = Table({"file": Scalar(file, mark, quoted=True)}, {"file": mark}, mark, block=False)
+    seed = child(root.get("batch"), "seed")
+    items = ({"seed": seed} if seed is not None else {}) | {"table": table}
+    return root.replaced({"batch": Table(items, dict.fromkeys(items, mark), mark, block=False)}, {"batch": mark})
+
+
+def is_of_batch(override: Override) -> bool:
+    """Whether an override says something of the batch, other than its seed."""
+    path = override.path or override.text.partition("=")[0].strip()
+    return override.option in (VARY, VARY_TABLE) or (path.split(".")[0] == "batch" and path != "batch.seed")
+
+
 def varied_key(override: Override) -> str:
     """The key that a `--vary` is about; "" of any other option."""
     return override.text.partition("=")[0].strip() if override.option == VARY else ""
@@ -132,18 +157,76 @@ def _value(text: str, start: Mark, faults: Faults) -> Node:
 
 
 def _spread(text: str, start: Mark, faults: Faults) -> Node:
-    """The values of `--vary`: `0.1,0.2` is a grid, `uniform(0, 1)` a draw; the marks are those of the text as typed."""
+    """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
     if text.lstrip().startswith("{"):
         return _value(text, start, faults)
     draw = _DRAW.match(text)
-    if draw:
-        before, kind, gap, numbers = draw.groups()
-        at = start._replace(column=start.column + len(before), length=len(kind))
-        open_at = at.column + len(kind) + len(gap)
-    else:
-        kind, numbers, at, open_at = "grid", text, start._replace(length=max(1, len(text))), start.column - 1
-    node = _value(f"[{numbers}]", start._replace(column=open_at), faults)
-    return Table({kind: node}, {kind: at}, at, block=False)
+    if draw is None and (word := _WORD.match(text)):
+        mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
+        hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
+        faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", place(mark), hint)
+        return Table({}, {}, mark, block=False)
+    if draw is None:
+        node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
+        mark = start._replace(length=max(1, len(text)))
+        return Table({"grid": node}, {"grid": mark}, mark, block=False)
+    before, kind, gap, inner = draw.groups()
+    at = start._replace(column=start.column + len(before), length=len(kind))
+    open_at = at.column + len(kind) + len(gap)
+    plain_text, named = _arguments(inner)
+    node = _value(f"[{plain_text}]", start._replace(column=open_at), faults)
+    items: dict[str, Node] = {kind: node}
+    keys = {kind: at}
+    for key, offset, value, value_offset in named:
+        keys[key] = at._replace(column=open_at + 1 + offset, length=max(1, len(key)))
+        if not key:
+            message = f"`{value[:40]}` stands behind a named value"
+            faults.add("SC113", message, place(keys.pop(key)), "write named values last")
+            continue
+        if key in items:
+            faults.add("SC102", f"`{key}` stands twice", place(keys[key]), "keep one")
+        items[key] = _value(value, start._replace(column=open_at + 1 + value_offset), faults)
+    if kind == "from":
+        return _as_from(items, keys, at, faults)
+    return Table(items, keys, at, block=False)
+
+
+def _arguments(text: str) -> tuple[str, list[tuple[str, int, str, int]]]:
+    """Arguments of a draw: the text of those without a name, and of the others name, offset, value, its offset."""
+    cuts, depth, quote = [-1], 0, ""
+    for k, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{(":
+            depth += 1
+        elif character in "]})":
+            depth -= 1
+        elif character == "," and depth == 0:
+            cuts.append(k)
+    pieces = [(first + 1, text[first + 1 : last]) for first, last in itertools.pairwise([*cuts, len(text)])]
+    named, bare = [], len(text)
+    for at, piece in pieces:
+        found = _NAMED_VALUE.match(piece)
+        if found:
+            named.append((found[1], at + found.start(1), found[2], at + found.start(2)))
+            bare = min(bare, max(0, at - 1))
+        elif named:
+            named.append(("", at, piece.strip(), at))
+    return text[:bare], named
+
+
+def _as_from(items: dict[str, Node], keys: dict[str, Mark], at: Mark, faults: Faults) -> Node:
+    """`from(FILE, measure=NAME)` as the mapping of a scene."""
+    files = items.pop("from")
+    keys.pop("from")
+    entries = files.items if isinstance(files, Listing) else [files]
+    if len(entries) > 1:
+        faults.add("SC113", "`from` takes one file", place(entries[1].mark), "write from(earlier.h5, measure=NAME)")
+    if entries:
+        items, keys = {"file": entries[0], **items}, {"file": entries[0].mark, **keys}
+    return Table({"from": Table(items, keys, at, block=False)}, {"from": at}, at, block=False)
 
 
 def known(root: Table, laid: Laid, faults: Faults) -> bool:

@@ -1,5 +1,6 @@
 """Dotted paths that a scene writes as text: whether they lead anywhere, and the fault of one that does not."""
 
+from simcli.errors import Where
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean
 from simcli.spec.keys import known_keys
@@ -7,7 +8,7 @@ from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Listing, find, format_path, parse_path
 
 
-def nowhere(check: Checker, text: str, path: list) -> None:
+def nowhere(check: Checker, text: str, path: list | Where) -> None:
     """The fault of a path that leads nowhere, unless that follows from a fault of the entry that it leads into.
 
     Args:

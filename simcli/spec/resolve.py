@@ -1,10 +1,11 @@
 """From a document to a SceneSpec: expand, evaluate, convert, validate, check. All faults at once."""
 
 from collections.abc import Mapping
+from dataclasses import replace as replace_fault
 
 from pydantic import ValidationError
 
-from simcli.errors import Fault, SceneError
+from simcli.errors import Fault, SceneError, Where
 from simcli.spec.auto import with_integrator
 from simcli.spec.checker import Checker
 from simcli.spec.checks import check_spec
@@ -14,7 +15,10 @@ from simcli.spec.faults import Faults, in_order
 from simcli.spec.joint_units import JointUnits
 from simcli.spec.mend import Place, first_mends, mended, touched
 from simcli.spec.nodes import Scalar, Table, plain, replace
+from simcli.spec.samples.columns import Columns
+from simcli.spec.samples.reading import with_samples
 from simcli.spec.schema import ENTRY_SECTIONS, SceneSpec
+from simcli.spec.schema_batch import BatchSpec
 from simcli.spec.validate import report
 from simcli.spec.worlds import updated_scene
 
@@ -46,6 +50,42 @@ def resolve(document: Document, values: Mapping[str, object] | None = None) -> S
         error.document, error.spec = document, spec
         raise error
     return spec
+
+
+def resolve_world(document: Document, values: Mapping[str, object], world: int) -> SceneSpec:
+    """The scene of one world of the batch; its faults name the world, and its row where a table has it.
+
+    Args:
+        document: the scene, resolved before.
+        values: of the world, as of `resolve`.
+        world: its number.
+
+    Raises:
+        SceneError: these values make no valid scene.
+    """
+    try:
+        return resolve(document, values)
+    except SceneError as error:
+        batch = document.cache["spec"].batch
+        row = world % batch.n_draws
+        told = [replace_fault(fault, message=f"world {world}: {fault.message}", where=_in_table(document, batch, row, fault)
+                              or fault.where) for fault in error.faults if fault.severity == "error"]  # fmt: skip
+        found = SceneError(told)
+        found.document, found.spec = document, error.spec
+        raise found from None
+
+
+def _in_table(document: Document, batch: BatchSpec, row: int, fault: Fault) -> Where | None:
+    """Place of the number in a table from which a fault of a world comes; None if it may come from elsewhere."""
+    columns = batch.table.read if batch.table is not None else Columns()
+    path = fault.where.path if fault.where is not None else ""
+    guilty = next((one for one in columns.values if one == path), "")
+    if not columns.values or (not guilty and batch.vary):
+        return None
+    found = columns.where(guilty or next(iter(columns.values)), row)
+    if found.line:
+        document.keep_line(found.file, found.line, columns.text_of(row))
+    return found if guilty else replace_fault(found, column=min(found.line, 1), length=max(1, len(columns.text_of(row))))
 
 
 def warnings(document: Document) -> list:
@@ -140,6 +180,7 @@ def validate(document: Document, tree: Table, faults: Faults, unknown: set[str])
             spec = SceneSpec.model_validate(data)
         except ValidationError:
             return None
+    spec = with_samples(Checker(spec, tree, document, faults, broken))
     spec, why = with_integrator(Checker(spec, tree, document, faults, broken))
     if why:  # the worlds of a batch and the phases after events have the integrator of the scene
         place = tree.items["solver"].mark if "solver" in tree.items else tree.mark

@@ -21,6 +21,7 @@ from simcli.spec.quantities import (
     vector,
 )
 from simcli.spec.schema_barrier import BarrierSpec
+from simcli.spec.schema_batch import BatchSpec
 from simcli.spec.schema_body import BodySpec, MaterialSpec, WorldSpec
 from simcli.spec.schema_contact import ContactSolvingSpec, ContactSpec
 from simcli.spec.schema_expect import ExpectSpec
@@ -28,7 +29,6 @@ from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_look import LookSpec
 from simcli.spec.schema_measure import MeasureSpec
 from simcli.spec.schema_parts import (
-    BatchSpec,
     EventSpec,
     ForceSpec,
     InitialSpec,

@@ -28,6 +28,7 @@ _SHORT: dict[str, dict[str, Any]] = {
     "AxisSpec": list_json(number_json(""), 3, 3),
     "EndSpec": {"type": "string", "pattern": "/"},
     "SelectSpec": {"type": "array", "items": _NAME},
+    "TableSpec": _NAME,
     "UnsolvedSpec": {"enum": ["warn", "fail"]},
 }  # fmt: skip
 _LISTED = ("limit", "drive")  # keys of a joint: one entry may stand without its list

@@ -14,9 +14,9 @@ from simcli.spec.quantities import (
     Text,
     Time,
     Truth,
-    count,
     drivable,
     drivable_vector,
+    fixed_list,
     list_json,
     number_json,
     one_of,
@@ -269,45 +269,5 @@ class OutputSpec(Part):
 
 
 Pair = Annotated[
-    tuple[AnyNumber, AnyNumber], WithJsonSchema(list_json(number_json(), 2, 2))
+    tuple[AnyNumber, AnyNumber], BeforeValidator(fixed_list(2, "numbers")), WithJsonSchema(list_json(number_json(), 2, 2))
 ]
-Draw = Annotated[
-    tuple[AnyNumber | tuple[AnyNumber, ...], ...],
-    WithJsonSchema(list_json(one_or_list_json(), 0)),
-]
-
-
-class VarySpec(Part):
-    """How one number differs between worlds."""
-
-    uniform: Pair | None = say(None, "Drawn evenly from [low, high)", "of the number", [0.01, 0.1])
-    normal: Pair | None = say(None, "Drawn from a normal distribution [mean, deviation]", "of the number", [1.0, 0.1])
-    log_uniform: Pair | None = say(None, "Drawn evenly in the logarithm from [low, high)", "of the number", [1e-3, 1])
-    linspace: Pair | None = say(None, "Spread over the worlds from first to last", "of the number", [0, 1])
-    list: Draw | None = say(None, "One entry per world", "of the number", [0.1, 0.2])
-    sobol: Pair | None = say(None, "Low-discrepancy draws from [low, high)", "of the number", [0, 1])
-    grid: Draw | None = say(None, "All entries, times all of the other grids", "of the number", [0.2, 0.3])
-
-    @model_validator(mode="after")
-    def _one(self) -> "VarySpec":
-        kind = one_of(self, tuple(type(self).model_fields))
-        value = getattr(self, kind)
-        if kind in ("uniform", "sobol") and not value[0] <= value[1]:
-            raise refuse("SC232", f"`{kind}` from {value[0]:g} down to {value[1]:g}", "write [low, high]", kind)
-        if kind == "log_uniform" and not 0 < value[0] <= value[1]:
-            raise refuse("SC232", "`log_uniform` needs 0 < low <= high", "write [low, high]", kind)
-        if kind == "normal" and value[1] < 0:
-            raise refuse("SC231", "a deviation below zero", "write [mean, deviation]", kind)
-        if kind in ("list", "grid") and not value:
-            raise refuse("SC205", f"`{kind}` is empty", "write at least one entry", kind)
-        return self
-
-
-class BatchSpec(Part):
-    """Many worlds of one scene."""
-
-    worlds: count(gt=0, le=16_777_216) = say(1, "Worlds (draws) per grid point", "", 1024)
-    seed: count(ge=0) = say(0, "Seed of all random numbers", "", 7)
-    vary: dict[str, VarySpec] = say(
-        dict, "Dotted path of a number to how it varies", "", "{joints.pin.damping: {uniform: [0, 1]}}"
-    )

@@ -23,6 +23,14 @@ KEYS: dict[str, tuple[str, ...]] = {
     "sample_time": ("output.every",), "output_step": ("output.every",), "decimation": ("output.every",),
     "n_worlds": ("batch.worlds",), "num_worlds": ("batch.worlds",), "num_envs": ("batch.worlds",),
     "envs": ("batch.worlds",), "samples": ("batch.worlds",), "random_seed": ("batch.seed",),
+    "csv": ("batch.table", "table"), "design": ("batch.table",), "header": ("columns",), "headers": ("columns",),
+    # ways to vary
+    "gaussian": ("normal",), "gauss": ("normal",), "truncnorm": ("normal",), "truncated_normal": ("normal",),
+    "minimum": ("low",), "maximum": ("high",), "corr": ("correlation",), "cov": ("covariance",), "rand": ("uniform",),
+    "latin_hypercube": ("lhs",), "latin": ("lhs",), "bins": ("strata",), "n_strata": ("strata",), "dim": ("dimension",),
+    "owen": ("scrambled_sobol",), "sobol_scrambled": ("scrambled_sobol",), "categorical": ("choice",),
+    "choices": ("choice",), "probabilities": ("weights",), "loguniform": ("log_uniform",), "rows": ("table",),
+    "together": ("zip",), "product": ("grid",),
     # bodies
     "geom": ("shapes",), "geoms": ("shapes",), "geometry": ("shapes",), "geometries": ("shapes",), "shape": ("shapes",),
     "collision": ("shapes", "collide"), "collisions": ("shapes",), "visual": ("shapes",), "colliders": ("shapes",),

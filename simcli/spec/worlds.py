@@ -159,7 +159,7 @@ def _changed(old: Table, new: Table, rebuilt: bool) -> Iterable[tuple[str, str]]
     """(section, entry) of what differs; the entry is "" for sections that are read as a whole."""
     for section, node in new.items.items():
         before = old.get(section)
-        if node is before:
+        if node is before or section == "batch":  # which no world changes
             continue
         if section not in ENTRY_SECTIONS or not isinstance(node, Table) or not isinstance(before, Table):
             yield section, ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from simcli.analysis.earlier_runs import column_of
 from simcli.analysis.subject import Subject as Mechanism
 from simcli.analysis.subject import scene_of
 from simcli.analysis.world_table import WorldTable, read_table
@@ -89,7 +90,7 @@ def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int]
         SceneError: the scene is invalid.
         UsageError: it has not these worlds.
     """
-    document = load_document(path, sets)
+    document = load_document(path, sets, column_of)
     spec = resolve(document)
     total = n_worlds(spec)
     chosen = tuple(range(min(total, most)) if worlds is None else worlds)
@@ -115,7 +116,7 @@ def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: i
     spec, notes = _scene_inside(run)
     folder = _folder(run)
     if look is not None:
-        document = load_document(look)
+        document = load_document(look, read_run=column_of)
         spec, folder = _looking_as(spec, resolve(document)), document.folder
     return Subject(Path(run.path), spec, folder, chosen, run, notes=notes)
 

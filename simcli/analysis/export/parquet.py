@@ -13,9 +13,9 @@ import numpy as np
 from simcli.analysis.export.tables import Extract, Header, Seen, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
+from simcli.spec.samples.sheets import PARQUET_HINT
 
 KEPT_BYTES = 1600  # [B] for a column of a row group, measured
-INSTALL_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
 
 
 def pyarrow_of():
@@ -28,7 +28,7 @@ def pyarrow_of():
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(PARQUET_HINT) from error
     return pyarrow, pyarrow.parquet
 
 
