@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from simcli.spec import SceneSpec
 
 # Steps of a body per second on two cores of 2026, from runs of pendulums in 640 worlds; of the right order, no more.
-BODY_STEPS = {"generalized": 1e7, "maximal": 1.5e6, "natural": 4e5, "affine": 4e5}
+BODY_STEPS = {"generalized": 2e7, "maximal": 1.5e6, "natural": 4e5, "affine": 4e5}
 CONTACT_PART = 0.05  # of that rate where bodies can touch
 BUILDING = 3e-4  # [s] of a body of a world whose scene is read and built in Python
 LONGEST = 120.0  # [s] of a chunk: what a worker that dies loses
-SHORTEST = 10.0  # [s], below which starting and compiling would cost more than a chunk gains
+SHORTEST = 30.0  # [s], below which starting (1.5 s) would cost more than a twentieth of a chunk
 PIECES = 16  # chunks of a structure, at least, if they are not shorter than that: work for many workers
 MEMORY = 2**30  # [B] of the worlds of a chunk, so that several workers fit into a machine
 GRAIN = 64  # chunks hold a multiple of so many worlds: packs of lanes without gaps
