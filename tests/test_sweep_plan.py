@@ -244,7 +244,7 @@ def test_a_run_of_some_worlds_is_a_sweep_of_them(folder):
 @pytest.mark.parametrize(("seconds", "memory", "n_cases", "most", "wanted"), [
     (1e-3, 1.0, 10**7, None, sizes.LONGEST / 1e-3 // sizes.GRAIN * sizes.GRAIN),
     (1e-3, 1e7, 10**6, None, 64),  # memory
-    (1e-3, 1.0, 10**5, None, 9984),  # a chunk of the shortest time
+    (1e-3, 1.0, 10**5, None, 29_952),  # a chunk of the shortest time
     (1e-1, 1.0, 10**4, None, 625 // 64 * 64),  # so many pieces
     (1e3, 1.0, 10**4, None, 1), (1e-3, 1.0, 10**6, 10, 10), (1e-3, 1e12, 10, None, 1),
 ])  # fmt: skip
