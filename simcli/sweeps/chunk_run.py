@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from simcli.errors import OutputError, SimulationError
 from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
+from simcli.spec import n_worlds
 from simcli.spec.overrides import SWEEP, Override
+from simcli.sweeps.names import case_ids
 from simcli.sweeps.plan import Chunk
 from simcli.sweeps.sizes import SUMMARY_FRAMES
 
@@ -111,13 +113,26 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
         sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
         asked = Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
                         checkpoint_every=NEVER, argv=("simcli", "sweep"))  # fmt: skip
-        outcome = execute(prepare(asked), clock)
+        job = prepare(asked)
+        _check_names(chunk, worlds, cases, device)
+        outcome = execute(job, clock)
         if outcome.status == "stopped":
             return None
         write_cases(draft, cases)
         draft.replace(path)
         _sync(path.parent)
     return outcome
+
+
+def _check_names(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], device: str) -> None:
+    """Refuse to give results the names of other cases: files may have been written anew since the plan was made.
+
+    Raises:
+        OutputError: that is so; nobody's case is to blame.
+    """
+    document, spec = read_scene(chunk.scene, chunk.sets)
+    if max(worlds) >= n_worlds(spec) or tuple(case_ids(document, spec, device, worlds)) != cases:
+        raise OutputError(f"{chunk.scene}: it, or a file that it needs, has changed since the sweep was planned")
 
 
 def _without_frames(spec: "SceneSpec") -> tuple[Override, ...]:
