@@ -336,13 +336,13 @@ def status(
         rows = [{"executor": row.executor, "host": row.host, "rate": row.rate, **vars(row.work)} for row in found.rows]
         console.emit("sweep.status", {**vars(found), "running": running, "rows": rows, "path": folder})
         return Exit.OK
-    left = found.n_cases - found.n_done
+    left = found.n_cases - found.n_done - found.n_given_up
     console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
                  f"{len(found.failed)} failed, {max(left - found.n_running, 0)} neither")  # fmt: skip
     if found.running:
         left_text = console.duration_text(found.seconds_left)
         console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")
-    elif left > len(found.failed):
+    elif left:
         console.data("nobody is at work: `simcli sweep run` with the same words goes on")
     for line in failure_lines(found.failed):
         console.data(line)

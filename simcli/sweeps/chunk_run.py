@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simcli.errors import OutputError, SimulationError
+from simcli.errors import OutputError, SimcliError, SimulationError
 from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
 from simcli.spec import n_worlds
@@ -110,11 +110,12 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
     from simcli.records.sweep_cases import write_cases
 
     with _draft(path) as draft:
-        sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
-        asked = Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
-                        checkpoint_every=NEVER, argv=("simcli", "sweep"))  # fmt: skip
-        job = prepare(asked)
-        _check_names(chunk, worlds, cases, device)
+        try:
+            sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
+            job = prepare(Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
+                                  checkpoint_every=NEVER, argv=("simcli", "sweep")))  # fmt: skip
+        finally:  # of a scene that has changed neither the numbers nor the faults count
+            _check_names(chunk, worlds, cases, device)
         outcome = execute(job, clock)
         if outcome.status == "stopped":
             return None
@@ -130,9 +131,13 @@ def _check_names(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], 
     Raises:
         OutputError: that is so; nobody's case is to blame.
     """
-    document, spec = read_scene(chunk.scene, chunk.sets)
+    changed = f"{chunk.scene}: it, or a file that it needs, has changed since the sweep was planned"
+    try:
+        document, spec = read_scene(chunk.scene, chunk.sets)
+    except SimcliError as error:
+        raise OutputError(f"{changed}: {error}") from error
     if max(worlds) >= n_worlds(spec) or tuple(case_ids(document, spec, device, worlds)) != cases:
-        raise OutputError(f"{chunk.scene}: it, or a file that it needs, has changed since the sweep was planned")
+        raise OutputError(changed)
 
 
 def _without_frames(spec: "SceneSpec") -> tuple[Override, ...]:
