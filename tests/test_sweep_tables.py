@@ -5,12 +5,16 @@ from dataclasses import replace
 import pytest
 from support.runs import SWING
 
+import simcli
+import simcli.sweeps.in_python
 from simcli.cli import doorman
 from simcli.errors import Exit, OutputError, SceneError, UsageError
 from simcli.spec.overrides import VARY_TABLE, Override
 from simcli.spec.packed import unpacked
 from simcli.sweeps.bundle import Bundles
 from simcli.sweeps.chunk_run import run_chunk
+from simcli.sweeps.identity import this_process
+from simcli.sweeps.ledger import Ledger
 from simcli.sweeps.plan import plan_of
 
 HEADER = "joints.elbow.damping,bodies.lower.mass\n"
@@ -130,3 +134,27 @@ def test_a_scene_that_changes_under_a_sweep_gives_no_results(folder):
         with pytest.raises(OutputError, match="has changed since the sweep was planned"):
             run_chunk(chunk, folder / "out", 1, "cpu", "none", None)
     assert not list((folder / "out").rglob("*.h5"))
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ({"max_worlds": 0}, "max_worlds 0"), ({"time_limit": -1.0}, "time limit -1 s"), ({"time_limit": 0.0}, "time limit 0 s"),
+    ({"device": "gpu"}, "device `gpu`: choose auto, cpu"),
+])  # fmt: skip
+def test_what_no_sweep_can_mean_is_refused(folder, words, message):
+    with pytest.raises(UsageError, match=message):
+        simcli.sweep(folder / "swing.yaml", folder / "out", **words)
+    assert not (folder / "out").exists()
+
+
+def test_a_table_and_one_override_from_python(folder):
+    with pytest.raises(simcli.sweeps.in_python.SweepStoppedError, match="3 of 3 cases are left"):
+        simcli.sweep(folder / "swing.yaml", folder / "out", table="../designs/t.csv", sets="run.duration=0.01",
+                     watch=lambda standing: False)  # fmt: skip
+
+
+def test_the_folder_of_an_optimization_is_refused(folder, capsys):
+    ledger = Ledger(folder / "best", this_process())
+    ledger.note("search", search={})
+    ledger.close()
+    assert run(["sweep", "run", "../swing.yaml", "-o", "../best"]) == Exit.OUTPUT
+    assert "holds a ledger, but no sweep" in capsys.readouterr().err

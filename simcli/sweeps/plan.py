@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simcli.spec import SceneSpec
     from simcli.spec.sweep_file import Sweep
 
+DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
 KEEP = ("all", "failed", "none")
 MOST_CASES = 2**24
 
@@ -151,11 +152,18 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
 
     Raises:
         SceneError: the sweep file or one of its scenes is invalid; with all faults of all combinations.
-        UsageError: two cases are the same, or there are too many; a word for `keep` that is none.
+        UsageError: two cases are the same, or there are too many; a word for `keep` or `device` that is none; a
+            limit that leaves nothing.
         DeviceError: the device is missing.
     """
     if keep is not None and keep not in KEEP:
         raise UsageError(f"keep `{keep}`: choose {', '.join(KEEP)}")
+    if time_limit is not None and not 0 < time_limit < float("inf"):
+        raise UsageError(f"time limit {time_limit:g} s: a case takes longer than 0 s, and ends some time")
+    if max_worlds is not None and max_worlds < 1:
+        raise UsageError(f"max_worlds {max_worlds}: a chunk has at least 1")
+    if device not in DEVICES:
+        raise UsageError(f"device `{device}`: choose {', '.join(DEVICES)}")
     sweep = read(path, choices)
     cases: list[Case] = []
     batches, units, sources = [], {}, {}
