@@ -125,6 +125,7 @@ def test_what_contradicts_itself_is_wrong_usage(scene, tmp_path, command, monkey
         ("--cluster", "tcp://a:1", "--workers", "2"): "--cluster and --workers contradict",
         ("--cluster", "tcp://a:1", "--shard", "1/2"): "--cluster and --shard contradict",
         ("--fetch",): "--fetch goes with --cluster",
+        ("--cluster", ""): "--cluster: names no cluster",
         ("--patience", "3 s"): "--patience goes with --cluster",
         ("--shard", "3/2"): "write I/N",
         ("--keep", "some"): "'all', 'failed', 'none'",

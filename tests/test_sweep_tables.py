@@ -115,10 +115,10 @@ def test_what_a_chunk_needs_travels_in_one_file(folder, earlier, tmp_path):
         plan = of_sweep(folder, text + "set: {run.duration: 0.01}\n")
         (chunk,) = plan.chunks
         home = run_chunk(chunk, folder / "home", 1, "cpu", "none", None)
-        far = tmp_path / "far" / "scene.yaml"
+        far = tmp_path / "far" / "scene.packed"
         far.parent.mkdir(exist_ok=True)
         ((name, data),) = Bundles().of(chunk).items()
-        assert (name, len(data) < 100_000) == ("swing.yaml", True)  # the values of a run, not the run
+        assert (name, len(data) < 100_000) == ("swing.packed", True)  # the values of a run, not the run
         far.write_bytes(data)
         away = run_chunk(replace(chunk, scene=far, sets=()), folder / "away", 1, "cpu", "none", None)
         assert away == replace(home, seconds=away.seconds)
@@ -158,3 +158,11 @@ def test_the_folder_of_an_optimization_is_refused(folder, capsys):
     ledger.close()
     assert run(["sweep", "run", "../swing.yaml", "-o", "../best"]) == Exit.OUTPUT
     assert "holds a ledger, but no sweep" in capsys.readouterr().err
+
+
+def test_a_scene_inside_a_run_travels(folder, earlier, tmp_path):
+    (chunk,) = plan_of(earlier, device="cpu").chunks
+    ((name, data),) = Bundles().of(chunk).items()
+    (tmp_path / name).write_bytes(data)
+    away = run_chunk(replace(chunk, scene=tmp_path / name, sets=()), folder / "away", 1, "cpu", "none", None)
+    assert away.digest == run_chunk(chunk, folder / "home", 1, "cpu", "none", None).digest

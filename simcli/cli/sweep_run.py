@@ -104,6 +104,8 @@ class Place:
         Raises:
             UsageError: that is so.
         """
+        if self.cluster is not None and not self.cluster.strip():
+            raise UsageError("--cluster: names no cluster; give tcp://HOST:PORT or a scheduler file")
         for option, given in (("--workers", self.workers), ("--shard", self.shard)):
             if self.cluster and given:
                 raise UsageError(f"--cluster and {option} contradict each other: the cluster does the work")

@@ -7,6 +7,8 @@ from simcli.spec.check_refs import file_contents
 from simcli.spec.packed import packed
 from simcli.sweeps.plan import Chunk
 
+SUFFIX = ".packed"  # not that of a run that the scene stands in
+
 
 class Bundles:
     """Scenes as bytes; that of the last chunk is kept, because the next one mostly has the same."""
@@ -16,7 +18,7 @@ class Bundles:
         self._packed = b""
 
     def of(self, chunk: Chunk) -> dict[str, bytes]:
-        """The scene of a chunk with its overrides in one file, by its name.
+        """The scene of a chunk with its overrides in one file, by a name for it.
 
         It holds what the scene includes and all files that it names: meshes, terrain, tables, samples, and of earlier runs
         the values that are taken from them.
@@ -28,4 +30,4 @@ class Bundles:
             document, spec = read_scene(chunk.scene, chunk.sets)
             self._packed = packed(document, file_contents(document, spec))
             self._of = chunk.scene, chunk.sets
-        return {chunk.scene.name: self._packed}
+        return {f"{chunk.scene.stem}{SUFFIX}": self._packed}

@@ -132,7 +132,7 @@ class Cluster:
             self._missed_since = now
         if now - self._missed_since >= self._patience:
             raise WorkersGoneError(f"{self._address}: {what} since {self._patience:g} s; what was done is in the ledger: "
-                                   "start the cluster anew, and the same command goes on")  # fmt: skip
+                                   "start the cluster anew")  # fmt: skip
 
     def start(self, chunk: Chunk) -> None:
         """Hand a chunk to the scheduler."""
