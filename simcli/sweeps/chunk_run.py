@@ -137,7 +137,7 @@ def _check_names(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], 
     except SimcliError as error:
         raise OutputError(f"{changed}: {error}") from error
     if max(worlds) >= n_worlds(spec) or tuple(case_ids(document, spec, device, worlds)) != cases:
-        raise OutputError(changed)
+        raise OutputError(f"{changed}: put it back, or choose another folder with -o for what it is now")
 
 
 def _without_frames(spec: "SceneSpec") -> tuple[Override, ...]:
