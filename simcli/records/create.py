@@ -33,8 +33,8 @@ from simcli.records.superblock import FORMAT_BOUNDS
 
 ALIGNMENT = 8  # [B] counters never straddle a page, so that a killed writer cannot leave half of one
 CHUNK_CACHE = 0  # [B] whole chunks are written once: to keep them costs a copy (measured: 2.1 s per GB with, 1.2 without)
-# For long runs: HDF5's own way keeps some 300 B of memory for each gap between chunks until the file is closed. This one uses
-# no gap again, for 90 kB of a file.
+# For long runs: HDF5's own way keeps some 300 B of memory for each gap between chunks until the file is closed. This one
+# fills no gap, which costs a file 90 kB.
 GAPS_OF_LONG = "none"
 STATIC_CHUNK = 1024 * 1024  # [B]
 # Marker of the netCDF-4 convention for a scale that is only a length.
