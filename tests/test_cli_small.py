@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from support.process import environment, simcli
 
 import simcli as package
 from simcli.cli import console, doorman
+from simcli.cli.app import build
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
@@ -242,6 +244,18 @@ def test_every_command_that_a_text_names_exists():
     for path in texts:
         for command in named.findall(path.read_text(encoding="utf-8")):
             assert command in COMMANDS, f"{path}: `simcli {command}`"
+
+
+def test_no_help_text_has_brackets_that_rich_takes_for_markup():
+    markup = re.compile(r"(?<!\\)\[[a-z#/@][^\[]*?\]")
+
+    def texts(command):
+        yield from [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
+        for one in getattr(command, "commands", {}).values():
+            yield from texts(one)
+
+    found = [text for text in texts(typer.main.get_command(build())) if markup.search(text)]
+    assert found == []
 
 
 def test_a_process_without_a_home_runs(tmp_path):
