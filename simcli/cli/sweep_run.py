@@ -320,7 +320,7 @@ def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `simcli sweep run`.", show_default=False)],
     json: JsonFlag = False,
 ) -> int:
-    """Tell how a sweep stands: cases done, running and failed, the rate, the time left, by executor and machine.
+    """Show the progress of a sweep: cases done, running and failed, rate and time left, by executor and machine.
 
     Example: simcli sweep status night
     """
