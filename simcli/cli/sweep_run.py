@@ -255,7 +255,8 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     console.data(f"about {console.size_text(found.n_bytes)} of results (keep: {plan.keep}), {console.size_text(free)} free")
     duration = console.duration_text(3600 * hours)
     words = (f"{duration} of one worker, at the rate of this sweep so far" if steps else
-             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold")
+             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold; and "
+             f"some 1.5 s per chunk to start, beside compiling")
     console.data(f"{console.count_text(found.n_steps)} world-steps on {plan.device}: about {words}")
     return Exit.OK
 
@@ -335,7 +336,7 @@ def status(
         return Exit.OK
     left = found.n_cases - found.n_done
     console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
-                 f"{len(found.failed)} failed, {max(left - found.n_running, 0)} neither")  # fmt: skip
+                 f"{len(found.failed)} failed, {max(left - found.n_running, 0)} not begun")  # fmt: skip
     if found.running:
         left_text = console.duration_text(found.seconds_left)
         console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")
