@@ -64,8 +64,9 @@ def load(path, sets=()):
     return model, State.of(model)
 
 
-def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None, measure=None, sets=(), workers=1,
-          device="auto", keep=None, time_limit=None, max_worlds=None, retry_failed=False, watch=None):  # fmt: skip
+def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None, measure=None, table=None, sets=(),
+          workers=1, device="auto", keep=None, time_limit=None, max_worlds=None, retry_failed=False,
+          watch=None):  # fmt: skip
     """Run many batches as one sweep, or what is left of it, and give its table.
 
     Args:
@@ -76,6 +77,7 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
         worlds: draws per grid point.
         seed: of the draws.
         measure: name to reduction, `{"peak": {"max_abs": "joint.pin.q"}}`.
+        table: CSV or Parquet with a row per world, in place of the scene's batch.
         sets: overrides as on the command line, `["run.duration=10"]`.
         workers: processes.
         device: auto, cpu, cuda, vulkan or metal.
@@ -100,7 +102,8 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
     path = Path(path)
     folder = Path("outputs") / path.stem if folder is None else Path(folder)
     return sweep_now(path, folder, vary=vary or {}, choices=choices or {}, measure=measure or {},
-                     numbers={"worlds": worlds, "seed": seed}, sets=tuple(sets), workers=workers, device=device, keep=keep,
+                     numbers={"worlds": worlds, "seed": seed}, table=table,
+                     sets=(sets,) if isinstance(sets, str) else tuple(sets), workers=workers, device=device, keep=keep,
                      time_limit=time_limit, max_worlds=max_worlds, retry_failed=retry_failed, watch=watch)  # fmt: skip
 
 

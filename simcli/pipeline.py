@@ -40,11 +40,14 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     from simcli.analysis.earlier_runs import column_of
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
+    from simcli.spec.packed import is_packed, unpacked
     from simcli.spec.sweep_file import is_sweep
 
     if is_hdf5(path):
         held = scene_in(path)
         document = load_held(held, str(path), sets, column_of)
+    elif is_packed(path):
+        document = load_held(unpacked(path.read_bytes()), str(path), sets, column_of)
     else:
         document = load_document(path, sets, column_of)
     if is_sweep(document):

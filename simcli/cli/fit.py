@@ -105,7 +105,11 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
 
     if any(plot.exists() and plot.samefile(path) for path in inputs):
         raise OutputError(f"{plot}: is an input; choose another --plot")
-    new_figure(1.0, 1.0, "")
+    known = new_figure(1.0, 1.0, "").canvas.get_supported_filetypes()
+    if plot.suffix.lstrip(".").lower() not in known:
+        raise UsageError(f"--plot {plot}: the suffix says the format; write a name that ends in .png, .svg or .pdf")
+    if not plot.absolute().parent.is_dir():
+        raise OutputError(f"{plot}: there is no folder {plot.parent}; make it, or choose another --plot")
 
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:

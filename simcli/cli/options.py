@@ -1,5 +1,6 @@
 """Options that several commands share, declared once."""
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,8 @@ from typing import Annotated
 import typer
 
 from simcli.errors import UsageError
+
+PLAIN_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
@@ -139,7 +142,7 @@ def seconds(option: str, text: str) -> float:
     from simcli.spec.units import UnitError, to_si
 
     try:
-        found = float(text) if text.replace(".", "", 1).isdigit() else to_si(text, "s")
+        found = float(text) if re.fullmatch(PLAIN_NUMBER, text.strip()) else to_si(text, "s")
     except UnitError as error:
         raise UsageError(f"{option} {text}: {error}; write 30, '30 s' or '10 min'") from error
     if not 0 <= found < float("inf"):

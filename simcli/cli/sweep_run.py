@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.options import JsonFlag, MeasureValues, ScenePath, Seed, SetValues, VaryValues, WorldCount, seconds
-from simcli.cli.run import Device, measure_override, overrides, vary_override
+from simcli.cli.options import (
+    JsonFlag,
+    MeasureValues,
+    ScenePath,
+    Seed,
+    SetValues,
+    VaryTable,
+    VaryValues,
+    WorldCount,
+    seconds,
+)
+from simcli.cli.run import Device, batch_overrides, measure_override
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -107,6 +117,7 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the sweep.", show_default=False)],
     sets: SetValues = [],  # noqa: B006
     vary: VaryValues = [],  # noqa: B006
+    vary_table: VaryTable = None,
     measure: MeasureValues = [],  # noqa: B006
     worlds: WorldCount = None,
     seed: Seed = None,
@@ -193,8 +204,7 @@ def run(
     walltime = None if max_walltime is None else seconds("--max-walltime", max_walltime)
     options = Options(None if shard is None else shard_of(shard), walltime, retry_failed, tries)
     limit = None if time_limit is None else seconds("--time-limit", time_limit)
-    laid = (*overrides({"--worlds": ("batch.worlds", worlds), "--seed": ("batch.seed", seed)}),
-            *map(vary_override, vary), *map(measure_override, measure), *sets)  # fmt: skip
+    laid = (*batch_overrides(vary, vary_table, worlds, seed), *map(measure_override, measure), *sets)
     with console.stdout_kept_clean(), asked_to_end() as asked:
         plan = plan_of(scene, laid, device=device.value, keep=keep and keep.value, time_limit=limit, max_worlds=max_worlds)
         if dry_run:
@@ -334,13 +344,13 @@ def status(
         rows = [{"executor": row.executor, "host": row.host, "rate": row.rate, **vars(row.work)} for row in found.rows]
         console.emit("sweep.status", {**vars(found), "running": running, "rows": rows, "path": folder})
         return Exit.OK
-    left = found.n_cases - found.n_done
+    left = found.n_cases - found.n_done - found.n_given_up
     console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
                  f"{len(found.failed)} failed, {max(left - found.n_running, 0)} not begun")  # fmt: skip
     if found.running:
         left_text = console.duration_text(found.seconds_left)
         console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")
-    elif left > len(found.failed):
+    elif left:
         console.data("nobody is at work: `simcli sweep run` with the same words goes on")
     for line in failure_lines(found.failed):
         console.data(line)

@@ -125,8 +125,9 @@ def read_single(scene: Path, sets: Sequence[str], what: str) -> "tuple[Document,
     from simcli.spec import n_worlds
 
     document, spec = read_scene(scene, (*sets, *QUIET))
-    if spec.batch.vary or n_worlds(spec) > 1:
-        varied = f"varies {', '.join(f'`{path}`' for path in spec.batch.vary)}" if spec.batch.vary else "has several worlds"
+    paths = spec.batch.paths
+    if paths or n_worlds(spec) > 1:
+        varied = f"varies {', '.join(f'`{path}`' for path in paths)}" if paths else "has several worlds"
         raise UsageError(f"{scene}: {varied} (`batch`), and `simcli {what}` makes the batches itself: leave it out with "
                          "--set batch={}, and fix what it varied with --set")  # fmt: skip
     return document, spec

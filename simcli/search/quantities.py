@@ -92,7 +92,7 @@ class Measured:
             table = read_table([run])
             values[places] = np.broadcast_to(numbers(self.text, table.column), len(places))
             status, reason = (table.columns[name].values for name in ("status", "status.reason"))
-            values[places[status == FAILED]] = np.nan
+            values[(np.isin(np.arange(len(points)), places[status == FAILED])) | ~np.isfinite(values)] = np.nan
             self.without.update(f"failed ({word})" for word in reason[status == FAILED].tolist())
             self.without["had no value of the measure"] += int((np.isnan(values[places]) & (status != FAILED)).sum())
         self.without[NOT_VALID] += len(points) - len(places)

@@ -106,7 +106,7 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
     if steps[0] == "include":
         faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
         return None
-    node = (_spread if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
+    node = (spread if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
 
 
@@ -156,7 +156,7 @@ def _value(text: str, start: Mark, faults: Faults) -> Node:
     return Scalar(None, start) if node is None else node
 
 
-def _spread(text: str, start: Mark, faults: Faults) -> Node:
+def spread(text: str, start: Mark, faults: Faults) -> Node:
     """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
     if text.lstrip().startswith("{"):
         return _value(text, start, faults)

@@ -78,6 +78,7 @@ def scene_schema() -> dict[str, Any]:
             one.pop("required", None)  # `defaults` may give them
     made = _Rewriting(required).all({**schema, "definitions": definitions})
     _shorten(made["definitions"])
+    _unlist(made["definitions"])
     _nest(made)
     made["definitions"]["JointSpec"]["allOf"] = [_only(key, types) for key, types in dofs.ONLY.items()]
     made["definitions"]["BodySpec"]["allOf"] = [_POSITIVE_MASS]
@@ -90,7 +91,11 @@ def sweep_schema() -> dict[str, Any]:
     schema = TypeAdapter(SweepSpec).json_schema(schema_generator=_Generator, by_alias=True)
     schema["properties"]["include"] = {"anyOf": [{"type": "array", "items": _NAME}, _NAME],
                                        "description": AUTHORING_WORDS["include"]}  # fmt: skip
-    return {"$schema": DRAFT, **_Rewriting({}).all(schema), "title": "simcli sweep, version 1"}
+    definitions = schema.pop("$defs")
+    required = {name: one.get("required", []) for name, one in definitions.items()}
+    made = _Rewriting(required).all({**schema, "definitions": definitions})
+    _shorten(made["definitions"])
+    return {"$schema": DRAFT, **made, "title": "simcli sweep, version 1"}
 
 
 class _Rewriting:
@@ -184,8 +189,10 @@ def _give_pattern(node: dict[str, Any]) -> None:
 
 
 def _shorten(definitions: dict[str, Any]) -> None:
-    """The short spellings, in place."""
+    """The short spellings of those classes that there are, in place."""
     for name, shorter in _SHORT.items():
+        if name not in definitions:
+            continue
         full = definitions.pop(name)
         kinds = ["object", "null"] if "null" in full["type"] else ["object"]
         full["type"] = "object"
@@ -197,6 +204,10 @@ def _shorten(definitions: dict[str, Any]) -> None:
             "else": other,
             "description": full.get("description", ""),
         }
+
+
+def _unlist(definitions: dict[str, Any]) -> None:
+    """One entry of a joint's lists without the list, in place."""
     for key in _LISTED:
         field = definitions["JointSpec"]["properties"][key]
         one = {"$ref": f"#/definitions/{key.capitalize()}Spec"}

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from simcli.spec.quantities import REQUIRED, Part, PositiveTime, Text, count, refuse, say, spell
+from simcli.spec.schema_batch import TableSpec
 
 
 def _version(value: object) -> object:
@@ -85,6 +86,8 @@ class SweepSpec(Part):
     only: tuple[Combination, ...] = say((), "Combinations that are run; the others are left out", "", "[{spring: soft}]")
     vary: dict[str, Any] = say(dict, "What differs between worlds, beside `batch.vary` of the scene", "",
                                "{joints.pin.damping: {uniform: [0, 1]}}")  # fmt: skip
+    table: TableSpec | None = say(None, "A row per world, in place of the scene's batch; from the folder of this file", "",
+                                  "samples.csv")  # fmt: skip
     worlds: count(gt=0, le=16_777_216) | None = say(None, "Worlds per grid point, instead of the scene's", "", 1000)
     seed: count(ge=0) | None = say(None, "Seed, instead of the scene's", "", 7)
     measure: dict[str, Any] = say(dict, "Measures, beside those of the scene", "", "{peak: {max_abs: joint.pin.q}}")

@@ -1,6 +1,7 @@
 """A sweep file to the structures that it names: scenes, and the overrides that make each variant of them."""
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from simcli.spec.document import Document, load_document
 from simcli.spec.faults import Faults, did_you_mean, in_order
 from simcli.spec.keys import SWEEP_ROOT
 from simcli.spec.nodes import Step, Table, locate, parse_path, plain
-from simcli.spec.overrides import SWEEP, VARY, Override
+from simcli.spec.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
+from simcli.spec.samples.typed import renamed
 from simcli.spec.schema_sweep import SweepSpec
 from simcli.spec.validate import report
 
@@ -147,6 +149,10 @@ def _batch(document: Document, spec: SweepSpec, faults: Faults) -> list[Laid]:
     """What a sweep says of the batch and of measures."""
     numbers = {name: value for name in ("worlds", "seed") if (value := getattr(spec, name)) is not None}
     found = [(Override(SWEEP, str(value), f"batch.{name}"), (name,)) for name, value in numbers.items()]
+    if spec.table is not None:
+        found.append((Override(VARY_TABLE, _beside(document, spec.table.file)), ("table", "file")))
+        found += [(Override(SWEEP, flow_text(value), f"batch.table.{name}"), ("table", name))
+                  for name in ("columns", "sha256") if (value := getattr(spec.table, name)) is not None]  # fmt: skip
     found += _laid(document, {_VARIED + path: value for path, value in spec.vary.items()}, ("vary",), faults)
     found += [(Override(SWEEP, flow_text(value), f"measure.{name}"), ("measure", name))
               for name, value in spec.measure.items()]  # fmt: skip
@@ -181,13 +187,19 @@ def _laid(document: Document, sets: Mapping[str, object], at: tuple[Step, ...], 
     for path, value in sets.items():
         place = at if on_value else (*at, path.removeprefix(_VARIED) if at == ("vary",) else path)
         if path.startswith(_VARIED) and len(path) > len(_VARIED):
-            found.append((Override(VARY, f"{path.removeprefix(_VARIED)}={flow_text(value)}"), place))
+            varied = Override(VARY, f"{path.removeprefix(_VARIED)}={flow_text(value)}")
+            found.append((renamed(varied, lambda file: _beside(document, file)), place))
         elif parse_path(path) is None or path.partition(".")[0] == "include":
             hint = "write a path of the scene, as solver.dt, or a name with what each choice sets"
             faults.add("SC113", f"`{path[:60]}` is not a path of a value", _at(document, *place), hint)
         else:
             found.append((Override(SWEEP, flow_text(value), path), place))
     return found
+
+
+def _beside(document: Document, file: str) -> str:
+    """A file that a sweep names, relative to its own folder."""
+    return os.path.join(os.path.dirname(document.path), file)
 
 
 def _at(document: Document, *steps: Step) -> Where:
@@ -234,7 +246,7 @@ def moved(fault: Fault, structure: Structure, document: Document) -> Fault:
         document: the sweep file.
     """
     where = fault.where
-    if where is None or where.file not in (SWEEP, VARY):
+    if where is None or where.file not in (SWEEP, VARY, VARY_TABLE):
         return fault
     pairs = zip(structure.sets, structure.places, strict=True)
     of_option = [(one, place) for one, place in pairs if one.option == where.file]

@@ -3,27 +3,29 @@
 from pathlib import Path
 
 from simcli.pipeline import read_scene
-from simcli.spec.check_refs import named_files
+from simcli.spec.check_refs import file_contents
+from simcli.spec.packed import packed
 from simcli.sweeps.plan import Chunk
 
 
 class Bundles:
-    """The files of scenes; those of the last chunk are kept, because the next one mostly has the same."""
+    """Scenes as bytes; that of the last chunk is kept, because the next one mostly has the same."""
 
     def __init__(self):
         self._of: tuple[Path, tuple] | None = None
-        self._files: dict[str, bytes] = {}
+        self._packed = b""
 
     def of(self, chunk: Chunk) -> dict[str, bytes]:
-        """The scene file of a chunk, first, and all that it includes and names; by paths relative to its folder.
+        """The scene of a chunk with its overrides in one file, by its name.
+
+        It holds what the scene includes and all files that it names: meshes, terrain, tables, samples, and of earlier runs
+        the values that are taken from them.
 
         Raises:
             SceneError: the scene is invalid.
         """
         if self._of != (chunk.scene, chunk.sets):
             document, spec = read_scene(chunk.scene, chunk.sets)
-            folder = chunk.scene.parent
-            names = [chunk.scene.name, *(name for name, _ in document.sources), *(name for _, name in named_files(spec))]
-            self._files = {name: (folder / name).read_bytes() for name in dict.fromkeys(names) if (folder / name).is_file()}
+            self._packed = packed(document, file_contents(document, spec))
             self._of = chunk.scene, chunk.sets
-        return self._files
+        return {chunk.scene.name: self._packed}

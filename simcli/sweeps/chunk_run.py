@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simcli.errors import OutputError, SimulationError
+from simcli.errors import OutputError, SimcliError, SimulationError
 from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
+from simcli.spec import n_worlds
 from simcli.spec.overrides import SWEEP, Override
+from simcli.sweeps.names import case_ids
 from simcli.sweeps.plan import Chunk
 from simcli.sweeps.sizes import SUMMARY_FRAMES
 
@@ -109,10 +111,13 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
     from simcli.records.sweep_cases import write_cases
 
     with _draft(path) as draft:
-        sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
-        asked = Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
-                        checkpoint_every=NEVER, argv=("simcli", "sweep"))  # fmt: skip
-        outcome = execute(prepare(asked), clock)
+        try:
+            sets = (*chunk.sets, ISOLATED, *(() if with_frames else _without_frames(read_scene(chunk.scene, chunk.sets)[1])))
+            job = prepare(Request(chunk.scene, draft, sets, device, threads, worlds, tries_all=True, force=True,
+                                  checkpoint_every=NEVER, argv=("simcli", "sweep")))  # fmt: skip
+        finally:  # of a scene that has changed neither the numbers nor the faults count
+            _check_names(chunk, worlds, cases, device)
+        outcome = execute(job, clock)
         if outcome.status == "stopped":
             return None
         write_cases(draft, cases)
@@ -120,6 +125,21 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
         with contextlib.suppress(OSError):  # a file that a power cut takes is run again
             sync(path.parent)
     return outcome
+
+
+def _check_names(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], device: str) -> None:
+    """Refuse to give results the names of other cases: files may have been written anew since the plan was made.
+
+    Raises:
+        OutputError: that is so; nobody's case is to blame.
+    """
+    changed = f"{chunk.scene}: it, or a file that it needs, has changed since the sweep was planned"
+    try:
+        document, spec = read_scene(chunk.scene, chunk.sets)
+    except SimcliError as error:
+        raise OutputError(f"{changed}: {error}") from error
+    if max(worlds) >= n_worlds(spec) or tuple(case_ids(document, spec, device, worlds)) != cases:
+        raise OutputError(changed)
 
 
 def _without_frames(spec: "SceneSpec") -> tuple[Override, ...]:

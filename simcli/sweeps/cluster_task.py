@@ -40,8 +40,8 @@ def run_on_worker(task: str, files: dict[str, bytes] | None, version: str) -> by
 
     Args:
         task: of `wire.task_text`.
-        files: to be fetched: the scene, its first, and all that it needs, by paths relative to its folder; the result
-            comes back behind the answer. None where both share a folder.
+        files: to be fetched: the scene with its overrides and all that it needs, as of `Bundles.of`; the result comes
+            back behind the answer. None where both share a folder.
         version: of the driver.
 
     Returns:
@@ -77,7 +77,7 @@ def _run_fetched(task: str, files: dict[str, bytes], folder: Path) -> bytes:
         path.write_bytes(content)
     scene, out = folder / "scene" / next(iter(files)), folder / "sweep"
     out.mkdir()
-    plain = _run(task_text(replace(chunk, scene=scene), replace(work, folder=out)))
+    plain = _run(task_text(replace(chunk, scene=scene, sets=()), replace(work, folder=out)))
     if plain["ending"] != Ending.DONE.value:
         return answer(plain)
     kept = {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}

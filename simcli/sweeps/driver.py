@@ -14,6 +14,7 @@ from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneE
 from simcli.sweeps.identity import this_process
 from simcli.sweeps.ledger import GO_ON, Event, Ledger
 from simcli.sweeps.plan import Chunk, Plan
+from simcli.sweeps.plan_file import NAME as PLAN
 from simcli.sweeps.plan_file import write_plan
 from simcli.sweeps.provenance import own_version
 from simcli.sweeps.shards import Shard, cases_of
@@ -168,6 +169,8 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; give the folder of the sweep, or a new name")
     state = reader.state
+    if state.damaged and not state.planned and not (folder / PLAN).exists():
+        raise OutputError(f"{folder}: holds a ledger, but no sweep, as of `simcli optimize`: choose another folder with -o")
     known = state.results.keys() | state.tries.keys()
     if known and not any(case.id in known for case in plan.cases):
         last = state.planned[-1] if state.planned else {}

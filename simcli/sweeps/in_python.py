@@ -1,11 +1,12 @@
 """A sweep as a call: `simcli.sweep`."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import Exit, SimcliError, UsageError
-from simcli.spec.overrides import SWEEP, VARY, Override
+from simcli.spec.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.driver import Options, Standing, drive, watch_nothing
 from simcli.sweeps.executors import Work
@@ -25,13 +26,15 @@ class SweepStoppedError(SimcliError):
 
 
 def sweep_now(path: Path, folder: Path, *, vary: Mapping[str, object], choices: Mapping[str, object],
-              measure: Mapping[str, object], numbers: Mapping[str, object], sets: Sequence[str], workers: int, device: str,
+              measure: Mapping[str, object], numbers: Mapping[str, object], table: str | os.PathLike | None,
+              sets: Sequence[str], workers: int, device: str,
               keep: str | None, time_limit: float | None, max_worlds: int | None, retry_failed: bool,
               watch: Callable[[Standing], bool] | None) -> "WorldTable":  # fmt: skip
     """Run what is left of a sweep, and give its table. Arguments and errors: see `simcli.sweep`."""
     if workers < 1:
         raise UsageError(f"workers={workers}: at least 1")
     laid = [Override(SWEEP, str(value), f"batch.{name}") for name, value in numbers.items() if value is not None]
+    laid += [] if table is None else [Override(VARY_TABLE, os.fspath(table))]
     laid += [Override(VARY, f"{key}={flow_text(_variation(value))}") for key, value in vary.items()]
     laid += [Override(SWEEP, flow_text(value), f"measure.{name}") for name, value in measure.items()]
     plan = plan_of(path, (*laid, *sets), device=device, keep=keep, time_limit=time_limit, max_worlds=max_worlds,

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,26 @@ def case_ids(document: "Document", spec: "SceneSpec", device: str, worlds: Seque
     """
     from simcli.spec import world_seeds, world_values
 
-    base, values, seeds = _base(document, spec, device), world_values(document, spec), world_seeds(spec)
+    base, seeds = _base(document, spec, device), world_seeds(spec)
+    values = [sorted(one.items()) for one in world_values(document, spec)]
+    if spec.batch.table is not None and spec.batch.table.read.seeds is None:
+        seeds = [seeds[k] for k in _counts(values)]  # a row is the same case wherever in its table it stands
     found = []
     for world in worlds:
         name = base.copy()
-        name.update(json.dumps([sorted(values[world].items()), seeds[world]]).encode())
+        name.update(json.dumps([values[world], seeds[world]]).encode())
         found.append(name.hexdigest())
+    return found
+
+
+def _counts(values: Sequence[list]) -> list[int]:
+    """How many of the entries before each are equal to it."""
+    seen: Counter[str] = Counter()
+    found = []
+    for value in values:
+        key = json.dumps(value)
+        found.append(seen[key])
+        seen[key] += 1
     return found
 
 

@@ -1,19 +1,23 @@
 """What is to be run: cases by name, in chunks of one batch each."""
 
+import os
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import UsageError
-from simcli.spec.overrides import Override
+from simcli.spec.overrides import VARY_TABLE, Override
+from simcli.spec.samples.typed import renamed
 from simcli.sweeps.names import case_ids, digest_of
 from simcli.sweeps.scenes import Understood, read, understood
 from simcli.sweeps.sizes import Cost, cases_at_once, cost_of
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
+    from simcli.spec.sweep_file import Sweep
 
+DEVICES = ("auto", "cpu", "cuda", "vulkan", "metal")
 KEEP = ("all", "failed", "none")
 MOST_CASES = 2**24
 
@@ -148,20 +152,29 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
 
     Raises:
         SceneError: the sweep file or one of its scenes is invalid; with all faults of all combinations.
-        UsageError: two cases are the same, or there are too many; a word for `keep` that is none.
+        UsageError: two cases are the same, or there are too many; a word for `keep` or `device` that is none; a
+            limit that leaves nothing.
         DeviceError: the device is missing.
     """
     if keep is not None and keep not in KEEP:
         raise UsageError(f"keep `{keep}`: choose {', '.join(KEEP)}")
+    if time_limit is not None and not 0 < time_limit < float("inf"):
+        raise UsageError(f"time limit {time_limit:g} s: a case takes longer than 0 s, and ends some time")
+    if max_worlds is not None and max_worlds < 1:
+        raise UsageError(f"max_worlds {max_worlds}: a chunk has at least 1")
+    if device not in DEVICES:
+        raise UsageError(f"device `{device}`: choose {', '.join(DEVICES)}")
     sweep = read(path, choices)
     cases: list[Case] = []
     batches, units, sources = [], {}, {}
+    _refuse_two_tables(sweep, sets)
     for one in understood(sweep, sets):
+        laid = tuple(renamed(override, os.path.abspath) for override in (*one.structure.sets, *sets))
         arch = device_class(device, one.spec.solver.precision)
         found, columns = _cases(one, arch)
         most = max_worlds or sweep.spec.max_worlds
         cost = cost_of(one.spec, one.model)
-        batches.append(Batch(one.structure.scene, (*one.structure.sets, *sets), len(found),
+        batches.append(Batch(one.structure.scene, laid, len(found),
                              cases_at_once(cost, len(found), most), cost))  # fmt: skip
         cases += found
         units |= columns
@@ -174,6 +187,16 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
     return Plan(tuple(cases), tuple(chunks_of(batches, cases)), keep or sweep.spec.keep, limit, arch,
                 digest_of(case.id for case in cases), tuple(dict.fromkeys((*own, *sources))), tuple(batches),
                 tuple(units.items()))  # fmt: skip
+
+
+def _refuse_two_tables(sweep: "Sweep", sets: Sequence[Override | str]) -> None:
+    """Refuse a table of the command line beside that of the sweep file.
+
+    Raises:
+        UsageError: that is so.
+    """
+    if sweep.spec.table is not None and any(isinstance(one, Override) and one.option == VARY_TABLE for one in sets):
+        raise UsageError(f"{sweep.document.path}: has a `table` of its own: leave out {VARY_TABLE}, or that")
 
 
 def device_class(device: str, precision: str) -> str:

@@ -4,11 +4,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcli.errors import UsageError
+from simcli.errors import FileError, UsageError
 from simcli.sweeps.claims import FOLDER as CLAIMS
 from simcli.sweeps.claims import PERIOD_S, Claim, Hearts, read_claims
 from simcli.sweeps.identity import this_process
 from simcli.sweeps.ledger import FOLDER as LEDGERS
+from simcli.sweeps.plan_file import read_plan
 from simcli.sweeps.state import LedgerReader, Work
 
 LISTEN_S = 2 * PERIOD_S  # for the hearts of other machines
@@ -40,8 +41,9 @@ class Status:
     """How a sweep stands.
 
     Attributes:
-        n_cases: in all, as the largest of its drivers said.
-        n_done: with a result.
+        n_cases: of the plan as it is now; where that cannot be read, the most that a driver said.
+        n_done: of those, with a result.
+        n_given_up: without one, that will not be tried again.
         failed: cases whose world failed or that were given up, with reasons.
         n_running: that living processes are at.
         running: claims of living processes.
@@ -54,6 +56,7 @@ class Status:
 
     n_cases: int
     n_done: int
+    n_given_up: int
     failed: dict[str, str]
     n_running: int
     running: tuple[Claim, ...]
@@ -78,18 +81,30 @@ def status_of(folder: Path) -> Status:
     alive = living(folder)
     at_work = frozenset().union(*(claim.cases for claim in alive)) - state.results.keys()
     begun = {case for one in state.open.values() for case in one.cases} - state.results.keys()
-    given_up = state.given_up()
-    n_cases = max(int(line["n_cases"]) for line in state.planned)
+    planned = _planned(folder)
+    wanted = state.results.keys() | state.tries.keys() if planned is None else planned
+    done = [case for case in state.results if case in wanted]
+    given_up = {case for case in state.given_up() if case in wanted}
+    n_cases = max(int(line["n_cases"]) for line in state.planned) if planned is None else len(planned)
     works = list(state.work.values())
     seconds, n_steps, n_worked = (sum(getattr(one, name) for one in works) for name in ("seconds", "n_steps", "cases"))
-    n_left = max(n_cases - len(state.results) - len(given_up), 0)
+    n_left = max(n_cases - len(done) - len(given_up), 0)
     left = seconds / n_worked * n_left / len(alive) if alive and n_worked else float("nan")
     notes = [f"ledger/{name}: {n} damaged lines are not believed" for name, n in sorted(state.damaged.items())]
     notes += [f"ledger/{name}: is no ledger; left alone" for name in sorted(state.foreign)]
     rows = tuple(Row(*key, work) for key, work in sorted(state.work.items()))
-    lost = begun - at_work - given_up.keys()
-    return Status(n_cases, len(state.results), state.failed(), len(at_work), tuple(alive), len(lost), rows,
+    lost = begun - at_work - given_up
+    failed = {case: reason for case, reason in state.failed().items() if case in wanted}
+    return Status(n_cases, len(done), len(given_up), failed, len(at_work), tuple(alive), len(lost), rows,
                   n_steps / seconds * len(alive) if seconds > 0 else 0.0, left, tuple(notes))  # fmt: skip
+
+
+def _planned(folder: Path) -> frozenset[str] | None:
+    """Cases of the plan in a folder; None if it cannot be read, or names none."""
+    try:
+        return frozenset(case.id for case in read_plan(folder).cases) or None
+    except FileError:
+        return None
 
 
 def living(folder: Path) -> list[Claim]:

@@ -9,6 +9,7 @@ solver.dt            a choice, by its path or name; likewise what varies within 
 measure.peak         a measure
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from simcli.sweeps.plan import Case, Plan
 
 WORDS = (*STATUS_WORDS[:3], "missing")
 OK, STOPPED, FAILED, MISSING = WORDS
+AGAIN = "the command that began the sweep runs its cases again"
 _CODED = re.compile(r"(SC\d{3}): (.*)", re.DOTALL)
 
 
@@ -89,6 +91,22 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Trajectory]:
+    """A result.
+
+    Raises:
+        FileError: it is damaged or gone; says what to do.
+    """
+    try:
+        with open_trajectory(path) as run:
+            yield run
+    except FileNotFoundError as error:
+        raise FileError(f"{path}: is gone; {AGAIN}") from error
+    except FileError as error:
+        raise FileError(f"{error}. A result that is damaged: remove it, and {AGAIN}") from error
+
+
 class _Rows:
     """What results say of cases, filled file by file.
 
@@ -121,7 +139,7 @@ class _Rows:
         Raises:
             FileError: the result is damaged, or holds other cases.
         """
-        with open_trajectory(path) as run:
+        with _opened(path) as run:
             here = {case: world for world, case in enumerate(read_cases(run))}
             lacking = [case for case in wanted if case not in here]
             if lacking:

@@ -8,6 +8,7 @@ does with the numbers, HDF5 (whoever reads a scene lends a function that reads r
     columns     what a table comes to: values per path and world, and their places in the file
     table       which column is for which path
     reading     the files that a batch names, read once per scene
+    typed       options that name files, with these named otherwise
     points      Latin hypercubes and Owen's scrambling of Sobol points
     normals     truncated and correlated normal distributions
 """
