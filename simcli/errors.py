@@ -117,5 +117,15 @@ class FileError(SimcliError):
     exit_code = Exit.FILE
 
 
+def install_hint(need: str, extra: str) -> str:
+    """What to tell whoever lacks an optional package.
+
+    Args:
+        need: who needs which package, as "fits need scipy".
+        extra: of pyproject's `optional-dependencies`, as "fit".
+    """
+    return f"{need}: pip install 'simcli[{extra}]'"
+
+
 class SimcliWarning(UserWarning):
     """What goes on all the same, but not as it should; the message is for the user."""

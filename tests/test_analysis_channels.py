@@ -135,4 +135,4 @@ def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
         "except UsageError as error:\n"
         "    print(error)\n"
     )
-    assert python(code, cwd=tmp_path).strip() == "plots need matplotlib: pip install matplotlib"
+    assert python(code, cwd=tmp_path).strip() == "plots need matplotlib: pip install 'simcli[plot]'"

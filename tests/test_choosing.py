@@ -15,7 +15,7 @@ PAGE = files("simcli").joinpath("docs", "choosing.md").read_text(encoding="utf-8
 ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (\S.*?) \| (\S+) \| (\S.*?) \| (\S+) \|$", re.MULTILINE)
 ROWS = ROW.findall(PAGE)
 WITHIN = 0.06  # relative: two digits are shown
-QUICK = ("rk4",)
+QUICK = ()
 SCENES = {"double": ("double-pendulum", ["--duration", "2"]), "crank": ("slider-crank", [])}
 
 

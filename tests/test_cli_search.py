@@ -78,6 +78,7 @@ def test_roots_of_a_measure(command, block):
     assert "nearest: 2 m/s at joints.rail.q = 0.4 m" in err
 
 
+@pytest.mark.slow
 def test_points_that_make_no_scene(command, block, tmp_path, monkeypatch):
     """The mass is negative in the middle of the interval: those points make no scene, and the others are searched."""
     text = BLOCK.replace("mass: 2.0", 'mass: "${(m - 2) * (m - 2) - 0.25}"')
@@ -191,6 +192,7 @@ def test_faults_of_fit(command, pendulum, words, code, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_an_optimization_goes_on_to_the_bit(command, block, tmp_path):
     """The mean of q^2 over long times is x0^2/2 whatever k; over 0.5 s it is least for some stiffness within."""
     pytest.importorskip("cma")
@@ -230,6 +232,7 @@ def test_faults_of_optimize(command, block, words, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_every_line_of_the_page(tmp_path, monkeypatch, capfd):
     pytest.importorskip("cma")
     monkeypatch.chdir(tmp_path)

@@ -4,15 +4,18 @@ import gc
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 from support.process import environment, simcli
 
 import simcli as package
 from simcli.cli import console, doorman
+from simcli.cli.app import build
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.run import vary_override
 from simcli.errors import Exit, UsageError
@@ -242,6 +245,42 @@ def test_every_command_that_a_text_names_exists():
     for path in texts:
         for command in named.findall(path.read_text(encoding="utf-8")):
             assert command in COMMANDS, f"{path}: `simcli {command}`"
+
+
+def shown_lines():
+    """Lines of the shell that begin with simcli, in README and on the pages: the place and the words."""
+    house = Path(package.__file__).parent
+    for path in (house.parent / "README.md", *sorted((house / "docs").glob("*.md"))):
+        for block in re.findall(r"```(?:bash|console)\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+            for line in re.findall(r"^(?:\$ )?simcli (.*?)(?: &)?$", block, re.MULTILINE):
+                yield f"{path.name}: {line}", shlex.split(line, comments=True)
+
+
+def test_every_option_that_a_page_shows_exists():
+    app, n = typer.main.get_command(build()), 0
+    for place, (name, *words) in shown_lines():
+        command = app.commands[name]
+        if hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        with command.context_class(command, info_name=name) as context:
+            try:
+                command.make_parser(context).parse_args(words)
+            except Exception as error:
+                pytest.fail(f"{place}: {error}")
+        n += 1
+    assert n > 50
+
+
+def test_no_help_text_has_brackets_that_rich_takes_for_markup():
+    markup = re.compile(r"(?<!\\)\[[a-z#/@][^\[]*?\]")
+
+    def texts(command):
+        yield from [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
+        for one in getattr(command, "commands", {}).values():
+            yield from texts(one)
+
+    found = [text for text in texts(typer.main.get_command(build())) if markup.search(text)]
+    assert found == []
 
 
 def test_a_process_without_a_home_runs(tmp_path):

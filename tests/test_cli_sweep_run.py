@@ -86,7 +86,7 @@ def test_a_real_sweep_by_its_events(scene, tmp_path, command, monkeypatch):
     assert (found["n_cases"], found["n_done"], found["n_running"], found["failed"]) == (N, N, 0, {})
     assert [(row["executor"], row["cases"], row["n_steps"]) for row in found["rows"]] in (
         [("workers 2", N, 10 * N)], [("workers 1", N, 10 * N)])  # as many as the machine has cores
-    assert command("sweep", "status", "night")[1].startswith("24 of 24 cases done, 0 running, 0 failed, 0 neither\n")
+    assert command("sweep", "status", "night")[1].startswith("24 of 24 cases done, 0 running, 0 failed, 0 not begun\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -29,7 +29,7 @@ from simcli.spec.schema import SolverSpec
 MOST_BYTES = 200e6  # of a process, however large the files are
 FACTOR = 2.0  # what is asked of an estimate
 SOLVERS = {kind.model_fields["type"].annotation: kind for kind in get_args(get_args(SolverSpec)[0])}
-QUICK = ("rk4", "zhong06")  # others compile kernels that few tests need
+QUICK = ("rk4",)  # others compile kernels that few tests need
 CASES = [pytest.param(get_args(word)[0], name, id=f"{get_args(word)[0]}-{name}",
                       marks=() if name in QUICK else pytest.mark.slow)
          for word, kind in SOLVERS.items()

@@ -110,7 +110,7 @@ def compare(solver, integrator, measured, reductions, tmp_path):
 def test_a_world_measures_the_same_in_any_batch(solver, measured, tmp_path):
     sets = f"solver.type={solver}", "output.every=0.01"
     many, _ = run(tmp_path, SCENE + measured, *sets)
-    alone, _ = run(tmp_path, SCENE + measured, *sets, name="alone.h5", world=1)
+    alone, _ = run(tmp_path, SCENE + measured, *sets, name="alone.h5", worlds=(1,))
     for name, one in many.items():
         assert one.value[1:].tobytes() == alone[name].value.tobytes()
         assert one.time[1:].tobytes() == alone[name].time.tobytes()

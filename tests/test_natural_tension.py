@@ -74,6 +74,7 @@ def test_second_derivatives_of_all_rows_against_finite_differences(tmp_path):
     assert np.abs(one - other - H @ way).max() < rows.ROUNDING * np.abs(H).max() * table.n
 
 
+@pytest.mark.slow
 def test_stretched_springs_that_no_step_resolves_converge(device):
     """Displacements across the lines are multiplied by up to 1e6 in a step, h^2 T / (L m)."""
     worlds = "batch: {worlds: 5, vary: {params.k: {list: [1.0e2, 1.0e4, 1.0e6, 1.0e7, 1.0e10]}}}\n"

@@ -82,9 +82,10 @@ output: {{every: 1 ms}}
 """
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
+OTHERS = ("maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "maximal")) for name in CASES])
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])
 def case(request, tmp_path):
     """Makes solvers of a scene."""
     path = tmp_path / "scene.yaml"

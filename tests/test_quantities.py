@@ -88,7 +88,7 @@ output:
                contact.ball.box.force, contact.box.ball.force, contact.world.count]
 measure: {hardest: {max: contact.ball.force, norm: true}, nearest: {min: distance.ball.box}}
 """
-QUICK = (("generalized", "implicit"), ("maximal", "semi_implicit"), ("natural", "zhong06"), ("affine", "bdf2"))
+QUICK = (("generalized", "implicit"), ("maximal", "semi_implicit"), ("affine", "bdf2"))
 KINDS = {
     "ball": "{type: sphere, radius: 0.2}", "brick": "{type: box, size: [0.3, 0.2, 0.5]}",
     "pill": "{type: capsule, radius: 0.1, length: 0.4}", "can": "{type: cylinder, radius: 0.15, length: 0.4}",

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.analysis.states import Held, States
-from simcli.errors import UsageError
+from simcli.errors import UsageError, install_hint
 from simcli.model import rotations as rot
 from simcli.model.tables import LinkKind, Model
 
@@ -108,7 +108,7 @@ def _through(source: Held, time: Array, world: int) -> Callable[[Array, int], Ar
     try:
         from scipy.interpolate import make_interp_spline
     except ImportError:
-        raise UsageError("--differentiate needs scipy: pip install scipy") from None
+        raise UsageError(install_hint("--differentiate needs scipy", "differentiate")) from None
     if len(time) < FEWEST:
         raise UsageError(f"--differentiate: {source.where} has {len(time)} states of world {world}; a spline of degree "
                          f"{DEGREE} takes {FEWEST} or more")  # fmt: skip

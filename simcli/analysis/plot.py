@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from simcli.analysis.channels import Channel
-from simcli.errors import OutputError, UsageError
+from simcli.errors import OutputError, UsageError, install_hint
 
-INSTALL_HINT = "plots need matplotlib: pip install matplotlib"
 PANEL_SIZE = (8.0, 2.6)  # [inch], of one channel
 DOTS_PER_INCH = 120
 MAX_LEGEND = 12  # entries; nobody tells more curves apart
@@ -67,7 +66,7 @@ def new_figure(width: float, height: float, title: str):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(install_hint("plots need matplotlib", "plot")) from error
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
     FigureCanvasAgg(figure)
     if title:

@@ -4,9 +4,8 @@ import shutil
 
 import numpy as np
 
-from simcli.errors import UsageError
+from simcli.errors import UsageError, install_hint
 
-INSTALL_HINT = "plots in a terminal need plotext: pip install 'simcli[plot]'"
 ROWS_OF_PANEL = (12, 24)  # fewest and most
 COLUMNS = (40, 120)
 MARKERS = {True: "hd", False: "dot"}  # with and without block characters
@@ -26,7 +25,7 @@ def text_of(figure, has_blocks: bool = True, has_colours: bool = True) -> str:
     try:
         import plotext
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(install_hint("plots in a terminal need plotext", "plot")) from error
     size = shutil.get_terminal_size((80, 24))
     width = int(np.clip(size.columns, *COLUMNS))
     panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]

@@ -23,7 +23,7 @@ def fit(
         Path,
         typer.Option(
             "--data", metavar="LOG", callback=existing_file, show_default=False,
-            help="Measured trajectory (csv, parquet): time [s], joint.pin.q [deg], ...; empty cells are gaps, "
+            help="Measured trajectory (csv, parquet): time \\[s], joint.pin.q \\[deg], ...; empty cells are gaps, "
             "sigma.NAME has standard deviations.",
         ),
     ],
@@ -43,9 +43,11 @@ def fit(
         list[str],
         typer.Option("--sigma", metavar="NAME=VALUE", help="Standard deviation of a column, as 'joint.pin.q=0.5 deg'."),
     ] = [],  # noqa: B006
-    iterations: Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Trial points at most.")] = ITERATIONS,
+    iterations: Annotated[int, typer.Option("--iterations", metavar="N", min=1, help="Most trial points.")] = ITERATIONS,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1, help="Relative change at which it ends.")
+        float,
+        typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
+                     help="Relative change of numbers and chi-square at which the fit ends."),
     ] = TOLERANCE,
     sets: SetValues = [],  # noqa: B006
     plot: Annotated[
@@ -58,10 +60,10 @@ def fit(
     json: JsonFlag = False,
     quiet: Quiet = False,
 ) -> int:
-    """Fit numbers of a scene to a measured trajectory by least squares.
+    r"""Fit numbers of a scene to a measured trajectory by least squares.
 
-    Every trial runs as one batch, with the worlds that its Jacobian needs. Told: the numbers with their standard errors and
-    correlation, chi-square, and what the data do not determine. Needs scipy: pip install 'simcli[fit]'.
+    Every trial point runs as one batch with the worlds of its Jacobian. The report has the numbers, their standard errors,
+    correlation, chi-square, and what the data do not determine. Needs scipy: pip install 'simcli\[fit]'.
     Exit code 1 if it does not converge.
     Example: simcli fit swing.yaml --data log.csv --free joints.pin.damping,joints.pin.q -o fitted.yaml --plot fit.png
     """  # fmt: skip

@@ -31,7 +31,7 @@ def ik(
     world: Worlds = None,
     unwrap: Annotated[bool, typer.Option("--unwrap", help="Count full turns from state to state.")] = False,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that passes [m, rad].")
+        float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that passes \\[m, rad].")
     ] = 1e-6,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,

@@ -42,32 +42,35 @@ def optimize(
     maximize: Annotated[
         str | None, typer.Option("--maximize", metavar="EXPRESSION", help="Likewise, for the largest.")
     ] = None,
-    generations: Annotated[int, typer.Option("--generations", metavar="N", min=1, help="At most.")] = GENERATIONS,
-    evaluations: Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Worlds at most.")] = EVALUATIONS,
+    generations: Annotated[int, typer.Option("--generations", metavar="N", min=1, help="Most generations.")] = GENERATIONS,
+    evaluations: Annotated[int, typer.Option("--evaluations", metavar="N", min=1, help="Most worlds.")] = EVALUATIONS,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1, help="Part of the intervals at which it ends.")
+        float,
+        typer.Option("--tolerance", metavar="R", min=1e-15, max=0.1,
+                     help="Spread of a generation, as a part of the intervals, at which the search ends."),
     ] = TOLERANCE,
     population: Annotated[
         int | None,
         typer.Option("--population", metavar="N", min=4, help="Worlds of a generation.", show_default="16 or more"),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Of all random numbers.")] = SEED,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of the search.")] = SEED,
     measure: MeasureTexts = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", show_default=False,
-                     help="Folder that keeps every generation, and the best scene: the same command goes on."),
+                     help="Folder for every generation and the best scene; the same command then goes on after a stop."),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
     json: JsonFlag = False,
     quiet: Quiet = False,
 ) -> int:
-    """Find the numbers for which a measure is least or largest (CMA-ES).
+    r"""Find the numbers for which a measure is least or largest (CMA-ES).
 
-    Each generation runs as one batch; worlds that fail count as worst. With -o a search that was stopped goes on to the
-    bits of one that was not. Needs cma: pip install 'simcli[optimize]'. Exit code 1 if a limit ended it.
+    Each generation runs as one batch; worlds that fail count as worst. With -o a search that was stopped goes on,
+    and ends with the bits of one that was not. Needs cma: pip install 'simcli\[optimize]'.
+    Exit code 1 if --generations or --evaluations ended it.
     Example: simcli optimize arm.yaml --vary params.k=1..1000 --vary params.c=0.1..10 --minimize measure.settled -o best
     """  # fmt: skip
     from simcli.search.batches import Batches

@@ -25,9 +25,9 @@ def samples(
     seed: Seed = None,
     json: JsonFlag = False,
 ) -> int:
-    """Show what a batch would draw, or write it as a table for --vary-table.
+    """Show the numbers that a batch would draw, or write them as a table for --vary-table.
 
-    `simcli run SCENE --vary-table` of what is written makes the same worlds, to the byte.
+    `simcli run SCENE --vary-table FILE` of the written table makes the same worlds, to the byte.
     Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
     """
     from simcli.analysis.samples import sample_table

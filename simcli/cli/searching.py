@@ -22,8 +22,8 @@ Vary = Annotated[
     list[str],
     typer.Option(
         "--vary", metavar="KEY=LOW..HIGH", show_default=False,
-        help="Number to search and its interval, as forces.spring.stiffness=100..10000, or KEY=log(1..2). In linear steps, "
-        "or by factors (log) where both ends are above 0 and ten times apart.",
+        help="Number to search and its interval, as forces.spring.stiffness=100..10000, or KEY=log(1..2). Log-spaced "
+        "where both ends are above 0 and at least a factor of ten apart, else linear.",
     ),
 ]  # fmt: skip
 MeasureTexts = Annotated[
@@ -35,7 +35,7 @@ MeasureTexts = Annotated[
 ]  # fmt: skip
 SceneOut = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="SCENE", help="Write the scene with what was found.", show_default=False),
+    typer.Option("--output", "-o", metavar="SCENE", help="Write the scene with the numbers found.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]

@@ -39,12 +39,15 @@ def solve(
         str,
         typer.Option(
             "--target", metavar="QUANTITY=VALUE", show_default=False,
-            help="What shall be, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or '{measure.a} / {measure.b}=2'.",
+            help="Quantity and the value that it takes, as 'measure.peak=3 N', 'modes.1.frequency=5 Hz' or "
+            "'{measure.a} / {measure.b}=2'.",
         ),
     ],
     points: Annotated[int, typer.Option("--points", metavar="N", min=2, help="Worlds of the first batch.")] = POINTS,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", metavar="R", min=0, max=0.1, help="Of the number, relative.")
+        float,
+        typer.Option("--tolerance", metavar="R", min=0, max=0.1,
+                     help="Relative width of a bracket at which its root is found."),
     ] = TOLERANCE,
     at: At = Place.SEARCH,
     stable: Stable = False,
@@ -59,8 +62,8 @@ def solve(
 ) -> int:
     """Find the number for which a measure or a mode has a given value.
 
-    One batch over the interval finds the brackets, all of them; a few more narrow them. Jumps over the value are told as
-    such. Exit code 1 if the value is never taken.
+    A first batch over the interval brackets every root that its points show; a few more batches narrow the brackets. Where
+    the quantity jumps over the value, the jump is reported. Exit code 1 if the value is never taken.
     Example: simcli solve press.yaml --vary forces.spring.stiffness=100..10000 --target 'modes.1.frequency=5 Hz'
     """  # fmt: skip
     from simcli.search.batches import claim_scene, set_texts

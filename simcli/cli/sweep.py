@@ -32,7 +32,7 @@ def sweep() -> typer.Typer:
     """The group of commands."""
     from simcli.cli import sweep_run
 
-    words = "Run many batches as one sweep, resumable, on many workers; each command takes --json."
+    words = "Run a parameter study of many batches on many processes or machines, resumable; each command takes --json."
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)
     group.command("run")(sweep_run.run)
     group.command("status")(sweep_run.status)
@@ -52,7 +52,7 @@ def table(
 ) -> int:
     """Show a row per case: status, choices, varied parameters, measures.
 
-    The same plan and results give the same bytes, in whatever order the work was done.
+    The table is the same, byte for byte, in whatever order and by whatever processes the cases were run.
 
     Example: simcli sweep table outputs/night --where '{status} == ok' --sort -measure.peak --top 10
     """
@@ -70,12 +70,12 @@ def table(
 
 def check(
     folder: SweepFolder,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors: cases that are left, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors: missing cases, too.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Compare every result with what the ledger says of it, and count what is missing.
+    """Compare every result with its checksum in the ledger, and count missing cases.
 
-    Exit code 1 if anything is wrong.
+    Exit code 1 if a result is damaged; with --strict also if cases are missing.
 
     Example: simcli sweep check outputs/night
     """

@@ -126,66 +126,73 @@ def run(
     workers: Annotated[
         int | None,
         typer.Option("--workers", metavar="N", min=1, rich_help_panel=WORK, show_default=False,
-                     help="Processes of this machine; its cores are divided. Default: a core each, at most one per chunk."),
+                     help="Worker processes of this machine, which share its cores. Default: one per core or chunk."),
     ] = None,
     shard: Annotated[
         str | None,
         typer.Option("--shard", metavar="I/N", rich_help_panel=WORK, show_default=False,
-                     help="The I-th of N parts, as of a SLURM array; all parts share the folder."),
+                     help="Run the I-th of N parts, as in a SLURM job array; all parts share the folder."),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", rich_help_panel=WORK, show_default=False,
-                     help="A Dask cluster: tcp://HOST:PORT, or a scheduler file."),
+                     help="Run on a Dask cluster: tcp://HOST:PORT, or its scheduler file."),
     ] = None,
     fetch: Annotated[
-        bool, typer.Option("--fetch", rich_help_panel=WORK, help="Workers of the cluster do not share the folder.")
+        bool,
+        typer.Option("--fetch", rich_help_panel=WORK,
+                     help="Send scenes to the workers and results back: they do not share the folder."),
     ] = False,
     patience: Annotated[
         str | None,
         typer.Option("--patience", metavar="T", rich_help_panel=WORK, show_default=False,
-                     help="Time to wait for a scheduler or workers that are gone. Default: 1 min."),
+                     help="Time to wait for a lost scheduler or lost workers. Default: 1 min."),
     ] = None,
     threads: Annotated[
         int | None,
         typer.Option("--threads", metavar="N", min=1, rich_help_panel=WORK, show_default=False,
-                     help="CPU threads of a chunk. Default: the cores of the machine by its workers; 1 on a cluster."),
+                     help="CPU threads per chunk. Default: cores divided by workers; 1 on a cluster."),
     ] = None,
     max_walltime: Annotated[
         str | None,
         typer.Option("--max-walltime", metavar="T", rich_help_panel=WORK, show_default=False,
-                     help="All is over by then; exit code 75 says that cases are left."),
+                     help="Stop within this wall time; exit code 75 if cases are left."),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", rich_help_panel=ALONE, help="Try cases again that failed before.")
+        bool, typer.Option("--retry-failed", rich_help_panel=ALONE, help="Run failed cases again.")
     ] = False,
     tries: Annotated[
-        int, typer.Option("--tries", metavar="N", min=1, rich_help_panel=ALONE, help="Of a case that crashes, in all.")
+        int,
+        typer.Option("--tries", metavar="N", min=1, rich_help_panel=ALONE,
+                     help="Attempts for a case whose process ends with an error."),
     ] = 3,
     device: Annotated[
-        Device, typer.Option("--device", rich_help_panel=ALONE, help="Where to compute; part of the names of cases.")
+        Device,
+        typer.Option("--device", rich_help_panel=ALONE,
+                     help="Where to compute. Results of another class of device are other cases."),
     ] = Device.AUTO,
     keep: Annotated[
         Keep | None,
         typer.Option("--keep", rich_help_panel=ALONE, show_default=False,
-                     help="Trajectories that stay. Default: what the sweep file says, else none."),
+                     help="Trajectories to keep. Default: what the sweep file says, else none."),
     ] = None,
     time_limit: Annotated[
         str | None,
-        typer.Option("--time-limit", metavar="T", rich_help_panel=ALONE, show_default=False, help="Wall time per case."),
+        typer.Option("--time-limit", metavar="T", rich_help_panel=ALONE, show_default=False,
+                     help="Wall time limit per case."),
     ] = None,
     max_worlds: Annotated[
         int | None,
         typer.Option("--max-worlds", metavar="N", min=1, rich_help_panel=ALONE, show_default=False,
-                     help="Cases of a chunk, at most. Default: what memory allows."),
+                     help="Most cases per chunk. Default: 30 s to 2 min of work that fit into 1 GiB."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell cases, bytes and hours, and run nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show cases, bytes and hours; run nothing.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Events on stdout, a JSON document per line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
 ) -> int:
-    """Run all cases of a sweep that are not done, and note each in the ledger of the folder.
+    """Run all cases of a sweep that are not done, and record each in the ledger of the folder.
 
-    The same command goes on after any stop, and may be given many times at once.
+    After any stop the same command goes on with what is left. Several may run on one folder at once.
 
     Example: simcli sweep run scene.yaml -o night --workers 8
     """
@@ -260,7 +267,8 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     console.data(f"about {console.size_text(found.n_bytes)} of results (keep: {plan.keep}), {console.size_text(free)} free")
     duration = console.duration_text(3600 * hours)
     words = (f"{duration} of one worker, at the rate of this sweep so far" if steps else
-             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold")
+             f"{duration} of two cores, by rates of small scenes, which another machine or scene may miss tenfold; and "
+             f"some 1.5 s per chunk to start, beside compiling")
     console.data(f"{console.count_text(found.n_steps)} world-steps on {plan.device}: about {words}")
     return Exit.OK
 
@@ -325,7 +333,7 @@ def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of `simcli sweep run`.", show_default=False)],
     json: JsonFlag = False,
 ) -> int:
-    """Tell how a sweep stands: cases done, running and failed, the rate, the time left, by executor and machine.
+    """Show the progress of a sweep: cases done, running and failed, rate and time left, by executor and machine.
 
     Example: simcli sweep status night
     """
@@ -340,7 +348,7 @@ def status(
         return Exit.OK
     left = found.n_cases - found.n_done - found.n_given_up
     console.data(f"{found.n_done} of {console.plural(found.n_cases, 'case')} done, {found.n_running} running, "
-                 f"{len(found.failed)} failed, {max(left - found.n_running, 0)} neither")  # fmt: skip
+                 f"{len(found.failed)} failed, {max(left - found.n_running, 0)} not begun")  # fmt: skip
     if found.running:
         left_text = console.duration_text(found.seconds_left)
         console.data(f"about {console.count_text(found.rate)} world-steps/s, {left_text} left")

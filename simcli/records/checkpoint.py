@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from simcli.records.drafts import sync
 from simcli.records.tidy import remove_drafts
 
 FORMAT = 1
@@ -96,17 +97,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut, where the system can."""
-    if os.name != "nt":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync(path.parent)
 
 
 def read(path: Path) -> Checkpoint | None:

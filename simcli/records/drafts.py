@@ -1,6 +1,7 @@
 """A file that is written whole or not at all: under another name, and renamed at its end."""
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import TextIO
 
 from simcli.errors import OutputError
 
+NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
 
 @contextlib.contextmanager
 def drafted(path: Path) -> Iterator[Path]:
@@ -33,6 +35,24 @@ def drafted(path: Path) -> Iterator[Path]:
                 draft.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {error.strerror or error}; nothing was left there") from error
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk: what stands there then survives a power cut.
+
+    Raises:
+        OSError: the disk is full, or gone.
+    """
+    if os.name == "nt" and path.is_dir():  # where folders are not opened
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if not path.is_dir() or error.errno not in NO_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """Which cases of a sweep a result holds, and the digest of its numbers."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 
 from simcli.errors import FileError
 from simcli.records.digest import static_digest
+from simcli.records.drafts import sync
 from simcli.records.guard import reading
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ def write_cases(path: Path, cases: Sequence[str]) -> None:
     """
     with h5py.File(path, "r+") as file:
         file.create_dataset(PLACE, data=np.array(cases, "S"))
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path)
 
 
 def read_cases(run: "Trajectory") -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.errors import SceneError, SimulationError, UsageError
+from simcli.errors import SceneError, SimulationError, UsageError, install_hint
 from simcli.search.batches import Batches
 from simcli.search.data import Log
 from simcli.search.intervals import QUIET, Interval
@@ -26,7 +26,6 @@ from simcli.search.stencil import stencil_at
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec
 
-INSTALL_HINT = "fits need scipy: pip install 'simcli[fit]'"
 LEAST_SIZE = 1e-3  # of a number relative to what it began with, for the steps of differences
 WITHOUT_EFFECT = 2e-7  # change of all values per relative change of a number that is rounding of the differences
 BEYOND = 1e-9  # of a number: how far beyond 0 it is looked whether scenes are valid
@@ -283,7 +282,7 @@ def fit_log(run: Run, free: Sequence[Free], log: Log, iterations: int, tolerance
     try:
         from scipy.optimize import least_squares
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(install_hint("fits need scipy", "fit")) from error
     absolute, n_data = log.has_sigma, int(log.is_known.sum())
     if n_data < len(free):
         raise UsageError(f"{log.path}: has {n_data} numbers, too few for {len(free)} free ones")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simcli.errors import FileError, SimulationError, UsageError
+from simcli.errors import FileError, SimulationError, UsageError, install_hint
 from simcli.search.generations import Generation
 from simcli.search.intervals import Interval
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from simcli.search.generations import Generations
     from simcli.search.quantities import Quantity
 
-INSTALL_HINT = "optimizing needs cma: pip install 'simcli[optimize]'"
 MIDDLE, FIRST_STEP = 0.5, 0.25  # of the intervals: the first generation fills them
 LEAST_POPULATION = 16  # a batch of so many costs hardly more than one of a few
 EDGE = 1e-3  # of an interval from its end that is at it
@@ -106,7 +105,7 @@ def library():
     try:
         import cma
     except ImportError as error:
-        raise UsageError(INSTALL_HINT) from error
+        raise UsageError(install_hint("optimizing needs cma", "optimize")) from error
     return cma
 
 

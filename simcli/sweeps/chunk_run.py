@@ -107,6 +107,7 @@ class _Clock:
 def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], path: Path, threads: int | None, device: str,
               with_frames: bool, clock: _Clock) -> Outcome | None:  # fmt: skip
     """Run worlds of a chunk into a file; None if it was stopped as asked, and nothing is there."""
+    from simcli.records.drafts import sync
     from simcli.records.sweep_cases import write_cases
 
     with _draft(path) as draft:
@@ -121,7 +122,8 @@ def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], pat
             return None
         write_cases(draft, cases)
         draft.replace(path)
-        _sync(path.parent)
+        with contextlib.suppress(OSError):  # a file that a power cut takes is run again
+            sync(path.parent)
     return outcome
 
 
@@ -174,16 +176,6 @@ def _draft(path: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             checkpoint.clear(draft)
             draft.unlink(missing_ok=True)
-
-
-def _sync(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _reasons(chunk: Chunk, outcome: Outcome) -> dict[str, str]:

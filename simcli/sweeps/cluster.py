@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simcli.errors import DeviceError, UsageError
+from simcli.errors import DeviceError, OutputError, UsageError
 from simcli.sweeps.bundle import Bundles
 from simcli.sweeps.cluster_task import REFUSED_VERSION, place_files, run_on_worker, unpack, version_of_worker
 from simcli.sweeps.executors import Ending, Pace, Report, Work, WorkersGoneError
@@ -245,6 +245,8 @@ class Cluster:
                 os.listdir(target.parent) if target.parent.is_dir() else None  # makes a network file system look again
         except OSError as error:
             return Report(report.chunk, Ending.OUTPUT, reason=f"{target}: {error.strerror or error}")
+        except OutputError as error:
+            return Report(report.chunk, Ending.OUTPUT, reason=str(error))
         return report
 
     def stop(self) -> None:

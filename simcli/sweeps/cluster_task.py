@@ -5,7 +5,6 @@ worker from telling its scheduler that it lives. The answer is a line of JSON an
 behind it: bytes travel as they are, and nobody unpickles them.
 """
 
-import contextlib
 import json
 import os
 import socket
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import OutputError
+from simcli.records.drafts import drafted, sync
 from simcli.sweeps.executors import Ending, Report
 from simcli.sweeps.ledger import FOLDER
 from simcli.sweeps.pool import WorkerProcess
@@ -158,18 +158,11 @@ def place_files(folder: Path, files: dict[str, memoryview]) -> None:
     """Write what was fetched: each file whole or not at all.
 
     Raises:
-        OSError: a file cannot be written.
+        OutputError: a file cannot be written.
     """
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with draft.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(draft, path)
-        finally:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
+        with drafted(path) as draft:
+            draft.write_bytes(content)
+            sync(draft)

@@ -9,7 +9,6 @@ left unfinished is dropped by readers (`state`).
 """
 
 import contextlib
-import errno
 import json
 import os
 from collections.abc import Sequence
@@ -20,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import OutputError
+from simcli.records.drafts import sync
 from simcli.sweeps.identity import Identity
 
 FOLDER, SUFFIX = "ledger", ".jsonl"
 SUM_BYTES = 8
 SUM_KEY = ', "sum": "'
-NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
 GO_ON = "nothing that the ledger holds is lost, and the same command goes on"
 
 
@@ -121,7 +120,7 @@ class Ledger:
     def _open(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        sync_folder(self.path.parent)
+        sync(self.path.parent)
 
     def close(self) -> None:
         """Close the file. May be called twice."""
@@ -129,15 +128,3 @@ class Ledger:
             with contextlib.suppress(OSError):  # every line is on the disk already
                 os.close(self._descriptor)
             self._descriptor = None
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder, where the system has that."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in NO_SYNC:
-            raise
-    finally:
-        os.close(descriptor)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.errors import UsageError
+from simcli.errors import UsageError, install_hint
 from simcli.records.drafts import drafted
 from simcli.spec.faults import suffix_of
 
 Array = np.ndarray
 PICTURE, FILMS = ".png", (".gif", ".mp4")
 SUFFIXES = (PICTURE, *FILMS)
-INSTALL = "pip install 'simcli[render]'"
 CENTISECOND = 100  # per second: GIF counts in them
 MOST_GIF = 1e8  # pixels: a GIF is put together in memory
 QUALITY = "18"  # of H.264: nobody sees what is lost
@@ -111,7 +110,7 @@ def _pillow():
     try:
         from PIL import Image
     except ImportError as error:
-        raise UsageError(f"pictures need Pillow: {INSTALL}") from error
+        raise UsageError(install_hint("pictures need Pillow", "render")) from error
     return Image
 
 
@@ -119,5 +118,5 @@ def _av():
     try:
         import av
     except ImportError as error:
-        raise UsageError(f"MP4 needs PyAV: {INSTALL}") from error
+        raise UsageError(install_hint("MP4 needs PyAV", "render")) from error
     return av

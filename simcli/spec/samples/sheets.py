@@ -5,10 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from simcli.errors import install_hint
 from simcli.spec.samples.columns import MAX_WORLDS
 from simcli.spec.samples.csv_text import CsvError, cells, decoded, lines_of, number_in, separator_of
 
-PARQUET_HINT = "Parquet needs pyarrow: pip install 'simcli[parquet]'"
+PARQUET_HINT = install_hint("Parquet needs pyarrow", "parquet")
 MAX_FAULTS = 20  # of one file that are told at once
 _PARQUET = b"PAR1"
 _FOREIGN = {b"PK\x03\x04": ("a workbook or an archive", "save the sheet as CSV"),
