@@ -36,6 +36,7 @@ def test_a_sweep_at_rest(tmp_path):
     found = status_of(tmp_path)
     assert (found.n_done, found.failed) == (
         N - 2, {"nan-1": "nan", "error-1": "ValueError: a defect", "refused-1": "the scene is wrong"})  # fmt: skip
+    assert found.n_given_up == 2
     assert [(row.executor, row.work.cases, row.work.n_steps) for row in found.rows] == [("here", N - 2, 10 * (N - 2))]
     assert not found.notes
 

@@ -8,14 +8,17 @@ from support.runs import SWING
 import simcli
 import simcli.sweeps.in_python
 from simcli.cli import doorman
+from simcli.cli.options import seconds
 from simcli.errors import Exit, OutputError, SceneError, UsageError
 from simcli.spec.overrides import VARY_TABLE, Override
 from simcli.spec.packed import unpacked
 from simcli.sweeps.bundle import Bundles
 from simcli.sweeps.chunk_run import run_chunk
 from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import Ledger
+from simcli.sweeps.ledger import Event, Ledger
 from simcli.sweeps.plan import plan_of
+from simcli.sweeps.plan_file import write_plan
+from simcli.sweeps.status import status_of
 
 HEADER = "joints.elbow.damping,bodies.lower.mass\n"
 ROWS = ["0.01,1\n", "0.02,2\n", "0.01,1\n"]
@@ -166,3 +169,40 @@ def test_a_scene_inside_a_run_travels(folder, earlier, tmp_path):
     (tmp_path / name).write_bytes(data)
     away = run_chunk(replace(chunk, scene=tmp_path / name, sets=()), folder / "away", 1, "cpu", "none", None)
     assert away.digest == run_chunk(chunk, folder / "home", 1, "cpu", "none", None).digest
+
+
+@pytest.mark.parametrize(("text", "wanted"), [
+    ("30", 30.0), ("1e-3", 1e-3), ("2.5E2", 250.0), (".5", 0.5), ("10 min", 600.0),
+])  # fmt: skip
+def test_times_of_options(text, wanted):
+    assert seconds("--time-limit", text) == pytest.approx(wanted, rel=1e-15)
+
+
+@pytest.mark.parametrize("text", ["", "e3", "1e400", "nan", "-1", "1_0", "1 m"])
+def test_what_is_no_time(text):
+    with pytest.raises(UsageError, match="--time-limit"):
+        seconds("--time-limit", text)
+
+
+def test_status_counts_the_cases_of_the_plan(folder):
+    """Results of a plan that was made smaller count for nothing."""
+    plan = of_table(folder, ROWS)
+    write_plan(of_table(folder, ROWS[:1]), folder / "out")
+    ledger = Ledger(folder / "out", this_process())
+    ledger.note(Event.PLANNED, plan=plan.digest, n_cases=3, executor="workers 1")
+    chunk = plan.chunks[0]
+    ledger.note(Event.DONE, chunk.id, chunk.cases, file="a", n_steps=4, seconds=8.0, attempt=1, digest="d",
+                failed={chunk.cases[0]: "one", chunk.cases[1]: "two"}, executor="workers 1")  # fmt: skip
+    ledger.close()
+    found = status_of(folder / "out")
+    assert (found.n_cases, found.n_done, found.failed) == (1, 1, {chunk.cases[0]: "one"})
+
+
+def test_a_picture_of_a_fit_is_named_first(folder, capsys):
+    pytest.importorskip("scipy")
+    (folder / "log.csv").write_text("time [s],joint.pin.q\n0,1\n0.01,1\n")
+    words = ["fit", "../swing.yaml", "--data", "../log.csv", "--free", "joints.pin.q", "--plot"]
+    assert run([*words, "x.foo"]) == Exit.USAGE
+    assert run([*words, "none/x.png"]) == Exit.OUTPUT
+    out, err = capsys.readouterr()
+    assert (out, err.count("the suffix says the format"), err.count("there is no folder none")) == ("", 1, 1)
