@@ -117,6 +117,13 @@ class FileError(SimcliError):
     exit_code = Exit.FILE
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 world`, `3 worlds`; nouns ending in y have their own plural."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
 def install_hint(need: str, extra: str) -> str:
     """What to tell whoever lacks an optional package.
 

@@ -72,7 +72,7 @@ def test_who_lives_and_who_does_not(tmp_path):
     with ledger.path.open("ab") as stream:
         stream.write(b"damage\n")
     assert [note.partition(": ")[2] for note in status_of(tmp_path).notes] == [
-        "1 damaged lines are not believed", "is no ledger; left alone"]  # fmt: skip
+        "1 damaged line not believed", "is no ledger; left alone"]  # fmt: skip
 
 
 def test_a_folder_without_a_sweep_has_no_status(tmp_path):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simcli.errors import OutputError
+from simcli.errors import plural as plural
 
 STYLES = {"bad": "1;31", "warn": "1;33", "good": "1;32", "place": "1;34", "dim": "2", "bold": "1"}
 
@@ -141,13 +142,6 @@ def count_text(value: float) -> str:
             return f"{value:.3g}{unit}"
         value /= 1000
     return f"{value:.3g} T"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 world`, `3 worlds`; nouns ending in y have their own plural."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
 def status_text(status: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning
+from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning, plural
 from simcli.sweeps.agenda import Agenda
 from simcli.sweeps.claims import Claims
 from simcli.sweeps.executors import Ending, Executor, Pace, Report, WorkersGoneError
@@ -182,8 +182,8 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
     n_before = len(state.results)
     state.forget_results_in(gone)
     if n_before > len(state.results):
-        warnings.warn(f"{folder}: {len(gone)} result files are gone that the ledger knows, as {min(gone)}; their "
-                      f"{n_before - len(state.results)} cases are run again", SimcliWarning, stacklevel=2)
+        warnings.warn(f"{folder}: results are gone that the ledger knows, as {min(gone)}; "
+                      f"{plural(n_before - len(state.results), 'case')} will be run again", SimcliWarning, stacklevel=2)
     kept = {str(line["keep"]) for line in state.planned if "keep" in line} - {plan.keep}
     if kept and state.results:
         warnings.warn(f"{folder}: was begun with keep: {', '.join(sorted(kept))}; cases that are done have the trajectories "
@@ -191,8 +191,8 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
     for name in state.foreign:
         warnings.warn(f"{folder}: ledger/{name} is no ledger; left alone", SimcliWarning, stacklevel=2)
     if damaged := sum(state.damaged.values()):
-        warnings.warn(f"{folder}: {damaged} lines of the ledger are damaged and not believed, as in "
-                      f"ledger/{min(state.damaged)}; what they may have said is run again", SimcliWarning, stacklevel=2)
+        warnings.warn(f"{folder}: {plural(damaged, 'line')} of the ledger cannot be believed, because of damage, as in "
+                      f"ledger/{min(state.damaged)}; what was said there is run again", SimcliWarning, stacklevel=2)
 
 
 class _Driver:

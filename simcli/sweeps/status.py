@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcli.errors import FileError, UsageError
+from simcli.errors import FileError, UsageError, plural
 from simcli.sweeps.claims import FOLDER as CLAIMS
 from simcli.sweeps.claims import PERIOD_S, Claim, Hearts, read_claims
 from simcli.sweeps.identity import this_process
@@ -90,7 +90,7 @@ def status_of(folder: Path) -> Status:
     seconds, n_steps, n_worked = (sum(getattr(one, name) for one in works) for name in ("seconds", "n_steps", "cases"))
     n_left = max(n_cases - len(done) - len(given_up), 0)
     left = seconds / n_worked * n_left / len(alive) if alive and n_worked else float("nan")
-    notes = [f"ledger/{name}: {n} damaged lines are not believed" for name, n in sorted(state.damaged.items())]
+    notes = [f"ledger/{name}: {plural(n, 'damaged line')} not believed" for name, n in sorted(state.damaged.items())]
     notes += [f"ledger/{name}: is no ledger; left alone" for name in sorted(state.foreign)]
     rows = tuple(Row(*key, work) for key, work in sorted(state.work.items()))
     lost = begun - at_work - given_up

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from simcli.errors import FileError
+from simcli.errors import FileError, plural
 from simcli.records.integrity import verify
 from simcli.records.reader import open_trajectory
 from simcli.records.sweep_cases import numbers_digest, read_cases
@@ -60,17 +60,17 @@ def problems_of(plan: Plan, folder: Path, done: Mapping[str, str], digests: Mapp
         yield Problem("", f"{len(missing)} of {len(planned)} cases have no result yet: {_some(missing)}", False)
     lost = [case for case in given_up if case in planned]
     if lost:
-        yield Problem("", f"{len(lost)} cases were given up: {_some(lost)} ({given_up[lost[0]]})", False)
+        yield Problem("", f"given up: {plural(len(lost), 'case')}, {_some(lost)} ({given_up[lost[0]]})", False)
     others = [case for case in done if case not in planned]
     if others:
-        yield Problem("", f"{len(others)} cases with results are not of the plan as it is now: {_some(others)}", False)
+        yield Problem("", f"not of the present plan: {plural(len(others), 'case')} with results, {_some(others)}", False)
 
 
 def _of_file(folder: Path, file: str, cases: list[str], digests: Collection[str]) -> Iterator[Problem]:
     """Problems of one result that the ledger names."""
     path = folder / file
     if not path.is_file():
-        yield Problem(file, f"is not there; {len(cases)} cases are lost, and done again by the command that began the sweep")
+        yield Problem(file, f"is not there; the command that began the sweep does its {plural(len(cases), 'case')} again")
         return
     found = verify(path)
     yield from (Problem(file, text) for text in found)
