@@ -70,7 +70,7 @@ ON_GPU = [pytest.param("generalized", "like_gpu", marks=pytest.mark.slow),
 
 
 @pytest.mark.parametrize(("solver", "device"), [
-    *(pytest.param(one, "cpu", marks=[pytest.mark.slow] * (one in ("maximal", "natural"))) for one in SOLVERS),
+    *(pytest.param(one, "cpu", marks=[pytest.mark.slow] * (one != "generalized")) for one in SOLVERS),
     *ON_GPU])  # fmt: skip
 def test_another_scene_of_a_kind_needs_no_other_kernel(solver, device, tmp_path):
     scenes, fixed = {"first": {}, **{name: {name: value} for name, value in OTHERS.items()}}, {}

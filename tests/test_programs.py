@@ -82,7 +82,7 @@ output: {{every: 1 ms}}
 """
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
-OTHERS = ("maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
+OTHERS = ("generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
 @pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])

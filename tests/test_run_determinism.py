@@ -74,6 +74,7 @@ def slowly(values, which):
     return [pytest.param(value, marks=slow) if value in which else value for value in values]
 
 
+@pytest.mark.slow
 def test_all_worlds_of_a_batch_differ_and_move(rows_of):
     whole = worlds_of(rows_of(WHOLE)[0], slice(None))
     assert {"frames/joint_q", "frames/joint_wrench", "energy/drift", "diag/status"} <= whole.keys()

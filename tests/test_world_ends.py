@@ -17,7 +17,8 @@ ENDS = [  # what ends a world; where that holds, of a run
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=SOLVERS)
+@pytest.fixture(scope="module", params=[
+    pytest.param(name, marks=[pytest.mark.slow] * (name == "natural")) for name in SOLVERS])  # fmt: skip
 def every(request, tmp_path_factory):
     """Of a solver: a folder, its measures over a file with every step, and that file."""
     folder = tmp_path_factory.mktemp(request.param)
