@@ -73,7 +73,7 @@ def test_results_that_are_gone_are_made_again(tmp_path):
     here = Here(tmp_path)
     with pytest.warns(SimcliWarning) as said:
         drive(plan_of(cases), tmp_path, here)
-    assert [str(one.message).partition(": ")[2][:22] for one in said] == ["1 result files are gon", "ledger/notes.txt is no"]
+    assert [str(one.message).partition(": ")[2][:22] for one in said] == ["results are gone that ", "ledger/notes.txt is no"]
     assert here.begun == [tuple(cases[4:])]
     assert table_of(tmp_path) == whole_table(cases)
 

@@ -10,6 +10,7 @@ import numpy as np
 from simcli.analysis.columns import field_columns
 from simcli.analysis.states import States
 from simcli.errors import OutputError
+from simcli.records.drafts import draft_of
 from simcli.records.results import ResultAxes
 
 
@@ -30,7 +31,7 @@ class CsvWriter:
     def __init__(self, path: Path, fields: Sequence[str], axes: ResultAxes, with_time: bool, with_world: bool):
         self.path, self.fields, self.n_states = path, tuple(fields), 0
         self.with_time, self.with_world = with_time, with_world
-        self._draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self._draft = draft_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._stream = self._draft.open("w", newline="", encoding="utf-8")

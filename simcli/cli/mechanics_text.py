@@ -9,6 +9,7 @@ import numpy as np
 
 from simcli.cli import console
 from simcli.errors import OutputError, UsageError
+from simcli.records.drafts import draft_of
 
 TABLE_STATES = 12  # shown to people; files and --json hold all
 TABLE_COLUMNS = 10  # numbers of a matrix in a line
@@ -178,7 +179,7 @@ class Json:
     def _write(self) -> None:
         document = console.plain({"schema": f"simcli.{self.task.kind}/1", **self.body})
         text = json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        draft = draft_of(self.path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             draft.write_text(text, encoding="utf-8")

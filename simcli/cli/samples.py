@@ -1,6 +1,5 @@
 """`simcli samples`: what a batch would draw, a row per world."""
 
-import io
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +30,8 @@ def samples(
     Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
     """
     from simcli.analysis.samples import sample_table
-    from simcli.analysis.world_export import check_suffix, write_csv, write_table
-    from simcli.cli.table import Chosen, show_rows
+    from simcli.analysis.world_export import check_suffix
+    from simcli.cli.table import Chosen, save, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths
 
@@ -42,13 +41,8 @@ def samples(
     if output not in (None, Path("-")):
         _refuse_input(output, scene, *input_paths(document))
     found = sample_table(document, spec)
-    if output == Path("-"):
-        with io.StringIO(newline="") as stream:
-            write_csv(found, stream)
-            console.data(stream.getvalue().rstrip("\n"))
-    elif output is not None:
-        write_table(found, output)
-        console.say(f"wrote {output} ({console.plural(found.n_rows, 'world')})")
+    if output is not None:
+        save(found, output, console.plural(found.n_rows, "world"))
     if json:
         columns = [{"name": one.name, "unit": one.unit, "values": one.values} for one in found.columns.values()]
         console.emit("samples", {"scene": scene, "worlds": found.n_rows, "columns": columns, "path": output})

@@ -107,6 +107,25 @@ def choose(whole: "WorldTable", where: list[str], sort: list[str], top: int | No
     return Chosen(found.select(split_words(column)) if column else found, n_found, whole.n_rows, top, bool(column))
 
 
+def save(found: "WorldTable", output: Path, what: str) -> None:
+    """Write a table to a file, or to stdout as CSV.
+
+    Args:
+        found: the table.
+        output: the file; `-` for stdout.
+        what: the count of its rows, for the message.
+    """
+    from simcli.analysis.world_export import write_csv, write_table
+
+    if output != Path("-"):
+        write_table(found, output)
+        console.say(f"wrote {output} ({what})")
+        return
+    with io.StringIO(newline="") as stream:
+        write_csv(found, stream)
+        console.data(stream.getvalue().rstrip("\n"))
+
+
 def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, json: bool, noun: str) -> int:
     """Write a table to a file, as JSON, or as text.
 
@@ -118,16 +137,9 @@ def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, js
         json: as given.
         noun: what a row is.
     """
-    from simcli.analysis.world_export import write_csv, write_table
-
     found = chosen.found
-    if output == Path("-"):
-        with io.StringIO(newline="") as stream:
-            write_csv(found, stream)
-            console.data(stream.getvalue().rstrip("\n"))
-    elif output is not None:
-        write_table(found, output)
-        console.say(f"wrote {output} ({console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)})")
+    if output is not None:
+        save(found, output, f"{console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)}")
     if json:
         columns = [{"name": one.name, "unit": one.unit, "text": one.text, "values": one.values}
                    for one in found.columns.values()]  # fmt: skip

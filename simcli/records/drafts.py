@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -11,6 +10,16 @@ from typing import TextIO
 from simcli.errors import OutputError
 
 NO_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EACCES}  # of folders, on some network file systems
+
+
+def draft_of(path: Path) -> Path:
+    """A hidden name beside a path, which no other process has.
+
+    Jobs of an array, each in a container of its own, may have one process number; therefore chance takes part.
+    """
+    number = f"{os.getpid()}{int.from_bytes(os.urandom(4), 'little'):010d}"
+    return path.with_name(f".{path.name}.{number}.part")
+
 
 @contextlib.contextmanager
 def drafted(path: Path) -> Iterator[Path]:
@@ -22,9 +31,7 @@ def drafted(path: Path) -> Iterator[Path]:
         OutputError: the file cannot be written.
     """
     plain = path.is_file() or not path.exists()
-    # Processes of two machines may have one number: jobs of an array, each in a container of its own, all write one plan.
-    number = f"{os.getpid()}{secrets.randbelow(10**9):09d}"
-    draft = path.with_name(f".{path.name}.{number}.part") if plain else path
+    draft = draft_of(path) if plain else path
     try:
         try:
             yield draft

@@ -8,6 +8,7 @@ import numpy as np
 from simcli.model.snapshot import ContactRows, no_contacts
 from simcli.records.backlog import Batch
 from simcli.records.create import create_file
+from simcli.records.drafts import draft_of
 from simcli.records.growing import Growing, GrowingFile
 from simcli.records.messages import Order
 from simcli.records.model_columns import world_tables_of
@@ -31,7 +32,7 @@ class OutputFile:
         self._shapes = kept_shapes(order.model, order.axes)
         self._has_contacts = any(row.path == "contacts/offset" for row in order.rows)
         self._n_events, self._n_contacts = 0, 0
-        self._path, self._draft = order.path, order.path.with_name(f".{order.path.name}.{os.getpid()}.part")
+        self._path, self._draft = order.path, draft_of(order.path)
         try:
             tables = world_tables_of(order.model, order.axes)
             file = create_file(str(self._draft), tables, order.axes, order.rows, order.dtype, order.grain, order.provenance,

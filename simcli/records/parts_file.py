@@ -19,6 +19,7 @@ from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event
 from simcli.records.backing import Backing
 from simcli.records.chunks import frames_per_commit
 from simcli.records.create import create_file
+from simcli.records.drafts import draft_of
 from simcli.records.growing import Growing, GrowingFile
 from simcli.records.guard import reading
 from simcli.records.layout import Axes, Dataset, selected
@@ -87,7 +88,7 @@ def write_parts(path: Path, parts: Sequence[RunPart], cut: Cut, provenance: Prov
         FileError: a part is damaged.
         ValueError: what the parts share differs in /model; the message names the table.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    draft = draft_of(path)
     try:
         backing = Backing(draft)
     except OSError as error:

@@ -21,6 +21,7 @@ import numpy as np
 from simcli.errors import OutputError
 from simcli.model.tables import Model
 from simcli.records.backing import Backing
+from simcli.records.drafts import draft_of
 from simcli.records.layout import COMPONENTS, CONVENTIONS, SCALES, coordinate_units
 from simcli.records.provenance import Provenance, write_provenance
 from simcli.records.superblock import FORMAT_BOUNDS
@@ -131,7 +132,7 @@ class ResultWriter:
                  title: str = "", states: str = "", expected: int = 1 << 62):  # fmt: skip
         self.expected = max(expected, 1)
         self.path, self.fields, self.n_states, self._file = path, tuple(fields), 0, None
-        self._draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self._draft = draft_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._backing = Backing(self._draft)

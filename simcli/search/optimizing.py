@@ -103,7 +103,9 @@ def library():
         UsageError: it is not installed.
     """
     try:
-        import cma
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that its pictures need matplotlib, which nobody asks for here
+            import cma
     except ImportError as error:
         raise UsageError(install_hint("optimizing needs cma", "optimize")) from error
     return cma

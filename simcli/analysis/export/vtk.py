@@ -19,7 +19,7 @@ import numpy as np
 
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import OutputError
-from simcli.records.drafts import written
+from simcli.records.drafts import draft_of, written
 
 BODIES, CONTACTS = "bodies", "contacts"
 KINDS = {"f8": "Float64", "i8": "Int64", "i4": "Int32"}
@@ -34,7 +34,7 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
         OutputError: they cannot be written, or the folder is there and holds other things.
     """
     folder = path.with_suffix("")
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    draft = draft_of(folder)
     _check_free(folder)
     pose, twist = (asked.run.column(f"frames/{name}") for name in ("body_q", "body_qd"))
     try:
