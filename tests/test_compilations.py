@@ -4,12 +4,12 @@ import json
 import os
 
 import pytest
-import taichi as ti
 from support.process import python, simcli
 from support.scenes import FALL
 
 from simcli.errors import Exit
-from simcli.kernels.compilations import Origin, _stderr_caught, kernels_noted
+from simcli.kernels.language import ti
+from simcli.kernels.language.compilations import Origin, _stderr_caught, kernels_noted
 
 
 def kernels_of_run(folder, cache):
@@ -90,7 +90,7 @@ import sys, shutil
 from pathlib import Path
 from simcli.cli.doorman import run_command
 from simcli.kernels import runtime
-from simcli.kernels.compilations import kernels_noted
+from simcli.kernels.language.compilations import kernels_noted
 import simcli
 
 def run():
