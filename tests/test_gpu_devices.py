@@ -15,7 +15,8 @@ from simcli.kernels import elementary, runtime, self_test
 from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import start_device
 from simcli.model.snapshot import Status
-from simcli.solvers import SOLVERS, RunPlan, loop_bounds
+from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.shared import loop_bounds
 
 AGREEMENT = {"float64": 1e-10, "float32": 1e-5}  # promised between devices; some last places of float32 over 100 steps
 N_STEPS, FRAMES = 100, 10
