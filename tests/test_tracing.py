@@ -8,6 +8,7 @@ from support.runs import MIXED
 
 from simcli.kernels.language import ti, tracing
 from simcli.kernels.language.compilations import kernels_noted
+from simcli.kernels.language.internals import PACKAGE
 from simcli.pipeline import Request, execute, prepare
 
 
@@ -72,7 +73,7 @@ def test_a_function_is_parsed_once_for_a_kernel_and_serves_within_itself(monkeyp
 
 
 def test_a_function_that_serves_a_vector_first_serves_an_object_after(monkeypatch):
-    monkeypatch.setattr("taichi.lang.matrix_ops.half", lambda vector: ti.cast(0.5, ti.f64), raising=False)
+    monkeypatch.setattr(f"{PACKAGE}.lang.matrix_ops.half", lambda vector: ti.cast(0.5, ti.f64), raising=False)
     both = Halves()
 
     @ti.func

@@ -5,23 +5,30 @@ not: it needs the program to find the kernel in the folder. Here is the same wal
 for a kernel and not wherever it is inlined, a place for messages is written once per line, and operations and constants
 become expressions directly, where Taichi asks of each whether it is one of twenty other things. Whatever is none of the
 usual things goes to Taichi's own function. The programs are the same, and so are the keys of the kernels.
-
-Uses Taichi's internals (1.7.4, see memory.py).
 """
 
 import ast
 import traceback
 from types import FunctionType, SimpleNamespace
 
-from taichi._lib import core
-from taichi.lang import impl, kernel_impl, ops
-from taichi.lang.any_array import AnyArray
-from taichi.lang.ast import ast_transformer
-from taichi.lang.ast.ast_transformer import ASTTransformer
-from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext, Builder, LoopStatus, ReturnStatus
-from taichi.lang.exception import TaichiCompilationError, TaichiSyntaxError, handle_exception_from_cpp
-from taichi.lang.expr import Expr
-from taichi.lang.kernel_impl import Kernel
+from simcli.kernels.language.internals import (
+    AnyArray,
+    ASTTransformer,
+    ASTTransformerContext,
+    Builder,
+    Expr,
+    Kernel,
+    LoopStatus,
+    ReturnStatus,
+    TaichiCompilationError,
+    TaichiSyntaxError,
+    ast_transformer,
+    core,
+    handle_exception_from_cpp,
+    impl,
+    kernel_impl,
+    ops,
+)
 
 STACK = 70_000  # places of a frame: of 2^17 that Python takes for it, the rest is left
 LEAST, MOST = -(2**31), 2**31 - 1  # of whole numbers of 32 bits
