@@ -77,11 +77,6 @@ def test_what_leaves_no_code_is_part_of_the_text():
     assert meaning(lines) == meaning(inspect.getsourcelines(ends_with_pass)[0])
 
 
-def test_lines_are_unfolded_as_by_python():
-    for line in ("\tx = 1  \n", "    s = 'a  b'\n", "\n", "        # why  \t so\n"):
-        assert source_text._unfolded(line, 4, 9999) == textwrap.fill(line, tabsize=4, width=9999)
-
-
 def test_python_keeps_its_own_functions():
     assert python("import inspect; mine = inspect.getframeinfo\n"
                   "import simcli.kernels; print(mine is inspect.getframeinfo)") == "True\n"  # fmt: skip

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
-from simcli.kernels.language import tracing
 from simcli.kernels.language.backend import program
 from simcli.kernels.language.internals import Kernel, core, handle_exception_from_cpp
 
@@ -84,6 +83,7 @@ def kernels_noted() -> Iterator[KernelsTaken]:
 
 listeners: list[Callable[[KernelTaken], None]] = []  # are told of each kernel that is called first
 _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
+_materialize = Kernel.materialize
 
 
 def materialize(self, key=None, args=None, arg_features=None) -> None:
@@ -91,7 +91,7 @@ def materialize(self, key=None, args=None, arg_features=None) -> None:
     if key in self.compiled_kernels:
         return
     start = time.perf_counter()
-    tracing.materialize(self, key, args, arg_features)
+    _materialize(self, key, args, arg_features)
     kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], program()
     traced = time.perf_counter()
     try:

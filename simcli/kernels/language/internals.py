@@ -62,17 +62,12 @@ with _importing_less():
 
 core = module("._lib").core
 impl, kernel_impl, ops, snode = (module(f".lang.{name}") for name in ("impl", "kernel_impl", "ops", "snode"))
-ast_transformer, _transformer_utils = module(".lang.ast.ast_transformer"), module(".lang.ast.ast_transformer_utils")
-
-AnyArray = module(".lang.any_array").AnyArray
-ASTTransformer = ast_transformer.ASTTransformer
-ASTTransformerContext, Builder = _transformer_utils.ASTTransformerContext, _transformer_utils.Builder
-LoopStatus, ReturnStatus = _transformer_utils.LoopStatus, _transformer_utils.ReturnStatus
+ASTTransformer = module(".lang.ast.ast_transformer").ASTTransformer
+ASTTransformerContext = module(".lang.ast.ast_transformer_utils").ASTTransformerContext
 Expr = module(".lang.expr").Expr
 Func, Kernel = kernel_impl.Func, kernel_impl.Kernel
 KernelArgument = module(".lang.kernel_arguments").KernelArgument
 TaichiCallableTemplateMapper = kernel_impl.TaichiCallableTemplateMapper
-TaichiCompilationError, TaichiSyntaxError = ti.TaichiCompilationError, ti.TaichiSyntaxError
 handle_exception_from_cpp = module(".lang.exception").handle_exception_from_cpp
 is_arch_supported = module(".lang.misc").is_arch_supported
 make_matrix = module(".lang.matrix").make_matrix

@@ -58,15 +58,12 @@ def _build_rolled(ctx, node: ast.For):
     if ctx.is_kernel or not ctx.func.func.__module__.startswith("simcli."):
         return _build_range_for(ctx, node)
     ctx.global_vars[NAME] = _here
-    bounds, body = node.iter.args, node.body
+    bounds = node.iter.args
     end = bounds[-1]
     if not any(isinstance(part, ast.Call) for part in ast.walk(end)):  # what is read from a table is opaque already
         node.iter.args = [*bounds[:-1], ast.copy_location(ast.BinOp(end, ast.Add(), _parsed(ZERO).value), end)]
-    node.body = [*body, _parsed(GUARD.format(node.target.id))]
-    try:
-        return _build_range_for(ctx, node)
-    finally:
-        node.iter.args, node.body = bounds, body  # the tree serves again
+    node.body = [*node.body, _parsed(GUARD.format(node.target.id))]
+    return _build_range_for(ctx, node)
 
 
 @cache

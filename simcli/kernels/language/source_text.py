@@ -2,7 +2,7 @@
 
 Taichi looks up source with Python's module `inspect`, made for people: whenever a function is decorated, it asks which
 module stands around it, by a walk over all modules that are loaded; whenever a function is built into a kernel, it cuts its
-text out of the file token by token, and folds each line anew; whenever a field is made, it writes down who called whom, for
+text out of the file token by token; whenever a field is made, it writes down who called whom, for
 a message if the field is never placed. The interpreter knows the former: a class's body has the name of the class, and the
 code of a function ends where its last expression does.
 
@@ -12,8 +12,7 @@ the kernel of five balls that touch 1.3 and 1.1; the tables of a double pendulum
 
 import linecache
 import sys
-import textwrap
-from types import CodeType, SimpleNamespace
+from types import CodeType
 
 from simcli.kernels.language.internals import impl, kernel_impl, snode
 
@@ -50,13 +49,7 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _unfolded(line: str, tabsize: int, width: int) -> str:
-    """A line of source as `textwrap.fill` gives it in a width that no line has."""
-    return line.expandtabs(tabsize).rstrip()
-
-
 _source_lines = kernel_impl.getsourcelines
 kernel_impl._inside_class = stands_in_class
 kernel_impl.getsourcelines = source_lines
-kernel_impl.textwrap = SimpleNamespace(dedent=textwrap.dedent, fill=_unfolded)
 impl.get_traceback = snode.get_traceback = lambda stacklevel=1: ""
