@@ -39,7 +39,7 @@ finally:
     inspect.getframeinfo = _getframeinfo
 
 core = module("._lib").core
-impl, kernel_impl, ops, snode = (module(f".lang.{name}") for name in ("impl", "kernel_impl", "ops", "snode"))
+impl, kernel_impl, ops = (module(f".lang.{name}") for name in ("impl", "kernel_impl", "ops"))
 ASTTransformer = module(".lang.ast.ast_transformer").ASTTransformer
 ASTTransformerContext = module(".lang.ast.ast_transformer_utils").ASTTransformerContext
 Expr = module(".lang.expr").Expr
