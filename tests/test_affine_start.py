@@ -7,7 +7,7 @@ from support.scenes import scene
 
 from simcli.model import build_worlds
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.core import ENERGY
+from simcli.solvers.shared.core import ENERGY
 from simcli.spec import resolve
 
 # A carrier that moves as prescribed, an arm that it drags, and a tip with a spring and a wrench.

@@ -16,8 +16,8 @@ from simcli.model.closure.begin import begun
 from simcli.model.surfaces import surfaces
 from simcli.model.switched_off import affine_form
 from simcli.solvers import RunPlan
-from simcli.solvers.affine_core import AffineCore
-from simcli.solvers.start import start_of
+from simcli.solvers.affine.core import AffineCore
+from simcli.solvers.shared.start import start_of
 from simcli.spec import resolve
 
 SHAPES = {

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.device import live_device
 from support.scenes import faults_of
 
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.skyline import SkylineMatrix, corner, factorize_skyline, substitute_skyline
 

@@ -68,10 +68,10 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation(tmp_path, number):
-    assert stopped(tmp_path, number, "simcli.solvers.generalized", "compile_thoroughly", IN_C)[0] == -number
+    assert stopped(tmp_path, number, "simcli.solvers.shared.solver", "compile_thoroughly", IN_C)[0] == -number
 
 
 def test_a_signal_ends_the_compilation_of_the_start(tmp_path):
     """Solvers that take bodies one by one have loops closed by another solver, before they exist."""
-    where = "simcli.solvers.loose", "start_of"
+    where = "simcli.solvers.shared.loose", "start_of"
     assert stopped(tmp_path, signal.SIGTERM, *where, IN_C, "maximal")[0] == -signal.SIGTERM

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.contacts import SHAPES, Bench, random_poses, read_model, scene, terrain
 from support.device import live_device
 
 from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.language import ti
 from simcli.kernels.runtime import start_device
 from simcli.kernels.tree import TreeState, place_all
 from simcli.model import build_worlds

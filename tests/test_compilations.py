@@ -4,12 +4,12 @@ import json
 import os
 
 import pytest
-import taichi as ti
 from support.process import python, simcli
 from support.scenes import FALL
 
 from simcli.errors import Exit
-from simcli.kernels.compilations import Origin, _stderr_caught, kernels_noted
+from simcli.kernels.language import ti
+from simcli.kernels.language.compilations import Origin, _stderr_caught, kernels_noted
 
 
 def kernels_of_run(folder, cache):
@@ -29,7 +29,7 @@ def test_run_tells_what_it_compiled(tmp_path):
     assert (cold["compiled"], cold["from_cache"]) == (n_files, 0)
     assert (warm["compiled"], warm["from_cache"], warm["compiled_names"]) == (0, n_files, [])
     assert len(cold["compiled_names"]) == n_files
-    assert "solvers.rollout.rollout" in cold["compiled_names"]
+    assert "solvers.shared.rollout.rollout" in cold["compiled_names"]
 
 
 @ti.kernel
@@ -90,7 +90,7 @@ import sys, shutil
 from pathlib import Path
 from simcli.cli.doorman import run_command
 from simcli.kernels import runtime
-from simcli.kernels.compilations import kernels_noted
+from simcli.kernels.language.compilations import kernels_noted
 import simcli
 
 def run():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 
 from simcli.kernels.complementarity.cones import curnier, fischer_cone, fischer_row, on_cone
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.values import Mat3, Vec3
 

@@ -17,7 +17,7 @@ from simcli.model.constraints import constraints_of
 from simcli.model.lawful import has_limit, needs_law
 from simcli.model.phases import build_phases, differences, first_step, representatives
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.integrators import STAGES
+from simcli.solvers.tree.integrators import STAGES
 from simcli.spec import resolve
 from simcli.spec.resolve import warnings
 

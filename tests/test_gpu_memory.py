@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 import test_kernels_shared
 import test_kernels_vectors
 from support.gpu import GPUS, started
 
 from simcli.errors import DeviceError
 from simcli.kernels import storage
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.runtime import replace, start_device
 

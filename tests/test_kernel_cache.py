@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-import taichi as ti
 from support.process import environment, python, simcli
 from support.scenes import FALL
 from support.three_kernels import use
 
 from simcli.errors import Exit, SimcliWarning
 from simcli.kernels import kernel_cache, kernel_session
-from simcli.kernels.compilations import kernels_noted
+from simcli.kernels.language import ti
+from simcli.kernels.language.compilations import kernels_noted
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ import sys
 sys.path.insert(0, {TESTS!r})
 import warnings
 from support.three_kernels import use
-from simcli.kernels import compilations
+from simcli.kernels.language import compilations
 from simcli.kernels.runtime import start_device, stop_device
 warnings.simplefilter("always")
 with warnings.catch_warnings(record=True) as told, compilations.kernels_noted() as taken:

@@ -16,7 +16,7 @@ N = 40_000
 @pytest.fixture
 def evaluate(device):
     """Apply a function of packs to arrays: one argument and two results, or two arguments and one."""
-    import taichi as ti
+    from simcli.kernels.language import ti
 
     def run(function, *arguments):
         width = len(arguments)

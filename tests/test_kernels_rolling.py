@@ -8,7 +8,8 @@ from support.device import live_device
 from support.runs import MIXED
 from taichi.lang.ast.ast_transformer import ASTTransformer
 
-from simcli.kernels import rolling, runtime
+from simcli.kernels import runtime
+from simcli.kernels.language import rolling
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 

@@ -43,7 +43,7 @@ from functools import partial
 from pathlib import Path
 from simcli import pipeline
 from simcli.kernels import runtime
-from simcli.kernels.compilations import Origin, kernels_noted
+from simcli.kernels.language.compilations import Origin, kernels_noted
 if {device!r} == "like_gpu":
     runtime.start_device = partial(runtime.start_device, like_gpu=True)
 device = "cpu" if {device!r} == "like_gpu" else {device!r}

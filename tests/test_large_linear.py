@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.device import live_device
 
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
@@ -12,6 +11,7 @@ from simcli.kernels.complementarity.large_problem import factorize_large, multip
 from simcli.kernels.complementarity.measure import contact_speed, respond, row_speed
 from simcli.kernels.complementarity.preparation import prepare
 from simcli.kernels.complementarity.problem import Problem
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 
 N_BODIES, N_ROWS, N_CONTACTS = 12, 6, 16

@@ -9,7 +9,7 @@ from support.forward import Runner, model_of, slope
 
 from simcli.kernels.algorithms import Algorithms
 from simcli.model.rotations import quat_to_matrix
-from simcli.solvers.integrators import STAGES
+from simcli.solvers.tree.integrators import STAGES
 
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}
 every_integrator = pytest.mark.parametrize("integrator", STAGES)

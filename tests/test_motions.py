@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.scenes import faults_of, scene
 
 from simcli.kernels.forces import Forces
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.tables import Tables

@@ -12,8 +12,8 @@ from simcli.analysis.peers_contact import mujoco_natural_map, states_of, touchin
 from simcli.cli import bench_contact
 from simcli.model.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS
-from simcli.solvers.plan import RunPlan
-from simcli.solvers.stated import stated_contacts
+from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.stated import stated_contacts
 
 MASS, MU, FAST = 2.0, 0.5, 3.0  # kg, 1, m/s
 PUSH = 0.1  # [N s]

@@ -172,7 +172,7 @@ output: {every: 0.4, channels: [bodies]}
 
 GENERAL = """
 import sys
-from simcli.solvers import core
+from simcli.solvers.shared import core
 core.Core.polynomials = lambda self, *others: None
 from simcli.cli import main
 sys.argv = ["simcli", *{words!r}]

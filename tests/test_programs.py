@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.device import live_device
 
 from simcli.kernels.complementarity.problem import Problem
 from simcli.kernels.complementarity.solve import READY
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.programs import (
     NO_BOUND,
@@ -23,7 +23,7 @@ from simcli.kernels.programs import (
 from simcli.kernels.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.integrators import STAGES
+from simcli.solvers.tree.integrators import STAGES
 
 FEW_LINES = 7  # of a call
 NOISE = 0.1  # of what worlds that are done hold

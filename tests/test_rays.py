@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.solids import MESH, UNIT, camera_from, plain_light, solid, solids, torus, turned
 
+from simcli.kernels.language import ti
 from simcli.kernels.rays import lit, picture, shapes
 from simcli.kernels.rays.picture import decoded, draw, ready_device
 from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, PLANE
@@ -343,7 +343,7 @@ def test_pictures_are_the_same_whoever_draws_them():
 
 def test_one_kernel_draws_all_scenes():
     """Numbers of solids, triangles, pixels are data: what the first scene has compiled serves the others."""
-    from simcli.kernels.compilations import kernels_noted
+    from simcli.kernels.language.compilations import kernels_noted
 
     ready_device()
     with kernels_noted() as taken:

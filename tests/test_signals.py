@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-import taichi as ti
 from support.forward import Runner, model_of, slope
 from support.runs import MIXED
 from support.scenes import scene
 
 from simcli.kernels.forces import Forces
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.signals import ORDERS as NUMBERS
 from simcli.kernels.signals import Motions, Signals, evaluate_signals
 from simcli.kernels.tables import Tables
 from simcli.model import build
 from simcli.model.signals import piecewise, signal_values
-from simcli.solvers.integrators import STAGES
+from simcli.solvers.tree.integrators import STAGES
 from simcli.spec import resolve
 
 ROUNDING = 2e-13  # of values near one with phases of some ten radians

@@ -7,13 +7,12 @@ import textwrap
 from importlib import import_module
 
 import pytest
-import taichi as ti
 from support.process import python
 from taichi.lang import kernel_impl
 
 import simcli.kernels
 import simcli.solvers
-from simcli.kernels import source_text
+from simcli.kernels.language import source_text, ti
 
 
 def device_functions():

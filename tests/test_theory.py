@@ -10,10 +10,10 @@ from simcli.kernels.barrier.law import PARALLEL
 from simcli.kernels.complementarity.problem import SCHEDULE
 from simcli.kernels.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural import THIN
-from simcli.solvers.direction import STABLE
-from simcli.solvers.impulses import KAPPA
-from simcli.solvers.integrators import GAMMA, RK4_WEIGHTS
-from simcli.solvers.natural_steps import FARTHEST_TURN, MOST_SOFT, SINGULAR
+from simcli.solvers.impulses.direction import STABLE
+from simcli.solvers.impulses.memory import KAPPA
+from simcli.solvers.natural.steps import FARTHEST_TURN, MOST_SOFT, SINGULAR
+from simcli.solvers.tree.integrators import GAMMA, RK4_WEIGHTS
 
 SUBSCRIPTS = "₀₁₂₃₄"
 PAGES = {entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8") for entry in

@@ -3,12 +3,11 @@
 import ast
 
 import pytest
-import taichi as ti
 from support.device import live_device
 from support.runs import MIXED
 
-from simcli.kernels import tracing
-from simcli.kernels.compilations import kernels_noted
+from simcli.kernels.language import ti, tracing
+from simcli.kernels.language.compilations import kernels_noted
 from simcli.pipeline import Request, execute, prepare
 
 

@@ -60,8 +60,8 @@ def our_natural_map(work, n_steps: int) -> float:
     from simcli.analysis.natural_map import natural_map
     from simcli.kernels.runtime import start_device
     from simcli.solvers import SOLVERS
-    from simcli.solvers.plan import RunPlan
-    from simcli.solvers.stated import stated_contacts
+    from simcli.solvers.shared.plan import RunPlan
+    from simcli.solvers.shared.stated import stated_contacts
 
     job = replace(work, worlds=min(WATCHED, work.worlds)).job()
     with console.stdout_kept_clean():

@@ -110,7 +110,7 @@ def _bundles(folder: Path, worlds: int | None, more: list[str]) -> Iterator[Item
 def _compile_here(item: Item, sets: tuple, device: str) -> dict[str, Any]:
     """Compile a scene in this process."""
     from simcli import pipeline
-    from simcli.kernels.compilations import kernels_noted
+    from simcli.kernels.language.compilations import kernels_noted
 
     started = time.perf_counter()
     with kernels_noted() as taken:

@@ -5,12 +5,10 @@ In: a `model.Model` and arrays. Out: arrays. Never found here: time stepping, fi
 Every smooth device function is written once on a "real" that is a lane pack on the CPU (4 worlds in float64, 8 in
 float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the lowest floor up:
 
-    runtime     the device: start, choice, compilation (rolling keeps loops loops)
-    compilations  which kernels were compiled, and which came from a folder of kernels
+    language    Taichi, as `ti`, and all that simcli changes of it: a room of its own
+    runtime     the device: start, choice, compilation
     kernel_cache  folders of kernels;  kernel_session: what Taichi sees of them
-    source_text  how Taichi finds the text of a function;  tracing: how it makes a program of it
-    vectors     packs as vectors of the processor
-    memory      memory of all worlds and packs: Arena, Slot (slots); numbers that kernels read (numbers); the array (storage)
+    memory      memory of all worlds and packs: Arena, Slot (slots); the array (storage)
     values      Vec3, Mat3, Sym3, Quat, Motion, Force, Inertia: small values that compose as in a book
     notes       scalars for work that goes lane by lane
     elementary  sine and cosine, square roots and masks on packs; rotation_log
@@ -32,12 +30,4 @@ float32, side by side in one `ti.Vector`) and a plain scalar on a GPU. From the 
     balance     forces, rows and reactions at rest, for equilibria and small motions
 """
 
-import os
-
-# Before Taichi is imported by any file here: its banner goes to stdout, which is for data.
-os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
-os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
-# It asks its makers' server for a newer version, once a day, and names itself to it; a new version is of no use to us.
-os.environ.setdefault("TI_SKIP_VERSION_CHECK", "ON")
-
-from simcli.kernels import source_text, tracing  # noqa: F401  (the former has to be there before Taichi, the latter before the others)
+from simcli.kernels import language  # noqa: F401  (what it sets has to be there before Taichi)

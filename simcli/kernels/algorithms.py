@@ -4,7 +4,6 @@ States stand in the world axis: a Model of one world serves any number of states
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.dynamics import (
     accelerate,
@@ -17,6 +16,7 @@ from simcli.kernels.dynamics import (
 )
 from simcli.kernels.external_forces import load_links
 from simcli.kernels.forces import Forces
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, put_lane
 from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, emit, put, report_bodies

@@ -1,7 +1,6 @@
 """What evaluates a balance on the device: its memory, its kernel, and what they are made of (see balance.py)."""
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.algorithms import give, take, turns
 from simcli.kernels.cables import report_cables
@@ -10,6 +9,7 @@ from simcli.kernels.efforts import efforts
 from simcli.kernels.elementary import select
 from simcli.kernels.external_forces import load_links
 from simcli.kernels.forces import Forces
+from simcli.kernels.language import ti
 from simcli.kernels.laws import law_terms
 from simcli.kernels.memory import Arena
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches

@@ -5,8 +5,8 @@ does not act leaves zeros. Pairs are numbered: the diagonal blocks first, then t
 """
 
 import numpy as np
-import taichi as ti
 
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, get_lane, put_lane
 from simcli.kernels.skyline import SkylineMatrix, factorize_skyline, substitute_skyline
 from simcli.kernels.sparse import Factor, factorize, substitute

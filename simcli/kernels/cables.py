@@ -13,8 +13,7 @@ Source: reference/articulations.md A9, the cable of the source document. Deviati
 stiffness, split along the tangent of the parent's anchor.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.report import put
 from simcli.kernels.rotation_log import pulled_back, rotation_log

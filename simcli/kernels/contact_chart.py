@@ -3,12 +3,11 @@
 Which links touch differs between the worlds of a pack, so that this goes lane by lane on scalars.
 """
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import across as perpendicular
 from simcli.kernels.collision.lanes import one, put, unit_or, vector, whole_of
 from simcli.kernels.collision.tables import NO_GRAIN, PLANE, TERRAIN
 from simcli.kernels.complementarity.large import SEEN, SIZE, see_body
+from simcli.kernels.language import ti
 from simcli.kernels.memory import get_lane
 from simcli.kernels.tree import point_velocity
 from simcli.kernels.values import Vec3

@@ -5,8 +5,7 @@ link coordinates, so that the transforms between parent and child are identities
 dof by dof (block elimination by scalar pivots, mathematically the same), so that one loop serves all joint types.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.tables import ADD, CARRY, START, Tables
 from simcli.kernels.tree import AFFINE, TreeState, com_about_origin, place, point_velocity
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Vec3

@@ -4,10 +4,9 @@ In the implicit forms their gradients go to the diagonal of the mass matrix, whi
 nothing.
 """
 
-import taichi as ti
-
 from simcli.kernels.coordinate_laws import bound_law, foresee, servo_law, torsion_law
 from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.language import ti
 from simcli.kernels.rotation_log import rotation_log
 from simcli.kernels.tree import BALL, quaternion_at, vector_at
 

@@ -2,8 +2,7 @@
 
 from math import factorial, pi, sqrt
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.memory import get_lane, is_pack, local, put_lane
 from simcli.kernels.runtime import keeps_order
 from simcli.kernels.values import Quat, Vec3

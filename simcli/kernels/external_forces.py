@@ -1,9 +1,8 @@
 """External forces on links: of springs between points, cables and wrenches, which know poses and twists only."""
 
-import taichi as ti
-
 from simcli.kernels.cables import load_cables
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.values import Force, Vec3
 

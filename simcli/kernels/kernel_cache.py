@@ -16,9 +16,8 @@ import time
 from functools import cache
 from pathlib import Path
 
-import taichi as ti
-
 import simcli
+from simcli.kernels.language import ti
 
 VARIABLE = "SIMCLI_KERNEL_CACHE"
 TAICHIS = "TI_OFFLINE_CACHE_FILE_PATH"  # is heeded where ours is not set

@@ -19,12 +19,11 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import taichi as ti
-
 from simcli.errors import SimcliWarning
 from simcli.kernels import kernel_cache
-from simcli.kernels.compilations import Origin
 from simcli.kernels.kernel_cache import SUFFIX
+from simcli.kernels.language import ti
+from simcli.kernels.language.compilations import Origin
 
 try:
     import fcntl

@@ -1,8 +1,7 @@
 """Pieces of the graph of a law: which one an aim is on, where it ends, and its line."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.laws import AT_LOWER, AT_UPPER, FREE, STUCK, Laws
 from simcli.kernels.memory import local
 

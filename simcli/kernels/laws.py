@@ -17,10 +17,10 @@ limit and friction on one hinge need one row.
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.coordinate_laws import bound_law, foresee, foresee_again, servo_law, torsion_law
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints, Form

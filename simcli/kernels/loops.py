@@ -1,9 +1,9 @@
 """Coordinates of joints that close loops: projected from the bodies, with full turns counted from step to step."""
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.elementary import nearest_turn
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.projection import Anchors, anchor_motion
 from simcli.kernels.report import put

@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-import taichi as ti
 from taichi.lang import impl
 from taichi.lang.expr import Expr
 
-from simcli.kernels.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
+from simcli.kernels.language.vectors import as_numbers, is_mask
 from simcli.kernels.runtime import Device
 from simcli.kernels.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
 from simcli.kernels.storage import MASK, storage_of
-from simcli.kernels.vectors import as_numbers, is_mask
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
 APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU

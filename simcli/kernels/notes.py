@@ -1,14 +1,14 @@
 """Scalars of a block for work that goes lane by lane: what branches by nature, and needs lists."""
 
 import numpy as np
-import taichi as ti
 from taichi.lang import impl
 
+from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
+from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory import get_lane
-from simcli.kernels.numbers import number
 from simcli.kernels.storage import MASK
 from simcli.kernels.values import Value
-from simcli.kernels.vectors import vector
 
 
 class Notes:

@@ -1,7 +1,6 @@
 """Points of links in the world, and forces that act there."""
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.tree import point_velocity
 from simcli.kernels.values import Force, Vec3
 

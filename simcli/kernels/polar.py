@@ -6,9 +6,9 @@ Source: the derivative of the polar factor from the symmetry of R^T A. No deviat
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.blocks import SIZE, add_entry
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import columns_of, unit_vector, vector_at

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-import taichi as ti
 
+from simcli.kernels.language import ti
+from simcli.kernels.language.procedures import procedure
 from simcli.kernels.memory import Arena, any_lane, local
 from simcli.kernels.notes import Notes
-from simcli.kernels.procedures import procedure
 
 TAKE, SET, ENTER, LEAVE = range(4)  # kinds of lines
 NOBODY = -1  # number of a stage that is none

@@ -3,10 +3,9 @@
 Notation: as there. A vector u seen from the parent anchor frame changes by R_p^T (u' - w_p x u).
 """
 
-import taichi as ti
-
 from simcli.kernels.dynamics import gravity_motion
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.projection import ON_AXIS, anchor_motion, turned
 from simcli.kernels.report import put
 from simcli.kernels.tree import com_about_origin, point_velocity, vector_at

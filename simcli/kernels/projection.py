@@ -5,9 +5,9 @@ anchor frame; e_k the angular axes as the angles before them carry them.
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.elementary import atan2, nearest_turn, sincos
+from simcli.kernels.language import ti
 from simcli.kernels.memory import any_lane
 from simcli.kernels.report import put, quaternion_of
 from simcli.kernels.tables import Tables

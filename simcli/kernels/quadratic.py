@@ -4,14 +4,14 @@
     [ G   -e  ] [ mu ] = [ rho ]
 
 There is no pose, no twist and no branch here: flat lists of terms that all worlds share, and numbers of each world.
-Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural_forces.py).
+Coordinates that forces act on are rows, too; forces make them soft, e = 1 / gain (solvers/natural/forces.py).
 """
 
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.elementary import atan2, nearest_turn
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, Slot
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables

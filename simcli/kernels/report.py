@@ -3,10 +3,10 @@
 The buffers are host memory on the CPU, so that nothing is copied twice. Values of a world that has ended are NaN.
 """
 
-import taichi as ti
 from taichi.lang import impl
 
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import body_pose, com_about_origin, point_velocity

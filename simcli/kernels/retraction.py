@@ -1,8 +1,7 @@
 """The retraction of joint coordinates: the move along rates that keeps rotations what they are."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import exp_rotation, normalized
+from simcli.kernels.language import ti
 from simcli.kernels.tree import AFFINE, BALL, FREE, HELIX, quaternion_at, raw_quaternion, store_vector, vector_at
 from simcli.kernels.values import Quat
 

@@ -1,8 +1,7 @@
 """The rotation vector of a rotation, and how torques pull back through it."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import atan2, select, sincos
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.report import quaternion_of
 from simcli.kernels.values import Mat3, Vec3

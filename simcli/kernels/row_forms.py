@@ -9,9 +9,8 @@ What moves is given with its first and second derivative, (x, x', x''), the seco
 parent and child, as (R, w, w'). Forms return residual, rate, bias, and the force or the couple of a unit multiplier.
 """
 
-import taichi as ti
-
 from simcli.kernels.elementary import atan2, nearest_turn
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.rotation_log import change_of_pull, pulled_back, rotation_log
 from simcli.kernels.values import Mat3, Vec3

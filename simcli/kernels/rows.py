@@ -8,9 +8,9 @@ reaction exactly. Notation: x about the tree's O; p in the world; a, b the sides
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.dynamics import gravity_motion
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.row_forms import (
     angle_near,

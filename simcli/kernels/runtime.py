@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from weakref import WeakSet
 
 import numpy as np
-import taichi as ti
 from taichi.lang import impl
 from taichi.lang.kernel_impl import Kernel
 from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
-from simcli.kernels.compilations import KernelTaken, Origin, materialize, origins_of
 from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
-from simcli.kernels.rolling import keep_loops_rolled
-from simcli.kernels.vectors import keep_vectors
+from simcli.kernels.language import ti
+from simcli.kernels.language.compilations import KernelTaken, Origin, materialize, origins_of
+from simcli.kernels.language.rolling import keep_loops_rolled
+from simcli.kernels.language.vectors import keep_vectors
 
 # Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}

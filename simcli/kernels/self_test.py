@@ -18,13 +18,13 @@ What relies on the order of operations, on numbers that are undefined, or on bit
 from collections.abc import Callable
 
 import numpy as np
-import taichi as ti
 
 from simcli.errors import DeviceError
 from simcli.kernels import elementary
+from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import is_nan
 from simcli.kernels.runtime import Device
 from simcli.kernels.values import Vec3
-from simcli.kernels.vectors import is_nan
 
 REACH = 1e3  # [rad], largest angle
 N = 512  # numbers of each function

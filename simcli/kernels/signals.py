@@ -7,9 +7,9 @@ is a base, the model's own value, plus gain times signal over its inputs, writte
 from dataclasses import dataclass
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.elementary import select, sincos
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.actuation import Driven, MotionKind, SignalKind
@@ -108,7 +108,7 @@ class Motions:
     def __init__(self, model: Model, tables: Tables):
         self.kind = model.motions.kind
         value, driven = model.motions.value, driven_columns(model)
-        if model.columns is not None and np.any(model.columns.led >= 0):  # solvers/led.py writes them
+        if model.columns is not None and np.any(model.columns.led >= 0):  # solvers/natural/led.py writes them
             driven = {"motion_q", "motion_qd", "motion_qdd"}
         by_position = self.kind == MotionKind.POSITION
         columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),

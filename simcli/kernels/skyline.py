@@ -4,8 +4,7 @@ The lower triangle is stored in full, row by row. What lies before the first ent
 costs nothing. There is no pivoting; zeros of the lanes that begin later change no bit of what is not zero.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, any_lane, get_lane, local
 
 SIZE = 12  # unknowns of a body

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from taichi.lang import impl
 
-from simcli.kernels.numbers import number
+from simcli.kernels.language.numbers import number
 
 SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
 KINDS = (SLOTS, INTS, REALS)

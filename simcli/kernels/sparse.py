@@ -4,8 +4,7 @@ The index lists of model/elimination.py are shared by all worlds; the numbers ar
 lanes do the same work in the same order whatever their numbers are.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.model.elimination import Elimination
 

@@ -8,9 +8,9 @@ device changes that loads, stores and casts them (self_test.py).
 import mmap
 
 import numpy as np
-import taichi as ti
 
 from simcli.errors import DeviceError
+from simcli.kernels.language import ti
 from simcli.kernels.runtime import Device, held_on_device
 
 # Places are one less than where things are, so that all accesses have something to add, and their addresses one form.

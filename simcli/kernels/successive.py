@@ -11,9 +11,8 @@ parent and child; u the first axis as the child carries it.
 Source: kernels.projection, whose angles these are. Deviation: on the branch nearest to the angle before, and with rates.
 """
 
-import taichi as ti
-
 from simcli.kernels.elementary import atan2, nearest_turn, select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.projection import angle_about
 from simcli.kernels.values import Mat3, Vec3

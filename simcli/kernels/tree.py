@@ -8,9 +8,8 @@ loss of about (size of the tree / size of a link)^2 units in the last place.
 Notation: R rotation of the link frame; o its origin relative to O; S motion columns; c velocity-product acceleration.
 """
 
-import taichi as ti
-
 from simcli.kernels.elementary import normalized, sincos
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Force, Inertia, Mat3, Motion, Quat, Vec3

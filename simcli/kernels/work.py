@@ -1,11 +1,10 @@
 """The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
 
-import taichi as ti
-
 from simcli.kernels.cables import cable_energy
 from simcli.kernels.coordinate_laws import bound_law, servo_law, torsion_law
 from simcli.kernels.efforts import ball_error, coordinate_of
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.points import world_point
 from simcli.kernels.tree import BALL
 

@@ -1,4 +1,4 @@
-"""Table of what the affine solver reads besides: see affine.py."""
+"""Table of what the affine solver reads besides: see affine/solver.py."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from simcli.model.table_base import Array, Table
 
 @dataclass(frozen=True)
 class Affine(Table):
-    """What the affine solver reads besides (affine.py); stiffness is physical, [N/m], of directions and angles [N m].
+    """What the affine solver reads besides (affine/solver.py); stiffness is physical, [N/m], of directions and angles [N m].
 
     Attributes:
         shape_stiffness: [J], (W|1, B), times |A A^T - 1|^2, or times |A - R|^2.

@@ -2,12 +2,16 @@
 
 The step of a tree, and of free bodies, is a list of named stages; the others are paragraphs of them. There is no inheritance
 between solvers, no registry and no event bus: one dictionary of classes. Never found here: files, scenes, printing.
+
+    shared     what all have in common: the host's side, frames, clock, ledger, measures, ends of worlds
+    tree       coordinates of joints, and of free bodies (generalized, maximal);  natural, affine: points and vectors
+    rows       steps that rows and laws constrain;  impulses: steps in which something can touch
 """
 
-from simcli.solvers.affine import AffineSolver
-from simcli.solvers.generalized import GeneralizedSolver
-from simcli.solvers.loose import MaximalSolver, NaturalSolver
-from simcli.solvers.plan import RunPlan
+from simcli.solvers.affine.solver import AffineSolver
+from simcli.solvers.shared.loose import MaximalSolver, NaturalSolver
+from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.solver import GeneralizedSolver
 
 SOLVERS = {"generalized": GeneralizedSolver, "maximal": MaximalSolver, "natural": NaturalSolver,
            "affine": AffineSolver}  # fmt: skip

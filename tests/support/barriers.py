@@ -1,11 +1,11 @@
 """Barrier contact alone: coordinates of affine bodies in, energies, gradients, curvature and free parts of ways out."""
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.barrier.contact import add, measure, reach
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.barrier.tables import Barrier
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables

@@ -1,10 +1,10 @@
 """Collision alone: shapes at given poses in, contacts out."""
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.collision.detect import detect
 from simcli.kernels.collision.tables import Collider
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.model import build

@@ -7,7 +7,7 @@ import numpy as np
 from simcli.model import build_worlds
 from simcli.pipeline import read_scene
 from simcli.solvers import SOLVERS, RunPlan
-from simcli.solvers.integrators import H
+from simcli.solvers.tree.integrators import H
 from simcli.spec import resolve
 from support.scenes import scene
 

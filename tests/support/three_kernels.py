@@ -1,6 +1,6 @@
 """Three kernels for a field of a size: of another size they are others."""
 
-import taichi as ti
+from simcli.kernels.language import ti
 
 
 @ti.kernel

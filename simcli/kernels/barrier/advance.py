@@ -1,11 +1,10 @@
 """How far all vertices may go along straight ways before anything touches."""
 
-import taichi as ti
-
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.stencils import corners, thickness, ways
 from simcli.kernels.barrier.sweep import apart, lower, upper
 from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.language import ti
 
 KEPT = 0.1  # of the gap at the start, which is left at least
 ENOUGH = 2.0 * KEPT  # of it, from which on nothing more is tried

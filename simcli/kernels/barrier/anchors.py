@@ -12,10 +12,9 @@ Source: Cundall and Strack 1979 (tangential springs of contacts, cut at Coulomb'
 which makes the way until a contact slides the same for light bodies and heavy ones.
 """
 
-import taichi as ti
-
 from simcli.kernels.barrier.stencils import whole_of
 from simcli.kernels.collision.lanes import one, put, vector
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 
 BAND = 4.0  # by which the load may change before a spring takes another stiffness

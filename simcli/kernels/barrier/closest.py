@@ -7,11 +7,10 @@ A stencil is up to four corners x_0 .. x_3: those of the first feature, then tho
 Source: Li et al. 2020 (IPC) for the kinds of stencils. Deviation: degenerate kinds are weights that are zero.
 """
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import TINY, across, length
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.values import Value, Vec3
 
 POINT_PLANE, POINT_POINT, POINT_EDGE, POINT_TRIANGLE, EDGE_EDGE = range(5)  # kinds of stencils

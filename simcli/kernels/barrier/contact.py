@@ -4,8 +4,6 @@ In a step: `reach` before anything moves, `measure` at every trial, `add` for a 
 contact has been switched.
 """
 
-import taichi as ti
-
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
@@ -14,6 +12,7 @@ from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
 from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
 

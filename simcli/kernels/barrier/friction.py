@@ -10,8 +10,6 @@ Source: Li et al. 2020 (IPC), section 5, for friction lagged once per step. Devi
 stuck instead of a law of the slip of one step, by which everything creeps; the radius of a shape carries the points.
 """
 
-import taichi as ti
-
 from simcli.kernels.barrier.anchors import find_anchor, keep_anchor, recall, stored
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import barrier, mollifier, stick
@@ -19,6 +17,7 @@ from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
 from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.language import ti
 from simcli.kernels.memory import get_lane, local
 from simcli.kernels.values import Vec3
 

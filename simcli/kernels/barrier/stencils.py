@@ -1,10 +1,9 @@
 """The corners of candidates, in the world and in their bodies."""
 
-import taichi as ti
-
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.collision.lanes import one, whole_of
 from simcli.kernels.collision.rule import first_of
+from simcli.kernels.language import ti
 
 
 @ti.func

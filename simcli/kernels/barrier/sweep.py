@@ -1,11 +1,10 @@
 """Where the vertices are and go, and which features may come near on the way."""
 
-import taichi as ti
-
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
 from simcli.kernels.collision.lanes import one, put
 from simcli.kernels.collision.rule import combination_of, first_of
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 from simcli.model.surfaces import HALF_SPACE

@@ -1,7 +1,5 @@
 """A contact as it is told: point, normal, gap and force."""
 
-import taichi as ti
-
 from simcli.kernels.barrier.anchors import same_features
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.friction import slip_of
@@ -9,6 +7,7 @@ from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.pieces import edge_scale
 from simcli.kernels.barrier.stencils import corners, shape_of, shapes_of, thickness
 from simcli.kernels.collision.lanes import one, vector
+from simcli.kernels.language import ti
 
 
 @ti.func

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.collision.convex import separate
 from simcli.kernels.collision.detect import place_shapes
@@ -23,6 +22,7 @@ from simcli.kernels.collision.tables import (
     routine,
 )
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, put_lane
 from simcli.kernels.tables import Tables
 from simcli.model.colliders import colliders

@@ -1,13 +1,12 @@
 """Depth of two overlapping convex cores (EPA): the nearest face of the set of differences a - b of their points."""
 
-import taichi as ti
-
 from simcli.kernels.collision.gjk import difference
 from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
 from simcli.kernels.collision.points import EQUAL
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.values import Vec3
 
 CLOSE = {"float64": 1e-10, "float32": 1e-5}  # [1] of the size of the shapes, difference of the bounds on the depth

@@ -1,12 +1,11 @@
 """Distance of two convex cores (GJK), on the set of differences a - b of their points."""
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import one, vector
 from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.support import support
 from simcli.kernels.collision.tables import GJK_CORNER
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.values import Vec3
 
 APART, TOUCHING, BEYOND, OPEN = range(4)

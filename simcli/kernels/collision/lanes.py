@@ -1,7 +1,6 @@
 """Single worlds out of packs, and small geometry on scalars."""
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Shared, Slot, get_lane, local, put_lane
 from simcli.kernels.values import Value, Vec3
 

@@ -1,10 +1,9 @@
 """Points of contact of one pair: candidates are collected, the best are chosen, and go into the c.contacts."""
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import one, put, vector
 from simcli.kernels.collision.tables import CANDIDATE, CONE, CYLINDER, ELLIPSOID, MOST_CANDIDATES, TERRAIN
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 

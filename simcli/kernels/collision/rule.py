@@ -1,8 +1,8 @@
 """Which shapes can touch, as a rule on the device: memory grows with the shapes, not with their pairs."""
 
 import numpy as np
-import taichi as ti
 
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.model.contact_tables import Contacts
 

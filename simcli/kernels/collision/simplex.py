@@ -1,9 +1,8 @@
 """The point of a triangle that is nearest to the origin."""
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import TINY
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.values import Vec3
 
 

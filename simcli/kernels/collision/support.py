@@ -1,10 +1,9 @@
 """The farthest point of a shape's core along a direction."""
 
-import taichi as ti
-
 from simcli.kernels.collision.lanes import TINY, one, sign, vector
 from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CELL_CORNERS, CONE, CYLINDER, ELLIPSOID, MESH
 from simcli.kernels.elementary import precision_of
+from simcli.kernels.language import ti
 from simcli.kernels.values import Vec3
 
 

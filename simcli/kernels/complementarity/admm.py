@@ -14,14 +14,13 @@ Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M v
 the matrix is factorised as the others are, L U.
 """
 
-import taichi as ti
-
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone
 from simcli.kernels.complementarity.dense import corner, substitute, whole
 from simcli.kernels.complementarity.krylov import solve_large
 from simcli.kernels.complementarity.large import multiply_blocks
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, times
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
 

@@ -6,12 +6,11 @@ U_k below stands for the scaled rows. The rows of a block are vectors, which the
 times as fast as their numbers one by one.
 """
 
-import taichi as ti
-
 from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory import Arena, get_lane, local, put_lane
 from simcli.kernels.notes import Notes
-from simcli.kernels.vectors import vector
 
 SIZE = 6  # velocities of a body, rows of a block
 

@@ -8,9 +8,8 @@ Source: reference/contact-solver.md, sections 3.2, 3.3 and 3.6 (Alart and Curnie
 Deviation: without friction the functions on the cone are the scalar ones of the normal, and the tangents are free.
 """
 
-import taichi as ti
-
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.values import Mat3, Vec3
 

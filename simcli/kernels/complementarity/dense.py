@@ -4,8 +4,7 @@ All lanes do the same work in the same order whatever their numbers are. What is
 changes no bit of what is finite: sums here start at +0, and so never become -0.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.memory import any_lane, get_lane, local
 from simcli.kernels.values import Mat3, Vec3
 

@@ -7,8 +7,8 @@ Source: minimum degree (Tinney and Walker 1967). Deviation: on whole bodies, who
 """
 
 import numpy as np
-import taichi as ti
 
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 

@@ -7,11 +7,10 @@ Source: Saad 2003, sections 6.5.3 and 9.3.2; reference/contact-solver.md, sectio
 long; sweeps are solved in the same way, though their matrix is symmetric: there is one search to compile.
 """
 
-import taichi as ti
-
 from simcli.kernels.complementarity.block_factor import substitute_blocks
 from simcli.kernels.complementarity.graph import COMPLETE
 from simcli.kernels.complementarity.large_problem import multiply
+from simcli.kernels.language import ti
 
 
 @ti.func

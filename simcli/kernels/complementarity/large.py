@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.complementarity.block_factor import SIZE, BlockFactor
 from simcli.kernels.complementarity.dense import corner, put_three, three, whole
 from simcli.kernels.complementarity.graph import Graph
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.notes import Notes
 from simcli.kernels.values import Mat3, Vec3

@@ -1,7 +1,5 @@
 """What the rounds of a large world share, and the condensed matrix without its entries."""
 
-import taichi as ti
-
 from simcli.kernels.complementarity.block_factor import clear_blocks, factorize_blocks, place_of
 from simcli.kernels.complementarity.dense import whole
 from simcli.kernels.complementarity.graph import (
@@ -27,8 +25,9 @@ from simcli.kernels.complementarity.large import (
     speed_of_contact,
     speed_of_row,
 )
+from simcli.kernels.language import ti
+from simcli.kernels.language.vectors import vector
 from simcli.kernels.values import Vec3
-from simcli.kernels.vectors import vector
 
 
 @ti.func

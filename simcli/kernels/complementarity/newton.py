@@ -8,8 +8,6 @@ The matrix is not symmetric, and must not be made so. Its factors are those of t
 Source: reference/contact-solver.md, sections 3.1 and 3.4. Deviation: none.
 """
 
-import taichi as ti
-
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row
 from simcli.kernels.complementarity.cones import chosen, curnier, fischer_cone, fischer_row, natural_row
 from simcli.kernels.complementarity.dense import any_entry, corner, is_anywhere, substitute, three, whole
@@ -18,6 +16,7 @@ from simcli.kernels.complementarity.large_problem import factorize_large
 from simcli.kernels.complementarity.measure import contact_speed, pull, row_speed, seen, times
 from simcli.kernels.complementarity.problem import ADMM, NEWTON
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import any_lane, local
 from simcli.kernels.values import Mat3, Vec3
 

@@ -10,8 +10,6 @@ Source: reference/contact-solver.md, sections 0 and 4. Deviation: rounds here do
 does gives one round to each of its own.
 """
 
-import taichi as ti
-
 from simcli.kernels.complementarity.admm import FIRST_RHO, ROUND, begin_sweeps, sweep
 from simcli.kernels.complementarity.cones import chosen
 from simcli.kernels.complementarity.dense import factorize, whole
@@ -31,6 +29,7 @@ from simcli.kernels.complementarity.newton import (
 from simcli.kernels.complementarity.preparation import prepare, soften
 from simcli.kernels.complementarity.problem import ADMM, BROKEN, PROXIMAL, SOLVED, UNSOLVED
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.programs import only, repeat
 from simcli.kernels.values import Vec3
 

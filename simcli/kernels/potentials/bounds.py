@@ -3,9 +3,8 @@
 Source: augmented Lagrangian (Rockafellar). No deviation.
 """
 
-import taichi as ti
-
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.potentials.shares import Share
 

@@ -1,8 +1,7 @@
 """Coordinates of joints of affine bodies: energies of two rows each, once per turn, along both axes of a line."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import atan2, nearest_turn
+from simcli.kernels.language import ti
 from simcli.kernels.potentials.bounds import excess_of, raise_pushes, steepen, way_to_limit
 from simcli.kernels.potentials.gears import find_gears
 from simcli.kernels.potentials.laws import evaluate_law

@@ -5,9 +5,8 @@
 The second part of the Hessian may be indefinite; where it makes the whole so, a lane does without it (curve = 0).
 """
 
-import taichi as ti
-
 from simcli.kernels.blocks import add_entry
+from simcli.kernels.language import ti
 from simcli.kernels.polar import add_arap, find_arap
 from simcli.kernels.potentials.coordinates import coordinate_slopes, find_laws, work_of_laws
 from simcli.kernels.potentials.gears import add_gears

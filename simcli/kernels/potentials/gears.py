@@ -6,9 +6,9 @@ The first part of the Hessian joins two coordinates, and is here; the second one
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.blocks import add_entry
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
 from simcli.model.affine_rows import Energies

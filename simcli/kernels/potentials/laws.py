@@ -2,7 +2,7 @@
 
     applied    -f x                                     constant efforts, and drives in effort mode
     springs    k (x - x_0)^2 / 2                        drives, torsion springs, soft limits; driving joints
-    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine_step.py
+    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine/step.py
     drives     - (|F| - L)^2 / (2 (k + c alpha))        less, where the effort F of spring and damper passes its limit L
     friction   mu f_0(|x - x_n|)                        smooth at rest, as that of contacts
     armature   I alpha^2 (x - y)^2 / 2                  y: where the coordinate would go by its own formula
@@ -18,11 +18,11 @@ energies of the step, as libuipc's passive joints are.
 """
 
 import numpy as np
-import taichi as ti
 
 from simcli.kernels.barrier.law import smooth_step
 from simcli.kernels.elementary import FULL_TURN, select
 from simcli.kernels.forces import Forces
+from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.potentials.bounds import add_hard, add_motion
 from simcli.kernels.potentials.shares import Share, damper

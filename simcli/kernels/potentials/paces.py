@@ -1,8 +1,7 @@
 """Coordinates from step to step: where a step begins, what its formula makes of the ones before, what acted."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import FULL_TURN, select
+from simcli.kernels.language import ti
 from simcli.model.actuation import MotionKind
 
 

@@ -1,8 +1,7 @@
 """Springs between points of affine bodies: energies of the square roots of rows."""
 
-import taichi as ti
-
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.quadratic import find_rates

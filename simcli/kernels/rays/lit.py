@@ -3,8 +3,7 @@
 One light far away, as wide as a window, and light from all around, more from above than from below.
 """
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.rays.meshes import mesh
 from simcli.kernels.rays.shapes import (
     BALL,

@@ -1,7 +1,6 @@
 """A ray against the triangles of a mesh, by way of boxes about them (see hierarchy.py)."""
 
-import taichi as ti
-
+from simcli.kernels.language import ti
 from simcli.kernels.rays.shapes import LEAST, NEVER, met, vec3, vec4
 
 EDGE = 1e-6  # [1] of barycentric coordinates: neighbours overlap by so much, for no ray may slip between them

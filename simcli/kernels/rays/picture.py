@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import taichi as ti
 
+from simcli.kernels.language import ti
 from simcli.kernels.rays import lit
 from simcli.kernels.rays.lit import against, background, colour_of, of_solid, seen_light, three
 from simcli.kernels.rays.screens import LIGHT_TILES, TILE, Camera, light_tiles_of, tiles_of

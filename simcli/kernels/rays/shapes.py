@@ -4,7 +4,7 @@ Notation: o, d origin and direction of the ray, points o + t d. Only points wher
 solid is never seen, and who stands in one looks out of it. Results are (t, normal), t = NEVER if nothing is met.
 """
 
-import taichi as ti
+from simcli.kernels.language import ti
 
 BALL, BOX, FRUSTUM, CAPSULE, PLANE, MESH = range(6)
 NEVER = 1e30

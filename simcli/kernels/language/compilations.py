@@ -1,0 +1,168 @@
+"""Which kernels a run took, and where each came from: compiled, from the folder of kernels, or from this process.
+
+Taichi says this in its messages of the level "debug" alone, where it looks a kernel up. It looks up at every launch; so one
+look-up directly after the kernel is there tells all, in some 30 us per kernel: one that was compiled stands among those of
+the process, one that was read stands among those of the folder. Nothing is diverted while the compiler works, so that no
+message of a crash is lost. Uses Taichi's internals (1.7.4, see memory.py).
+"""
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from weakref import WeakKeyDictionary
+
+from taichi.lang import impl
+from taichi.lang.exception import handle_exception_from_cpp
+
+from simcli.kernels.language import tracing
+
+LOOKED_UP = re.compile(rb"Create kernel '[^']*' from (in-memory cache|cache) \(key='(\w+)'\)")
+LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
+MOST_TEXT = 65536  # bytes that a pipe holds; a look-up is told in 200
+
+
+class Origin(StrEnum):
+    """Where a kernel came from.
+
+    Attributes:
+        COMPILED: the compiler made it.
+        FOLDER: it was read from the folder of compiled kernels.
+        PROCESS: this process had it already, of an equal kernel.
+    """
+
+    COMPILED = "compiled"
+    FOLDER = "folder"
+    PROCESS = "process"
+
+
+@dataclass(frozen=True)
+class KernelTaken:
+    """A kernel when it was called first.
+
+    Attributes:
+        name: module and function, as `solvers.core._advance`.
+        key: of the folder; equal for kernels whose code is equal. "" if Taichi did not tell it.
+        origin: where it came from.
+        trace: [s], making Taichi's program from Python's.
+        compile: [s], compiling or reading it; of the machine's code, a part is made at the first call.
+    """
+
+    name: str
+    key: str
+    origin: Origin
+    trace: float
+    compile: float
+
+
+class KernelsTaken(list[KernelTaken]):
+    """Kernels in the order of their first calls; those that the process had already are no part of any number."""
+
+    @property
+    def compiled(self) -> list[str]:
+        """Names of those that were compiled."""
+        return [kernel.name for kernel in self if kernel.origin == Origin.COMPILED]
+
+    @property
+    def from_folder(self) -> list[str]:
+        """Names of those that were read."""
+        return [kernel.name for kernel in self if kernel.origin == Origin.FOLDER]
+
+
+@contextlib.contextmanager
+def kernels_noted() -> Iterator[KernelsTaken]:
+    """Note the kernels that are called first within, on whatever device is started."""
+    taken = KernelsTaken()
+    _open.append(taken)
+    try:
+        yield taken
+    finally:
+        _open.pop()
+
+
+_open: list[KernelsTaken] = []  # notes that are being taken, within one another
+_known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
+
+
+def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | None:
+    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too.
+
+    Returns:
+        the kernel, None if it was called before.
+    """
+    if key in self.compiled_kernels:
+        return None
+    start = time.perf_counter()
+    tracing.materialize(self, key, args, arg_features)
+    kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], impl.get_runtime().prog
+    traced = time.perf_counter()
+    try:
+        prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
+    except Exception as error:
+        raise handle_exception_from_cpp(error) from None
+    end = time.perf_counter()
+    origin, code = _look_up(prog, kernel)
+    name = f"{self.func.__module__.removeprefix('simcli.')}.{self.func.__qualname__}"
+    kernel = KernelTaken(name, code, origin, traced - start, end - traced)
+    for taken in _open:
+        taken.append(kernel)
+    return kernel
+
+
+def origins_of(prog) -> dict[str, Origin]:
+    """Where the kernels came from that a program of Taichi's has taken, by key; none for None."""
+    return _known.get(prog, {}) if prog else {}
+
+
+def _look_up(prog, kernel) -> tuple[Origin, str]:
+    """Where Taichi has a kernel from that it has just taken, and its key."""
+    said = _said_at_look_up(prog, kernel)
+    found = LOOKED_UP.search(said)
+    where, code = (found[1], found[2].decode()) if found else (b"", f"unknown {id(kernel)}")
+    origins = _known.setdefault(prog, {})
+    if code in origins:
+        return Origin.PROCESS, code
+    origins[code] = Origin.FOLDER if where == b"cache" else Origin.COMPILED
+    return origins[code], code
+
+
+def _said_at_look_up(prog, kernel) -> bytes:
+    level = next(level for level in LEVELS if impl._ti_core.logging_effective(level))
+    with _stderr_caught() as said:
+        impl._ti_core.set_logging_level("debug")
+        try:
+            prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
+        finally:
+            impl._ti_core.set_logging_level(level)
+    return said[0]
+
+
+@contextlib.contextmanager
+def _stderr_caught() -> Iterator[list[bytes]]:
+    """Catch what is written to file descriptor 2; lines of other threads, which are not Taichi's, are passed on."""
+    said = [b""]
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    try:
+        kept = os.dup(2)
+    except OSError:  # the process was started without it
+        kept = None
+    os.dup2(writer, 2)
+    os.close(writer)
+    try:
+        yield said
+    finally:
+        if kept is None:
+            os.close(2)
+        else:
+            os.dup2(kept, 2)
+            os.close(kept)
+        with contextlib.suppress(BlockingIOError):
+            said[0] = os.read(reader, MOST_TEXT)
+        os.close(reader)
+        others = b"".join(line for line in said[0].splitlines(keepends=True) if not line.startswith(b"[D "))
+        if others and kept is not None:
+            os.write(2, others)

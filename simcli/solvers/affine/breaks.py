@@ -1,0 +1,138 @@
+"""Steps in which forces begin or end at once: contacts and limits.
+
+A formula of several steps takes velocities of before an impact for those after it, and hands back the energy that the
+impact took: bdf2 throws a cube up as fast as it fell, and sometimes faster. So a step of bdf2 after which other contacts
+touch, or other limits act, than before it is none of bdf2: it is taken again by bdf1, which knows one velocity, and the next
+step begins the formula anew. Between impacts nothing changes, and the order is two.
+
+That holds for the bodies that the impact can reach within the step, and for them alone: those joined by energies (joints,
+springs, gears) or by contacts that touch at its end. All of these have one formula in every step, because a contact that
+joins two of them is itself such a change. Kinematic bodies join nothing, and what they do is no impact for themselves.
+
+Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6: what multistep methods do at
+discontinuities. Deviation: an impact is found by what acts, not by the error.
+"""
+
+from simcli.kernels.barrier.stencils import bodies_of
+from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.memory import any_lane
+from simcli.kernels.potentials.paces import find_regimes
+
+
+@ti.func
+def find_breaks(c: ti.template(), w: ti.i32):
+    """Lanes of bdf2 where something else acts than at the start go back there; returns 1 if there are any.
+
+    Reads:  c.step.{start, pattern}, c.barrier.pattern, c.potential.laws
+    Writes: c.step.{breaks, asks, weight}, c.potential.{rows.x, laws.regime}
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    find_regimes(c.potential.laws, w)
+    mark_changes(c, w)
+    spread_breaks(c, w)
+    back = zero
+    for b in range(c.tables.n_bodies):
+        breaks = (z.breaks.load(w, b) > 0.0) & (z.weight.load(w, b) > 0.0) & (c.health.load(w, 0) == 0.0)
+        back = select(breaks, zero + 1.0, back)
+        z.weight.store(w, b, select(breaks, zero, z.weight.load(w, b)))
+    z.asks.store(w, 0, back)
+    for i in range(c.potential.n):
+        x = c.potential.rows.x.load(w, i)
+        c.potential.rows.x.store(w, i, select(back > 0.0, z.start.load(w, i), x))
+    return ti.cast(any_lane(back > 0.0), ti.i32)
+
+
+@ti.func
+def mark_changes(c: ti.template(), w: ti.i32):
+    """The free bodies whose own contacts, limits or friction act otherwise than at the start.
+
+    Reads:  c.step.pattern, c.barrier.pattern, c.potential.laws
+    Writes: c.step.breaks
+    """
+    z = c.step
+    y = c.potential.laws
+    zero = c.tables.arena.zero()
+    for b in range(c.tables.n_bodies):
+        z.breaks.store(w, b, zero)
+        if ti.static(c.touches):
+            differs = (c.barrier.pattern.load(w, b) != z.pattern.load(w, b)) & (c.potential.is_free.at(b) != 0)
+            z.breaks.store(w, b, select(differs, zero + 1.0, zero))
+    for k in range(y.n):
+        b = y.body.at(k)
+        differs = y.regime.load(w, k) != y.regime_before.load(w, k)
+        z.breaks.store(w, b, select(differs, zero + 1.0, z.breaks.load(w, b)))
+
+
+@ti.func
+def spread_breaks(c: ti.template(), w: ti.i32):
+    """What breaks a body breaks those that energies and contacts join to it.
+
+    Reads:  c.potential.tie, c.barrier.candidates
+    Writes: c.step.breaks
+    """
+    going = 1
+    for _ in range(c.tables.n_bodies):
+        if going != 0:
+            going = spread_along_ties(c, w)
+            if ti.static(c.touches):
+                going = ti.max(going, spread_along_contacts(c, w))
+
+
+@ti.func
+def spread_along_ties(c: ti.template(), w: ti.i32):
+    """One round along the energies; 1 if it reached a body.
+
+    Writes: c.step.breaks
+    """
+    breaks = c.step.breaks
+    reached = 0
+    for e in range(c.potential.n_ties):
+        first = breaks.load(w, c.potential.tie.at(2 * e))
+        second = breaks.load(w, c.potential.tie.at(2 * e + 1))
+        both = ti.max(first, second)
+        if any_lane(first != second):
+            reached = 1
+        breaks.store(w, c.potential.tie.at(2 * e), both)
+        breaks.store(w, c.potential.tie.at(2 * e + 1), both)
+    return reached
+
+
+@ti.func
+def spread_along_contacts(c: ti.template(), w: ti.i32):
+    """One round along the contacts between free bodies; 1 if it reached a body.
+
+    Reads:  c.barrier.candidates
+    Writes: c.step.breaks
+    """
+    breaks = c.step.breaks
+    near = c.barrier.candidates
+    n_bodies = c.tables.n_bodies
+    reached = 0
+    for lane in range(c.lanes):
+        for k in range(ti.cast(one(near.count, w, lane, 0), ti.i32)):
+            if one(near.acts, w, lane, k) != 0.0:
+                a, b = bodies_of(c.barrier, w, lane, k)
+                if a < n_bodies and b < n_bodies:
+                    if c.potential.is_free.at(a) * c.potential.is_free.at(b) != 0:
+                        if one(breaks, w, lane, a) != one(breaks, w, lane, b):
+                            put(breaks, w, lane, a, 1.0)
+                            put(breaks, w, lane, b, 1.0)
+                            reached = 1
+    return reached
+
+
+@ti.func
+def keep_regimes(c: ti.template(), w: ti.i32):
+    """What acts at the end of a step, for the next one.
+
+    Writes: c.step.pattern, c.potential.laws.{regime, regime_before}
+    """
+    if ti.static(c.touches):
+        for b in range(c.tables.n_bodies):
+            c.step.pattern.store(w, b, c.barrier.pattern.load(w, b))
+    find_regimes(c.potential.laws, w)
+    for k in range(c.potential.laws.n):
+        c.potential.laws.regime_before.store(w, k, c.potential.laws.regime.load(w, k))

@@ -1,0 +1,117 @@
+"""Barrier contact of a run of affine bodies: its tables from the options, and its room."""
+
+import numpy as np
+
+from simcli.kernels.barrier.tables import Barrier
+from simcli.kernels.memory import Arena
+from simcli.kernels.tables import Tables
+from simcli.model.crossings import crossings
+from simcli.model.snapshot import Event, FrameBlock, Status
+from simcli.model.surfaces import Surfaces, surfaces
+from simcli.model.tables import Model
+from simcli.solvers.shared.plan import RunPlan
+
+PER_FEATURE, SPARE = 16, 256  # candidates at `capacity: auto`: an edge on a face of a box meets about 12 features there
+
+USUAL_FORCE = 1e3  # [N], stiffness times d_hat^3 where nobody says: libuipc's at its d_hat of 0.01 m
+
+
+def barrier_of(model: Model, options, dt: float, tables: Tables, arena: Arena) -> Barrier:
+    """The barrier of a model with contacts.
+
+    Args:
+        model: in natural form.
+        options: of the solver.
+        dt: [s].
+        tables, arena: of the run.
+    """
+    o = options.contact
+    host = surfaces(model, o.segments)
+    pairs = model.contacts
+    near = np.where(np.isnan(pairs.d_hat), o.d_hat, pairs.d_hat)
+    usual = o.stiffness or USUAL_FORCE / near**3
+    stiffness = np.where(np.isnan(pairs.barrier_stiffness), usual, pairs.barrier_stiffness)
+    numbers = {"near": near, "stiffness": stiffness, "give": o.creep_speed * dt}
+    return Barrier(model, host, tables, arena, numbers, capacity_of(model, host))
+
+
+def capacity_of(model: Model, host: Surfaces) -> int:
+    """Most candidates of a world."""
+    features = sum(map(len, (host.vertex[0], host.edge, host.face)))
+    return max(SPARE + PER_FEATURE * features, model.contacts.capacity)
+
+
+def tell_deviation(model: Model, options, plan: RunPlan) -> list[Event]:
+    """The event of the shape whose polyhedron lies farthest inside it, if there is one.
+
+    Args:
+        model: the tables.
+        options: of the solver.
+        plan: of the run.
+    """
+    if model.contacts is None:
+        return []
+    deviation = surfaces(model, options.contact.segments).deviation
+    worst = int(deviation.argmax())
+    if not deviation[worst]:
+        return []
+    name, far = model.shapes.name[worst], float(deviation[worst])
+    text = f"the surface of shape `{name}` lies up to {far:.3g} m inside it, with {options.contact.segments} segments"
+    return [Event(0, 0.0, -1, "SC633", 0, -1, -1, far, text)]
+
+
+def end_overlapping(solver, block: FrameBlock) -> None:
+    """End the worlds whose shapes cut each other at the start: NaN in the block, an event each, frozen on the device.
+
+    Args:
+        solver: a stepper of affine bodies.
+        block: of frame 0.
+    """
+    pairs = overlapping(solver, solver.model)
+    block.events += told(solver, pairs, "at the start")
+    solver.end_at_start(block, dict.fromkeys(pairs, Status.OVERLAPPING))
+
+
+def end_caught(solver, model: Model) -> list[Event]:
+    """End the worlds whose shapes cut each other when an event switches contact on.
+
+    Args:
+        solver: a stepper of affine bodies, in whose tables the phase has begun.
+        model: of the phase.
+
+    Returns:
+        An event each.
+    """
+    if not (solver.core.touches and solver.core.barrier.can_rest):
+        return []
+    pairs = {world: pair for world, pair in overlapping(solver, model).items() if not solver.status[world]}
+    solver.end(dict.fromkeys(pairs, Status.OVERLAPPING))
+    return told(solver, pairs, "when contact begins")
+
+
+def overlapping(solver, model: Model) -> dict[int, tuple[int, int]]:
+    """Two shapes that cut or touch each other, by world; none while contact is off.
+
+    Args:
+        solver: whose vertices are placed.
+        model: of the phase at hand.
+    """
+    if not solver.core.touches or not model.contacts.enabled.any():
+        return {}
+    barrier = solver.core.barrier
+    host = surfaces(model, solver.options.contact.segments)
+    pairs = dict(crossings(host, model.contacts, barrier.at.read()))
+    for world in np.flatnonzero(barrier.least.read()[:, 0, 0] <= 0.0).tolist():
+        pairs.setdefault(world, tuple(barrier.closest.read()[world, :, 0].astype(int).tolist()))
+    return pairs
+
+
+def told(solver, pairs: dict[int, tuple[int, int]], when: str) -> list[Event]:
+    """The events of worlds that overlap, by the pair in each."""
+    model, time = solver.model, solver.n_steps * solver.plan.dt
+    events = []
+    for world, pair in sorted(pairs.items()):
+        a, b = (model.shapes.name[s] for s in pair)
+        text = f"shapes `{a}` and `{b}` cut or touch each other {when}"
+        events.append(Event(solver.n_steps, time, world, "SC631", 2, -1, -1, 0.0, text))
+    return events

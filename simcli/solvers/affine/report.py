@@ -1,0 +1,310 @@
+"""Frames of affine bodies: poses, joint coordinates and efforts, reactions, energies, diagnostics."""
+
+from simcli.kernels.barrier.contact import renew
+from simcli.kernels.barrier.tables import FAR
+from simcli.kernels.barrier.touch import touch_of
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.loops import report_rods, unwrap_turns
+from simcli.kernels.memory import put_lane
+from simcli.kernels.potentials.energy import find_energy, follow_rows
+from simcli.kernels.potentials.paces import energy_of_armature
+from simcli.kernels.projected_accelerations import project_accelerations
+from simcli.kernels.projection import project_joints
+from simcli.kernels.quadratic import find_rates, give_state
+from simcli.kernels.report import put, report_bodies, report_points
+from simcli.kernels.tree import vector_at
+from simcli.kernels.values import Sym3, Vec3
+from simcli.solvers.affine.core import DIAGNOSTICS
+from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
+from simcli.solvers.affine.places import place_affine
+from simcli.solvers.affine.step import find_multipliers
+from simcli.solvers.shared.contact_report import CONTACTS, put_row
+from simcli.solvers.shared.drives import report_powers
+
+
+@ti.func
+def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """One frame.
+
+    Reads:  c.potential, c.step
+    Writes: c.rows, c.state, c.multipliers, c.diag
+    """
+    give_state(c.potential.rows, c.state, w)
+    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+    report_bodies(c.tables, c.state, c.rows, w)
+    if ti.static(c.reports["bodies"]):
+        report_points(c.tables, c.state, c.rows, w)
+        report_stretches(c, w)
+    if ti.static(c.reports["joints"]):
+        project_joints(c.loops.anchors, c.rows, c.state.q, c.state.qd, w)
+        unwrap_turns(c.loops, c.state.q, w)
+        show_coordinates(c, w)
+        report_affine_accelerations(c, w)
+        project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
+        report_efforts(c, w)
+        if ti.static(c.given.n > 0):
+            report_efforts_of_holds(c, w)
+    follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
+    if steps > 0:  # those of frame 0 are of a trial
+        find_multipliers(c, w)
+    if ti.static(c.reports["wrenches"]):
+        report_wrenches(c, w)
+        if ti.static(c.given.n > 0):
+            report_holds(c, w)
+    if ti.static(c.reports["joints"] and c.loops.n_rods > 0):
+        report_rods(c.loops, c.rows, w)
+    report_diagnostics(c, w)
+    if ti.static(c.reports["contacts"]):
+        report_touches(c, w)
+    if ti.static(c.reports["energy"]):
+        report_energy(c, w, steps)
+
+
+@ti.func
+def report_affine_accelerations(c: ti.template(), w: ti.i32):
+    """Accelerations of the bodies as rigid ones: of the centres of mass, and of the spin of `place_affine`.
+
+        w' = sum (r_k x a_k'' + (w x r_k) x a_k') / 2,   r_k the columns of R
+
+    Reads:  c.step.acceleration, c.potential.rows.v, c.state.{R, v} after `place_affine`
+    Writes: c.rows.body_qdd
+    """
+    for b in range(c.tables.n_bodies):
+        first = 12 * b
+        R = c.state.R.load(w, b)
+        spin = c.state.v.load(w, b).angular
+        change = spin * 0.0
+        for k in ti.static(range(3)):
+            at = first + 3 + 3 * k
+            change = change + R.column(k).cross(vector_at(c.step.acceleration, w, at))
+            change = change + spin.cross(R.column(k)).cross(vector_at(c.potential.rows.v, w, at))
+        put(c.rows.body_qdd, w, 6 * b, vector_at(c.step.acceleration, w, first), change * 0.5)
+
+
+@ti.func
+def report_stretches(c: ti.template(), w: ti.i32):
+    """S of each body in its own axes: its axes as they are are R S, R the rotation nearest to them.
+
+    Reads:  c.potential.rows.x, c.state.R after `place_affine`, c.tables.body_rotation
+    Writes: c.stretch
+    """
+    for b in range(c.tables.n_bodies):
+        R = c.state.R.load(w, b)
+        a = [R.transposed_times(vector_at(c.potential.rows.x, w, 12 * b + 3 + 3 * k)).parts for k in range(3)]
+        own = Sym3(*[(a[i][j] + a[j][i]) * 0.5 for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))])
+        put(c.stretch, w, 6 * b, own.turned(c.tables.body_rotation.load(w, b).T))
+
+
+@ti.func
+def show_coordinates(c: ti.template(), w: ti.i32):
+    """Coordinates of the laws as their energies see them, over full turns.
+
+    Writes: c.state.q
+    """
+    y = c.potential.laws
+    for k in range(y.n):
+        c.state.q.store(w, y.shown.at(k), y.now.load(w, k))
+
+
+@ti.func
+def report_efforts(c: ti.template(), w: ti.i32):
+    """What acts on the coordinates of joints: applied efforts, drives, motions, dampers, springs, limits, gears.
+
+    Reads:  c.potential.laws.{slope, inert}
+    Writes: c.rows.effort
+    """
+    for d in range(c.tables.n_qd):
+        c.rows.effort.store(w, d, c.tables.arena.zero())
+    y = c.potential.laws
+    for m in range(y.n_points):
+        d = y.dof.at(y.point_of.at(m))
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) - y.slope.load(w, m) + y.inert.load(w, m))
+
+
+@ti.func
+def report_affine_drives(c: ti.template(), w: ti.i32):
+    """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
+
+    Reads:  c.potential.laws, c.forces.constant
+    Writes: c.gauges.drives.{effort, power}
+    """
+    y = c.potential.laws
+    p = c.gauges.drives
+    for d in range(c.tables.n_qd):
+        p.effort.store(w, d, c.tables.arena.zero())
+    for m in range(y.n_points):
+        d = y.dof.at(y.point_of.at(m))
+        p.effort.store(w, d, p.effort.load(w, d) - y.drive.load(w, m))
+    for k in range(y.n):
+        d = y.dof.at(k)
+        p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
+    report_powers(c, w)
+
+
+@ti.func
+def report_wrenches(c: ti.template(), w: ti.i32):
+    """Force and torque of each joint on its child, at the child's anchor, world: - sum of V_r phi_r' on the child.
+
+        F_p the force,  sum a_k x F_k the torque about the centre of mass
+
+    Reads:  c.potential.{first, rows.gradient}, c.state
+    Writes: c.rows.joint_wrench
+    """
+    f = c.potential.rows
+    zero = c.tables.arena.zero()
+    for n in range(6 * c.tables.n_joints):
+        c.rows.joint_wrench.store(w, n, zero)
+    for r in range(c.n_rows):
+        j = c.row_joint.at(r)
+        if j >= 0:
+            child = c.row_child.at(r)
+            force = c.multipliers.load(w, r)
+            pull = Vec3(zero, zero, zero)
+            couple = Vec3(zero, zero, zero)
+            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+                i = f.entry_at.at(e) - 12 * child
+                if i >= 0 and i < 12:
+                    given = along(zero, i % 3) * (f.gradient.load(w, e) * force)
+                    if i < 3:
+                        pull = pull + given
+                    else:
+                        couple = couple + vector_at(f.x, w, 12 * child + i - i % 3).cross(given)
+            arm = c.state.R.load(w, child) * c.tables.anchor.load(w, j)
+            couple = couple - arm.cross(pull)
+            for m in ti.static(range(3)):
+                add_to(c.rows.joint_wrench, w, 6 * j + m, pull.parts[m])
+                add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
+
+
+@ti.func
+def along(zero: ti.template(), k: ti.i32):
+    """The unit vector along axis k, which the kernel knows."""
+    real = zero * 0.0
+    x = real
+    y = real
+    z = real
+    if k == 0:
+        x = real + 1.0
+    elif k == 1:
+        y = real + 1.0
+    else:
+        z = real + 1.0
+    return Vec3(x, y, z)
+
+
+def add_to(slot, w, row, value):
+    """Add to a row of a slot."""
+    slot.store(w, row, slot.load(w, row) + value)
+
+
+@ti.func
+def report_diagnostics(c: ti.template(), w: ti.i32):
+    """Iterations and last displacement of the step, largest residual and rate of the rows of joints that act.
+
+    Reads:  c.step, c.potential
+    Writes: c.diag
+    """
+    p = c.potential
+    zero = c.tables.arena.zero()
+    position = zero
+    velocity = zero
+    find_rates(p.rows, w)
+    for r in range(c.n_rows):
+        if c.row_joint.at(r) >= 0 and c.is_square.at(r) != 0:
+            acts = zero + p.stiffness.load(w, r) > 0.0
+            position = ti.max(position, select(acts, ti.abs(p.rows.residual.load(w, r)), zero))
+            velocity = ti.max(velocity, select(acts, ti.abs(p.rows.rate.load(w, r)), zero))
+    put(c.diag, w, 0, c.step.iterations.load(w, 0), c.step.size.load(w, 0), position, velocity)
+    if ti.static(c.touches):
+        gap = c.barrier.least.load(w, 0)
+        gap = select(gap < FAR, gap, zero + ti.math.inf)
+        put(c.diag, w, len(DIAGNOSTICS), ti.max(-gap, 0.0), gap, c.barrier.touching.load(w, 0))
+
+
+@ti.func
+def report_touches(c: ti.template(), w: ti.i32):
+    """The contacts of a frame, one by one.
+
+    Reads:  c.barrier
+    Writes: c.contacts
+    """
+    k = c.barrier
+    for lane in range(c.lanes):
+        count = 0
+        for n in range(ti.cast(one(k.candidates.count, w, lane, 0), ti.i32)):
+            has_force, a, b, point, normal, gap, force = touch_of(k, w, lane, n, c.potential.rows.x)
+            if has_force == 1:
+                put_row(c.contacts.rows, w, lane, count, 1.0 * a, 1.0 * b, point, normal, gap, force)
+                count += 1
+        put_lane(c.contacts.summary.part(w, CONTACTS, 0), lane, 1.0 * count)
+
+
+@ti.func
+def energies_of_state(c: ti.template(), w: ti.i32):
+    """Kinetic, potential and elastic energy [J].
+
+    Reads:  c.potential, c.tables
+    """
+    f = c.potential.rows
+    kinetic = c.tables.arena.zero()
+    potential = c.tables.arena.zero()
+    for i in range(f.n):
+        v = f.v.load(w, i)
+        kinetic = kinetic + v * v * c.step.mass.load(w, i) * 0.5
+    for b in range(c.tables.n_bodies):
+        for k in ti.static(range(3)):
+            at = 12 * b + k
+            fall = f.x.load(w, at) * c.tables.gravity.load(w, 0).parts[k]
+            potential = potential - fall * c.step.mass.load(w, at)
+    if ti.static(c.potential.laws.has_armature):
+        kinetic = kinetic + energy_of_armature(c.potential.laws, w)
+    elastic = c.potential.elastic.load(w, 0)
+    if ti.static(c.touches):
+        elastic = elastic + c.barrier.barrier.load(w, 0) + c.barrier.held.load(w, 0)
+    return kinetic, potential, elastic
+
+
+@ti.func
+def close_affine(c: ti.template(), w: ti.i32):
+    """[J], kinetic, potential and elastic, by the tables as they are.
+
+    Reads:  c.potential, c.tables
+    Writes: c.potential
+    """
+    _energy = find_energy(c.potential, w, c.potential.rows.next_x, c.step.alpha)
+    kinetic, potential, elastic = energies_of_state(c, w)
+    return kinetic + potential + elastic
+
+
+@ti.func
+def open_affine(c: ti.template(), w: ti.i32):
+    """As `close_affine`, by tables that are new: forces may jump, and bdf2 begins anew.
+
+    Reads:  c.potential, c.tables
+    Writes: c.potential, c.step.age, c.barrier
+    """
+    for b in range(c.tables.n_bodies):
+        c.step.age.store(w, b, c.tables.arena.zero())
+    if ti.static(c.touches):
+        if ti.static(c.barrier.can_rest):
+            renew(c.barrier, w, c.potential.rows.next_x)
+    return close_affine(c, w)
+
+
+@ti.func
+def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+    """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.
+
+    Reads:  c.potential, c.forces.work
+    Writes: c.total_start, c.rows.energy
+    """
+    kinetic, potential, elastic = energies_of_state(c, w)
+    total = kinetic + potential + elastic
+    if steps == 0:
+        c.total_start.store(w, 0, total)
+    dissipated = c.forces.work.load(w, 0)
+    supplied = c.forces.work.load(w, 1)
+    drift = total - c.total_start.load(w, 0) + dissipated - supplied
+    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)

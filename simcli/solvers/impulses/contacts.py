@@ -1,0 +1,374 @@
+"""Contacts of a step: found at its start, remembered at its end, with the impulses that they begin with.
+
+A contact is known again by its pair and feature, else by the nearest place of the same pair. What it carried stands where
+the search for impulses begins, and where its proximal term pulls to.
+
+Source: reference/contact-solver.md, sections 1, 4 and 8. Deviations: the margin is that of each shape, not of a world.
+"""
+
+import numpy as np
+
+from simcli.kernels.collision.detect import detect, place_shapes
+from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.tables import Collider
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import contact_speed, row_speed
+from simcli.kernels.contact_chart import contacts_of, force_of_contact, impulse_of_contact, state_contacts
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.memory import Arena, get_lane, local
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import point_velocity
+from simcli.kernels.values import Vec3
+from simcli.model.tables import Model
+
+NEAR = 0.02  # [1] of the size of a shape, at most, from where a contact is known again by its place
+MOST_BOUND = 100.0  # [m] from the middle of a shape: a turning plane does not watch all the world
+SLACK = 1e-3  # [1] of its size: how far a resting shape is watched
+STILL = 1e-6  # [m/s], slower contacts stick
+
+
+class Contacts:
+    """Memory of contacts across steps.
+
+    Args:
+        model: with contacts.
+        tables, arena: of the run.
+        options: `solver.contact` of a scene.
+        lag: part of a step by which velocities of free flight are behind positions, see `rebound`.
+
+    Attributes:
+        collider: shapes, pairs, the table of contacts.
+        known: (1), how many there were in the step before.
+        low, high, feature, impulse, place, slips: (C), what each of them was; [N s] and [m] in the world.
+        taken: (C) 1 for those that are known again.
+        slid: (C) 1 where a contact of this step slips.
+        bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
+        bent: (C) that of the contacts of this step.
+        bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena, options, lag: float):
+        self.collider, self.options = Collider(model, tables, arena), options
+        self.lag = lag
+        self.is_auto, self.margin = options.margin is None, options.margin or 0.0
+        self.capacity = self.collider.contacts.capacity
+        items = self.collider.contacts.items
+        self.known, self.feature = arena.single.slot(), items.slot()
+        self.low, self.high = items.slot(), items.slot()
+        self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
+        self.taken, self.slid, self.bounces, self.target = items.slots(4)
+        self.bend, self.bent = items.slot(), items.slot()
+        self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
+        self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
+        self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
+                                         | (m.contacts.torsional_friction > 0)).any())  # fmt: skip
+        self.gravity = tables.column(np.linalg.norm(np.broadcast_to(model.gravity, (len(model.gravity), 3)),
+                                                    axis=-1, keepdims=True))  # fmt: skip
+
+    def clear(self):
+        """Forget all contacts."""
+        self.known.write(np.zeros((1, 1, 1)))
+
+
+@ti.func
+def watch_shapes(k: ti.template(), t: ti.template(), s: ti.template(), w: ti.i32, h: ti.template()):
+    """Margin of each shape: what it can close in a step, twice, and a little of its size.
+
+    Reads:  s.{v, origin}, k.collider.position
+    Writes: k.collider.margin
+    """
+    o = k.collider
+    zero = t.arena.zero()
+    for i in range(o.n_shapes):
+        margin = zero
+        link = o.link.at(i)
+        if link >= 0:
+            v = s.v.load(w, link)
+            at = point_velocity(v, o.position.load(w, i) - s.origin.load(w, t.root.at(link)))
+            bound = ti.min(zero + o.bound.load(w, i), MOST_BOUND)
+            speed = ti.sqrt(at.dot(at)) + ti.sqrt(v.angular.dot(v.angular)) * bound
+            margin = (speed * 2.0 + k.gravity.load(w, 0) * h) * h + bound * SLACK
+        if ti.static(not k.is_auto):
+            margin = zero + 0.5 * k.margin
+        o.margin.store(w, i, margin)
+
+
+@ti.func
+def find_contacts(k: ti.template(), t: ti.template(), s: ti.template(), p: ti.template(), first_spin: ti.template(),
+                  w: ti.i32, h: ti.template()):
+    """Contacts at the present poses, with what they carried before as the first impulses.
+
+    Args:
+        first_spin: see `state_contacts`.
+
+    Reads:  s of `place_all`, k
+    Writes: k.{collider, taken, slid}, p.contacts.{on, jacobian, impulse}, p.centre
+    """
+    place_shapes(k.collider, t, s, w)
+    watch_shapes(k, t, s, w, h)
+    detect(k.collider, w)
+    state_contacts(k.collider, t, s, p, first_spin, w)
+    for lane in range(k.collider.lanes):
+        for c in range(ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)):
+            put(k.taken, w, lane, c, 0.0)
+        for c in range(contacts_of(k.collider, w, lane)):
+            recall(k, p, w, lane, c, match(k, w, lane, c))
+
+
+@ti.func
+def match(k: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32):
+    """The contact of the step before that is contact c; -1 if there is none.
+
+    Writes: k.taken
+    """
+    table = k.collider.contacts
+    feature = one(table.feature, w, lane, c)
+    point = one(table.point, w, lane, c)
+    a = whole_of(table.shape_a, w, lane, c)
+    b = whole_of(table.shape_b, w, lane, c)
+    size = ti.min(one(k.collider.bound, w, lane, a), one(k.collider.bound, w, lane, b)) * NEAR
+    least = size * size
+    found = -1
+    same = -1
+    first, last = known_of_pair(k, w, lane, ti.min(a, b), ti.max(a, b))
+    for j in range(first, last):
+        if one(k.taken, w, lane, j) == 0.0:
+            away = one(k.place, w, lane, j) - point
+            if one(k.feature, w, lane, j) == feature and same < 0:
+                same = j
+            if away.dot(away) < least:
+                least = away.dot(away)
+                found = j
+    if same >= 0:
+        found = same
+    if found >= 0:
+        put(k.taken, w, lane, found, 1.0)
+    return found
+
+
+@ti.func
+def known_of_pair(k: ti.template(), w: ti.i32, lane: ti.i32, low: ti.i32, high: ti.i32):
+    """First contact of a pair in the step before, and the one behind its last: they stand in the order of the pairs.
+
+    Args:
+        k: Contacts.
+        low, high: indices of the shapes.
+
+    Reads:  k.{known, low, high}
+    """
+    first = 0
+    last = ti.cast(get_lane(k.known.part(w, 0, 0), lane), ti.i32)
+    behind = last
+    while first < last:
+        middle = (first + last) // 2
+        i = whole_of(k.low, w, lane, middle)
+        if i < low or (i == low and whole_of(k.high, w, lane, middle) < high):
+            first = middle + 1
+        else:
+            last = middle
+    stays = last < behind
+    while stays:
+        stays = whole_of(k.low, w, lane, last) == low and whole_of(k.high, w, lane, last) == high
+        if stays:
+            last += 1
+            stays = last < behind
+    return first, last
+
+
+@ti.func
+def recall(k: ti.template(), p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, j: ti.i32):
+    """Begin contact c with the impulse of contact j of the step before, or with none.
+
+    Reads:  k.{impulse, slips, bend}, the table
+    Writes: p.contacts.impulse, p.centre, k.{slid, bent}
+    """
+    x = vector()
+    slips = -1.0 + 0.0 * x.parts[0]
+    bent = 0.0 * x.parts[0]
+    if j >= 0:
+        x = impulse_of_contact(k.collider, one(k.impulse, w, lane, j), w, lane, c)
+        slips = one(k.slips, w, lane, j)
+        bent = one(k.bend, w, lane, j)
+    put(k.bent, w, lane, c, bent)
+    put(p.contacts.impulse, w, lane, c, x)
+    put(p.centre, w, lane, c, x)
+    put(k.slid, w, lane, c, slips)
+
+
+@ti.func
+def remember(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+    """Keep the contacts of a step that is over.
+
+    Reads:  k.collider.contacts, p.{contacts, velocity}
+    Writes: p.contacts.speed, k.{known, low, high, feature, impulse, place, slips, bend}
+    """
+    table = k.collider.contacts
+    k.known.store(w, 0, table.count.load(w, 0))
+    for c in range(whole(p.live, w, 1)):
+        p.contacts.speed.store(w, c, contact_speed(p, w, c, p.velocity))
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            a, b = one(table.shape_a, w, lane, c), one(table.shape_b, w, lane, c)
+            put(k.low, w, lane, c, ti.min(a, b))
+            put(k.high, w, lane, c, ti.max(a, b))
+            put(k.feature, w, lane, c, one(table.feature, w, lane, c))
+            put(k.place, w, lane, c, one(table.point, w, lane, c))
+            put(k.impulse, w, lane, c, force_of_contact(k.collider, p.contacts.impulse, w, lane, c))
+            u = one(p.contacts.speed, w, lane, c).parts
+            sought = (one(table.gap, w, lane, c) - one(k.target, w, lane, c)) / get_lane(h, lane)
+            bend = one(p.contacts.bias, w, lane, c).parts[0] - sought
+            put(k.bend, w, lane, c, ti.select(one(k.bounces, w, lane, c) == 0.0, bend, 0.0))
+            put(k.slips, w, lane, c, ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0))
+
+
+@ti.func
+def rub(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()):
+    """Friction of the contacts: that at rest, unless they slipped before or, if they are new, slip now.
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  k.slid, p.contacts
+    Writes: p.friction
+    """
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            combination = whole_of(k.collider.contacts.combination, w, lane, c)
+            mu = one(k.collider.friction, w, lane, combination)
+            if ti.static(k.has_static):
+                slips = one(k.slid, w, lane, c)
+                if slips < 0.0:
+                    u = seen_speed(p, w, lane, c, v).parts
+                    slips = ti.select(u[1] * u[1] + u[2] * u[2] > STILL * STILL, 1.0, 0.0)
+                if slips == 0.0:
+                    mu = one(k.collider.friction_static, w, lane, combination)
+            put(p.friction, w, lane, c, mu)
+
+
+@ti.func
+def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.template()):
+    """J v of contact c in one world."""
+    total = vector()
+    if ti.static(p.is_large):
+        total = contact_speed(p, w, c, v)
+    else:
+        for a in range(p.n_given):
+            total = total + one(p.contacts.jacobian, w, lane, c * p.n + a) * one(v, w, lane, a)
+    return total
+
+
+@ti.func
+def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()):
+    """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
+
+        overlap: gap + min(push_out |gap|, push_out_speed h)
+        impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
+
+    Args:
+        v: (n) velocities at the start of the step.
+
+    Reads:  p.{contacts.jacobian, free}, k.collider
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.bias
+    """
+    table = k.collider.contacts
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            combination = whole_of(table.combination, w, lane, c)
+            gap = one(table.gap, w, lane, c)
+            out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
+            target = ti.min(gap + out, 0.0)
+            bounces = 0.0 * gap
+            bias = (gap - target) / step + one(k.bent, w, lane, c)
+            if ti.static(k.has_bounce):
+                e = one(k.collider.restitution, w, lane, combination)
+                before = seen_speed(p, w, lane, c, v).parts[0]
+                free = seen_speed(p, w, lane, c, p.free).parts[0]
+                least = ti.max(2.0 * get_lane(k.gravity.load(w, 0) + p.arena.zero(), lane) * step,
+                               k.options.restitution_threshold)
+                if e > 0.0 and before < -least and gap + step * ti.min(before, free) < 0.0:
+                    target = rebound(e, before, (before - free) / step, ti.max(gap, 0.0), step, k.lag * step)
+                    bias = -target
+                    bounces = 1.0 + 0.0 * gap
+            put(table.reach, w, lane, c, gap)
+            put(k.target, w, lane, c, target)
+            put(k.bounces, w, lane, c, bounces)
+            put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
+
+
+@ti.func
+def rebound(e: ti.template(), before: ti.template(), a: ti.template(), gap: ti.template(), h: ti.template(),
+            lag: ti.template()):
+    """[m/s], normal velocity after an impact: of the invariant (v - a s)^2/2 + a x of free flight, e^2 is kept.
+
+    The step of the impact moves by the velocity that is found, to gap + h v.
+
+    Args:
+        e: restitution.  before: [m/s], normal velocity, negative.
+        a: [m/s^2], acceleration of the approach.  gap: [m], not negative.
+        lag: [s], s: 0 where steps of free flight are symmetric, h/2 where a velocity is that of the step before.
+    """
+    found = -e * before
+    if a > 0.0:
+        start, rest = lag * a, (h - lag) * a
+        square = e * e * ((start - before) * (start - before) + 2.0 * a * gap) - 2.0 * a * gap
+        square = square + rest * rest - start * start
+        if square > rest * rest:
+            found = ti.sqrt(square) - rest
+    return found
+
+
+@ti.func
+def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
+    """Biases of contacts for the gaps that the velocities found have reached.
+
+        w_n = (gap - target) / h + J (v - v found)
+
+    Reads:  k.{bounces, target}, k.collider.contacts.reach, p.velocity
+    Writes: p.contacts.bias
+    """
+    for lane in range(k.collider.lanes):
+        step = get_lane(h, lane)
+        for c in range(contacts_of(k.collider, w, lane)):
+            if one(k.bounces, w, lane, c) == 0.0:
+                lacks = one(k.collider.contacts.reach, w, lane, c) - one(k.target, w, lane, c)
+                speed = seen_speed(p, w, lane, c, p.velocity).parts[0]
+                put(p.contacts.bias, w, lane, c, vector(lacks / step - speed, 0.0, 0.0))
+
+
+@ti.func
+def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.template()):
+    """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
+
+    Args:
+        first_spin: see `state_contacts`.
+        v: (n) velocities at the start of the step.
+    """
+    total = p.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, c) != 0.0
+        x = p.contacts.impulse.load(w, c)
+        speed = contact_speed(p, w, c, v) + contact_speed(p, w, c, p.velocity)
+        total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
+    if ti.static(first_spin >= 0):
+        for s in range(first_spin, whole(p.live, w, 0)):
+            x = p.rows.impulse.load(w, s)
+            speed = row_speed(p, w, s, v) + row_speed(p, w, s, p.velocity)
+            total = total - select(p.rows.on.load(w, s) != 0.0, x * speed * 0.5, x * 0.0)
+    return ti.max(total, p.arena.zero())
+
+
+@ti.func
+def deepest(k: ti.template(), p: ti.template(), w: ti.i32):
+    """[m], deepest overlap of the contacts of the last step, where it ended.
+
+    Reads: k.collider.contacts.reach
+    """
+    found = k.collider.arena.zero()
+    for c in range(whole(p.live, w, 1)):
+        is_on = k.collider.contacts.count.load(w, 0) > ti.cast(c, k.collider.arena.device.real)
+        found = ti.max(found, select(is_on, -k.collider.contacts.reach.load(w, c), found))
+    return local(found)

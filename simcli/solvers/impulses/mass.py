@@ -1,0 +1,188 @@
+"""Mass matrix and momentum of the problem of a step with contact: with the linear parts of laws, c - g v.
+
+    M + h g J^T J,    F + J^T (c - g J v0)
+
+In large worlds M holds bodies apart, and what is linear on rows between them is a row of its own (impulses/rows.py).
+
+Source: reference/contact-solver.md, section 1. Deviation: none.
+"""
+
+from simcli.kernels.complementarity.large import mass_place
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
+from simcli.kernels.system import System
+from simcli.solvers.tree.integrators import H
+
+
+def mirrored(y: System, i):
+    """Place of unknown i among the velocities of the problem: tips come first, which leaves factors sparse."""
+    return number(y, "n_dofs") - 1 - i
+
+
+@ti.func
+def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
+    """M, with the linear parts of laws, lambda = push - gain v.
+
+    Args:
+        h: [s], over which forces act on the velocity that moves the coordinates.
+
+    Reads:  c.bound.system
+    Writes: p.mass, c.bound.impulses.{push, gain}, c.bound.system.load
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    for k in range(p.n_mass):
+        p.mass.store(w, k, zero)
+    for e in range(y.n_mass):
+        at = mass_place(p, mirrored(y, y.end_i.at(e)), mirrored(y, y.end_j.at(e)))
+        p.mass.store(w, at, p.mass.load(w, at) + y.entry.load(w, e))
+    if ti.static(c.is_natural):
+        firm_up(c, w, h)
+    if ti.static(y.laws.n > 0):
+        for k in range(y.laws.n):
+            push = y.laws.rest.load(w, k)
+            gain = y.laws.rest_gain.load(w, k)
+            drive = y.laws.drive.load(w, k)
+            drive_gain = y.laws.drive_gain.load(w, k)
+            if m.has_drive.at(k) != 0:  # in a row, unless it is constant
+                limit = y.laws.effort_limit.load(w, k)
+                push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
+            else:
+                push = push + drive
+                gain = gain + drive_gain
+            acts = act_of_law(c, w, k)
+            m.push.store(w, k, select(acts, push, zero))
+            m.gain.store(w, k, select(acts, gain, zero))
+            add_linear(c, w, k, h)
+
+
+@ti.func
+def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Give what has no mass some: K J^T J of rows that hold exactly, with K J^T of what they ask for. No solution changes.
+
+        prescribed coordinates of no mass: their own row, K = 1;   thin bodies: their rigidity, K of what the weights add
+        bodies that lack inertia: the rows of their joints, K = 1 / scale of the row
+
+    Reads:  c.bound.system, c.motions, c.state.q
+    Writes: p.mass, c.bound.system.load
+    """
+    y = c.bound.system
+    t = c.tables
+    p = c.bound.impulses.problem
+    zero = t.arena.zero()
+    for k in range(c.bound.n_motions):
+        d = c.bound.motion_dof.at(k)
+        i = t.unknown.at(d)
+        at = mass_place(p, mirrored(y, i), mirrored(y, i))
+        none = zero + t.weight.load(w, d) == 0.0
+        p.mass.store(w, at, select(none, zero + 1.0, p.mass.load(w, at)))
+        asked = (speed_of_motion(c, w, k) - c.state.qd.load(w, d)) / h
+        y.load.store(w, i, y.load.load(w, i) + select(none, asked, zero))
+    if ti.static(c.has_excess):
+        for i in range(y.n_dofs):
+            at = mass_place(p, mirrored(y, i), mirrored(y, i))
+            p.mass.store(w, at, p.mass.load(w, at) - t.excess.load(w, t.tree_dof.at(i)))
+        for n in range(y.rows.n_rigid):
+            r = y.rows.first_rigid + n
+            a = y.rows.vector_d.at(2 * n)
+            b = y.rows.vector_d.at(2 * n + 1)
+            gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
+            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
+            add_square(c, w, r, gain)
+        for n in range(c.bound.impulses.n_firm):
+            r = c.bound.impulses.firm_row.at(n)
+            holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+            gain = select(holds, 1.0 / (zero + y.scale.load(w, r)), zero)
+            push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
+            add_square(c, w, r, gain)
+
+
+@ti.func
+def push_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template()):
+    """Add J^T times a number to F, of row r of the system.
+
+    Writes: c.bound.system.load
+    """
+    y = c.bound.system
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        a = y.end_j.at(y.n_mass + e)
+        y.load.store(w, a, y.load.load(w, a) + y.entry.load(w, y.n_mass + e) * push)
+
+
+@ti.func
+def add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+    """Add g J^T J to M, of row r of the system.
+
+    Writes: p.mass
+    """
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        a = y.end_j.at(y.n_mass + e)
+        value = y.entry.load(w, y.n_mass + e) * gain
+        for f in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            other = y.end_j.at(y.n_mass + f)
+            if other <= a:
+                at = mass_place(p, mirrored(y, other), mirrored(y, a))
+                p.mass.store(w, at, p.mass.load(w, at) + value * y.entry.load(w, y.n_mass + f))
+
+
+def act_of_law(c, w, k):
+    """Mask of the worlds in which the row of a law is enabled; of all for a dof of the tree."""
+    y = c.bound.system
+    row = y.laws.row.at(k)
+    return select((y.enabled.load(w, ti.max(row, 0)) != 0.0) | (row < 0), 1, 0) != 0
+
+
+@ti.func
+def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
+    """Add h g J^T J to M, and J^T (c - g (J v0 + shift h)) to F, of law k.
+
+    Reads:  c.bound.{system, impulses}
+    Writes: p.mass, c.bound.system.load
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    gain = m.gain.load(w, k)
+    i = y.laws.unknown.at(k)
+    if i < y.n_dofs:
+        at = mass_place(p, mirrored(y, i), mirrored(y, i))
+        p.mass.store(w, at, p.mass.load(w, at) + gain * h)
+        y.load.store(w, i, y.load.load(w, i) + m.push.load(w, k) - gain * m.start.load(w, mirrored(y, i)))
+    else:
+        r = i - y.n_dofs
+        speed = speed_of_row(c, w, r, m.start) + y.laws.shift.load(w, k) * h
+        push = m.push.load(w, k) - gain * speed
+        if ti.static(p.is_large):
+            push = select(gain > 0.0, speed * 0.0, push)
+        push_row(c, w, r, push)
+        if ti.static(not p.is_large):
+            add_square(c, w, r, gain * h)
+
+
+@ti.func
+def speed_of_row(c: ti.template(), w: ti.i32, r: ti.i32, v: ti.template()):
+    """J v of a row of the system."""
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+        total = total + y.entry.load(w, y.n_mass + e) * v.load(w, mirrored(y, y.end_j.at(y.n_mass + e)))
+    return total
+
+
+@ti.func
+def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Velocity of a prescribed dof in this step: that which reaches its position, or its own.
+
+    Reads: c.motions, c.state.q, c.constants
+    """
+    d = c.bound.motion_dof.at(k)
+    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+    if c.bound.by_position.at(k) != 0:
+        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))
+        speed = way / c.constants.load(w, H)
+    return speed

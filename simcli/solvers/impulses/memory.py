@@ -1,0 +1,223 @@
+"""The one problem of a step with contact: joints, laws and contacts, solved together for impulses and velocities.
+
+    M v = M v0 + h F + J^T x      x impulses of rows and contacts, v the velocities that move the coordinates
+
+The evaluation states the problem and solves it; each correction states what is still missing at the poses that were reached,
+and solves it again along the same directions, or where a scene wants that along those of the poses reached (direction.py).
+The rows are stated by impulses/rows.py; impulses/stages.py has the stages.
+
+Source: reference/contact-solver.md, sections 1 and 4. Deviation: the direction is chosen for a scene, not for a step.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcli.kernels.complementarity.problem import LIMITS, Problem
+from simcli.kernels.contact_chart import find_gaps
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.memory import Arena
+from simcli.kernels.retraction import retract
+from simcli.kernels.system import System
+from simcli.kernels.tables import Tables
+from simcli.kernels.values import Mat3
+from simcli.model.constraint_tables import Constraints
+from simcli.model.lawful import is_smooth
+from simcli.model.massless import holding_rows
+from simcli.model.tables import Model
+from simcli.solvers.impulses.contacts import (
+    Contacts,
+    contact_loss,
+    remember,
+)
+from simcli.solvers.impulses.direction import DOFS
+from simcli.solvers.impulses.mass import mirrored
+from simcli.solvers.impulses.rows import (
+    DRIVE,
+    FRICTION,
+    HARD,
+    LINEAR,
+    LOWER,
+    MOTION,
+    UPPER,
+)
+from simcli.solvers.shared.large_worlds import pattern_of
+from simcli.solvers.tree.integrators import H, copy
+
+KAPPA = 1e-4  # proximal compliance of contacts that a step begins with
+LOOSE = 100.0  # of `tolerance`: what a step may lack where it ends
+FAST = 0.01  # of what the solution before lacked: with less, kappa is small enough
+FINER = 0.01  # of what the last step missed by its poses, `exact` at most: how finely a step begins
+
+
+class Impulses:
+    """Memory of the problem.
+
+    Args:
+        phases: constraints of each phase; all have the same rows and laws.
+        model, tables, arena: of the run.
+        system: their rows and laws on the device.
+        n_motions: prescribed dofs.
+        options: of the solver.
+        touches, turns, is_large: see `Core`.
+
+    Attributes:
+        n_plain, kind, item: rows before the spins; kind of each, and row, prescribed dof or law that it is of.
+        firm_row: rows of joints that hold bodies without inertia of their own.
+        has_drive: by law, whether it has a row for its drive.
+        first_spin: first row of the spins, -1 if there are none.
+        start: (n of the problem) velocities at the start of the step.
+        pushes: (K) c and (K) g of the linear part of each law.
+        kept: (rows) impulses at the end of the last step.  awake: (rows) 1 for bounds that the first attempt has passed.
+        load, stiff, stiffness: (n) [N s] given, without K; K of each link; its entries, see direction.py.
+        enough: [m/s], what a step may lack.
+        missed: [m/s], what the first solution of the last step lacked at the poses reached.  first: 1 until that is known.
+        lacked: [m/s], what the solution before the last one began with.
+        awakened: 1 for the worlds whose rows are to be stated anew.
+        spins: 1 for the worlds in which a contact has rolling or torsional friction.
+        is_bounded: whether some law stops something: then all steps are of impulses.
+        answer: (n dofs, rows, n dofs) accelerations, forces and efforts of a step, for the frame where it ends.
+        passes: solutions of a step, at most.
+        rounds: proximal rounds of a solution: all of them in natural coordinates, which solve once in a step.
+        searches: solutions that follow each other, each with the spins bounded by the normal impulses of the one before.
+            What shows an instant, as frame 0 does, is solved once in every solver: rounds and searches are `passes` there.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, phases: list[Constraints], model: Model, tables: Tables, arena: Arena, system: System,
+                 n_motions: int, options, touches: bool, turns: bool, is_large: bool):
+        self.is_bounded = any(not is_smooth(phase, phases[0].laws) for phase in tables.phases)
+        lag = 0.0 if tables.is_natural and not self.is_bounded else 0.5
+        self.contacts = Contacts(model, tables, arena, options.contact, lag) if touches else None
+        capacity = self.contacts.capacity if touches else 0
+        rows, drives = plan_rows(phases, system, n_motions, is_large)
+        self.n_plain, n, plain = len(rows), system.n_dofs, arena.records(len(rows))
+        self.kind, self.item, self.has_drive = plain.ints(rows[:, 0]), plain.ints(rows[:, 1]), arena.ints(drives)
+        firm = np.flatnonzero(holding_rows(phases[0], model))
+        self.n_firm, self.firm_row = len(firm), arena.ints(firm)
+        spins = 3 * capacity if touches and self.contacts.has_spin else 0
+        self.first_spin = self.n_plain if spins else -1
+        limits = LIMITS[arena.device.precision]
+        tolerance = max(options.contact.tolerance, limits.tolerance if arena.device.precision == "float32" else 0.0)
+        limits = replace(limits, tolerance=tolerance, exact=LOOSE * tolerance)
+        pattern = pattern_of(rows, phases[0].laws, system, model, tables, spins > 0) if is_large else None
+        self.problem = Problem(arena, n, self.n_plain + spins, capacity, limits=limits, pattern=pattern)
+        is_law = np.isin(np.arange(phases[0].rows.n), phases[0].laws.row)
+        self.has_hard = bool((~is_law).any())
+        self.enough = tolerance if self.has_hard else limits.exact
+        self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
+        self.rounds = self.passes if tables.is_natural else 1
+        self.searches = self.passes if tables.is_natural and spins else 1
+        self.start = self.problem.velocities.slot()
+        self.kept, self.awake = self.problem.rows.items.slot(), plain.slot()
+        self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
+        self.stiffness = arena.slot(DOFS * DOFS * tables.n_links if turns else 0)
+        self.push, self.gain = system.laws.items.slot(), system.laws.items.slot()
+        (self.iterations, self.residual, self.missed, self.first, self.lacked,
+         self.awakened) = (arena.single.slot() for _ in range(6))
+        self.spins = arena.single.slot()
+        self.answer = arena.slot(2 * n + system.n_rows if tables.is_natural else 0)
+
+    def clear(self):
+        """Forget what earlier steps left."""
+        if self.contacts:
+            self.contacts.clear()
+        for slot in (self.kept, self.problem.rows.impulse, self.iterations, self.residual, self.missed):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+def plan_rows(phases: list[Constraints], system: System, n_motions: int, is_large: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds and items of the rows, (rows, 2), and which laws have a row for their drive, (K,)."""
+    laws, n_rows = phases[0].laws, phases[0].rows.n
+    rows = [(HARD, r) for r in range(n_rows) if r not in set(laws.row.tolist())]
+    rows += [(MOTION, m) for m in range(n_motions)]
+
+    def ever(test) -> np.ndarray:
+        return np.any([np.any(test(one.laws), axis=0) for one in phases], axis=0)
+
+    limited = ever(lambda law: np.isfinite(law.effort_limit)) if laws.n else np.zeros(0, bool)
+    if laws.n:
+        fast = ever(lambda law: np.isfinite(law.velocity_limit))
+        wanted = {DRIVE: limited, FRICTION: ever(lambda law: law.friction > 0),
+                  LOWER: fast | ever(lambda law: np.isfinite(law.lower)),
+                  UPPER: fast | ever(lambda law: np.isfinite(law.upper))}  # fmt: skip
+        rows += [(kind, k) for kind, mask in wanted.items() for k in np.flatnonzero(mask).tolist()]
+        rows += [(LINEAR, k) for k in np.flatnonzero(laws.row >= 0).tolist() if is_large]
+    return np.array(rows, int).reshape(-1, 2), limited
+
+
+@ti.func
+def move_by_impulses(c: ti.template(), w: ti.i32):
+    """q+ = q (+) h v; the velocities stay those of the start until `finish_impulses`.
+
+    Reads:  c.bound.{move, q_start}
+    Writes: c.state.q
+    """
+    retract(c.tables, c.bound.q_start, c.state.q, c.bound.move, w, c.constants.load(w, H))
+
+
+@ti.func
+def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Velocities at the end of the step, and its work.
+
+    Reads:  c
+    Writes: c.state.qd, c.forces.work, c.bound.impulses
+    """
+    keep_impulses(c, w, h)
+    for n in range(c.bound.system.n_dofs):
+        v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
+        c.state.qd.store(w, c.tables.tree_dof.at(n), v)
+
+
+@ti.func
+def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
+    """What a step that is over leaves for the next one and for the frame.
+
+    Reads:  c.bound.impulses
+    Writes: c.bound.{impulses, tries}, c.forces.work
+    """
+    m = c.bound.impulses
+    if ti.static(c.touches):
+        remember(m.contacts, m.problem, w, h)
+        if ti.static(c.is_natural):
+            find_gaps(m.contacts.collider, c.tables, c.state, w)
+    for n in range(m.n_plain):
+        m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
+    c.bound.tries.store(w, 0, m.iterations.load(w, 0))
+    if ti.static(c.touches):
+        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, m.first_spin, w, m.start))
+
+
+@ti.func
+def needs_end(c: ti.template(), w: ti.i32):
+    """1 for the worlds in which a contact or a rigid row of this step asks for its end."""
+    found = c.tables.arena.zero() + 1.0
+    if ti.static(c.touches and not c.bound.impulses.has_hard):
+        found = select(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0, found, found * 0.0)
+    return found
+
+
+@ti.func
+def look_back(c: ti.template(), w: ti.i32):
+    """Go back to where the last step began, for a look.
+
+    Writes: c.state.{q, qd}, c.bound.{q_kept, move}
+    """
+    s = c.state
+    copy(c.bound.q_kept, s.q, c.tables.n_q, w)
+    copy(c.bound.move, s.qd, c.tables.n_qd, w)
+    copy(s.q, c.bound.q_start, c.tables.n_q, w)
+    for n in range(c.bound.system.n_dofs):
+        s.qd.store(w, c.tables.tree_dof.at(n), c.bound.impulses.start.load(w, mirrored(c.bound.system, n)))
+
+
+@ti.func
+def look_ahead(c: ti.template(), w: ti.i32):
+    """Return to where the last step has ended.
+
+    Writes: c.state.{q, qd}
+    """
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    copy(c.state.qd, c.bound.move, c.tables.n_qd, w)

@@ -1,0 +1,348 @@
+"""The rows of the problem of a step with contact: what joints, laws, motions and contacts state.
+
+Hard rows vanish where the step ends; laws become rows with bounds. Called by impulses/stages.py.
+
+    row         w [m/s, rad/s]                        bounds of x
+    hard        phi(q(v)) / h + e x                   none
+    motion      v - speed                             none
+    drive       v - c1/g1 + x/(h g1)                  h effort limit      of lambda = c1 - g1 v
+    linear      the same, of what has no limit        none, on coordinates of joints in large worlds
+    friction    v                                     h f
+    lower       v - lo                                x >= 0
+    upper       hi - v                                x >= 0
+    spin        (n, t_1, t_2) . (w_B - w_A)           torsional and rolling friction times the normal impulse
+
+Everything else of a law is linear, c - g v, and goes into M and F; in large worlds, where M holds
+bodies apart, into rows.
+
+Source: reference/contact-solver.md, section 1. Deviation: bounds that are far are rows only once they have been passed.
+"""
+
+from simcli.kernels.contact_chart import find_gaps
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.solvers.impulses.contacts import aim_again, find_contacts
+from simcli.solvers.impulses.direction import find_stiffness
+from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass
+from simcli.solvers.impulses.spins import state_spins
+from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
+from simcli.solvers.rows.pieces import state_laws
+
+HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
+FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
+UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
+
+
+@ti.func
+def state_problem(c: ti.template(), w: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(), instant: ti.i32):
+    """Mass matrix, momentum, rows and contacts at the start of a step.
+
+    Reads:  c
+    Writes: c.bound.{system, impulses}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    if ti.static(c.turns):
+        find_stiffness(c, w, h)
+    if ti.static(y.laws.n > 0):
+        state_laws(c, w, 0, b, h, g, instant)
+    begin_dofs(c, w)
+    for r in range(y.n_rows):
+        set_hard_row(c, w, r, b, h, g, instant)
+    set_springs(c, w, 0, b)
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            if y.laws.row.at(n) >= 0:  # laws have rows of their own
+                y.goal.store(w, y.n_dofs + y.laws.row.at(n), c.tables.arena.zero())
+    push_rows(y, w)
+    state_mass(c, w, g)
+    for n in range(y.n_dofs):
+        p.push.store(w, mirrored(y, n), y.load.load(w, n) * g)
+        if ti.static(c.turns):
+            m.load.store(w, mirrored(y, n), y.load.load(w, n) * h)
+    if ti.static(c.touches and not c.is_natural):  # which has to know before whether there are some
+        find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
+    if ti.static(m.first_spin >= 0):
+        state_spins(c, w)
+
+
+@ti.func
+def begin_dofs(c: ti.template(), w: ti.i32):
+    """Velocities at the start of the step, and the forces on dofs without those of rows.
+
+    Reads:  c.state.qd, c.bound.base
+    Writes: c.bound.system.{free, load, effort}, c.bound.impulses.start, p.free
+    """
+    y = c.bound.system
+    t = c.tables
+    m = c.bound.impulses
+    zero = t.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.load.store(w, n, c.bound.base.load(w, n))
+        y.effort.store(w, n, zero)
+        v = c.state.qd.load(w, t.tree_dof.at(n))
+        m.start.store(w, mirrored(y, n), v)
+        m.problem.free.store(w, mirrored(y, n), v)
+    if ti.static(c.is_natural):  # whose corrections lock these
+        for k in range(c.bound.n_motions):
+            y.free.store(w, t.unknown.at(c.bound.motion_dof.at(k)), zero)
+
+
+@ti.func
+def restore_momentum(c: ti.template(), w: ti.i32):
+    """Begin again with the momentum of the start of the step.
+
+    Writes: p.{free, push}
+    """
+    m = c.bound.impulses
+    for n in range(c.bound.system.n_dofs):
+        m.problem.free.store(w, n, m.start.load(w, n))
+        m.problem.push.store(w, n, m.load.load(w, n))
+
+
+@ti.func
+def state_row(c: ti.template(), w: ti.i32, n: ti.i32, h: ti.template(), statement: ti.i32):
+    """Row n of the problem, in the second statement with the bounds that the first one has passed.
+
+    Args:
+        h: [s], over which forces act on the velocity that moves the coordinates.
+
+    Reads:  c.bound
+    Writes: p.rows.{on, jacobian, bias, compliance, impulse}, p.{lower, upper}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    kind = m.kind.at(n)
+    item = m.item.at(n)
+    on = zero == 0.0
+    bias = zero
+    soft = zero
+    lower = zero - UNBOUNDED
+    upper = zero + UNBOUNDED
+    sign = ti.cast(1.0, c.tables.arena.device.real)
+    row = -1
+    unknown = -1
+    if kind == HARD:
+        row = item
+        on = y.free.load(w, y.n_dofs + item) != 0.0
+        bias = -speed_of_row(c, w, item, m.start) - y.load.load(w, y.n_dofs + item) * h
+        soft = softness_of(c, w, item)
+    elif kind == MOTION:
+        unknown = c.tables.unknown.at(c.bound.motion_dof.at(item))
+        bias = -speed_of_motion(c, w, item)
+    else:
+        if ti.static(y.laws.n > 0):
+            sign = ti.select(kind == UPPER, -sign, sign)
+            unknown = y.laws.unknown.at(item)
+            if unknown >= y.n_dofs:
+                row = unknown - y.n_dofs
+            on, bias, soft, lower, upper = row_of_law(c, w, n, kind, item, sign, h, statement)
+    store_row(c, w, n, row, unknown, sign, on, bias, soft, lower, upper, statement)
+
+
+@ti.func
+def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), h: ti.template(),
+               statement: ti.i32):
+    """Row n of the problem, of law k: whether it is on, bias, compliance and bounds.
+
+    Args:
+        kind: DRIVE, FRICTION, LOWER, UPPER or LINEAR.
+        sign: -1 for UPPER, else 1.
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    on = zero == 0.0  # a variable for masks, which what `act_of_law` gives would not make
+    on = act_of_law(c, w, k)
+    soft = zero
+    lower = zero - UNBOUNDED
+    upper = zero + UNBOUNDED
+    bias = zero
+    if y.laws.unknown.at(k) >= y.n_dofs:
+        bias = y.laws.shift.load(w, k) * h
+    if kind == LINEAR:
+        on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
+    elif kind == DRIVE:
+        on, bias, soft = row_of_line(c, on, y.laws.drive.load(w, k), y.laws.drive_gain.load(w, k), bias, h)
+        upper = ti.min(y.laws.effort_limit.load(w, k) * h, upper)
+        lower = -upper
+    elif kind == FRICTION:
+        upper = y.laws.friction.load(w, k) * h
+        on = on & (upper > 0.0)
+        lower = -upper
+    else:
+        bound, far = bound_of_law(c, w, n, kind, k, sign, statement)
+        on = on & ~far
+        bias = (bias - bound) * sign
+        lower = zero
+    return on, bias, soft, lower, upper
+
+
+@ti.func
+def row_of_line(c: ti.template(), on: ti.template(), push: ti.template(), gain: ti.template(), shift: ti.template(),
+                h: ti.template()):
+    """Whether the row of lambda = push - gain v is on, its bias and its compliance.
+
+    Args:
+        shift: of v, besides J v.
+    """
+    acts = on & (gain > 0.0)
+    safe = select(gain > 0.0, gain, c.tables.arena.zero() + 1.0)
+    return acts, shift - push / safe, 1.0 / (safe * h)
+
+
+@ti.func
+def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, sign: ti.template(), statement: ti.i32):
+    """Bound of the velocity of law k, and in which worlds it is too far to be watched.
+
+    Reads: c.bound
+    """
+    laws = c.bound.system.laws
+    bound = laws.low.load(w, k)
+    if kind == UPPER:
+        bound = laws.high.load(w, k)
+    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * WATCHED + FAR
+    if statement > 0:
+        far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
+    return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far
+
+
+@ti.func
+def store_row(c: ti.template(), w: ti.i32, n: ti.i32, row: ti.i32, unknown: ti.i32, sign: ti.template(),
+              on: ti.template(), bias: ti.template(), soft: ti.template(), lower: ti.template(), upper: ti.template(),
+              statement: ti.i32):
+    """Write row n of the problem; the first statement begins with the impulses of the last step.
+
+    Args:
+        row: of the system, which it sees the velocities of, times the sign; if -1, it sees one unknown alone.
+
+    Reads:  c.bound.{system.entry, impulses.kept}
+    Writes: p.rows.{on, jacobian, metric, bias, compliance, impulse}, p.{lower, upper}
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    # What is off is zero, for a row that is on in another world of the block may be looked at.
+    on_or_zero = select(on, zero + 1.0, zero)
+    if row >= 0:
+        fill_row(c, w, n, row, on_or_zero * sign)
+    else:
+        fill_single(c, w, n, unknown, on_or_zero * sign)
+    p.rows.on.store(w, n, on_or_zero)
+    p.rows.metric.store(w, n, select(on, p.rows.metric.load(w, n), zero + 1.0))
+    p.rows.bias.store(w, n, select(on, bias, zero))
+    p.rows.compliance.store(w, n, select(on, soft, zero))
+    if statement == 0:
+        p.rows.impulse.store(w, n, select(on, m.kept.load(w, n), zero))
+    p.lower.store(w, n, select(on, lower, zero))
+    p.upper.store(w, n, select(on, upper, zero))
+
+
+@ti.func
+def wake_bounds(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Turn on the bounds that were thought to be far, and have been passed.
+
+    Reads:  p.{rows.on, velocity}, c.bound.system.laws
+    Writes: c.bound.impulses.{awake, awakened}, p.{push, kappa}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    wakes = zero
+    for n in range(m.n_plain):
+        kind = m.kind.at(n)
+        if kind == LOWER or kind == UPPER:
+            k = m.item.at(n)
+            i = y.laws.unknown.at(k)
+            speed = zero
+            if i < y.n_dofs:
+                speed = p.velocity.load(w, mirrored(y, i))
+            else:
+                speed = speed_of_row(c, w, i - y.n_dofs, p.velocity) + y.laws.shift.load(w, k) * h
+            passed = speed < y.laws.low.load(w, k)
+            if kind == UPPER:
+                passed = speed > y.laws.high.load(w, k)
+            passed = passed & act_of_law(c, w, k) & (p.rows.on.load(w, n) == 0.0)
+            m.awake.store(w, n, select(passed, zero + 1.0, zero))
+            wakes = select(passed, zero + 1.0, wakes)
+    m.awakened.store(w, 0, wakes)
+    p.kappa.store(w, 0, select(wakes != 0.0, p.progress.kappa.load(w, 0), p.kappa.load(w, 0)))
+    for n in range(y.n_dofs):
+        p.push.store(w, n, zero)
+
+
+@ti.func
+def fill_row(c: ti.template(), w: ti.i32, n: ti.i32, r: ti.i32, sign: ti.template()):
+    """Row n of the problem sees what row r of the system sees, times a sign.
+
+    Writes: p.rows.jacobian
+    """
+    y = c.bound.system
+    p = c.bound.impulses.problem
+    first = y.j_start.at(r)
+    if ti.static(p.is_large):
+        for e in range(first, y.j_start.at(r + 1)):
+            p.large.value.store(w, p.large.start.at(n) + e - first, y.entry.load(w, y.n_mass + e) * sign)
+    else:
+        for e in range(first, y.j_start.at(r + 1)):
+            p.rows.jacobian.store(w, n * p.n + mirrored(y, y.end_j.at(y.n_mass + e)), c.tables.arena.zero())
+        for e in range(first, y.j_start.at(r + 1)):  # a dof may come twice
+            at = n * p.n + mirrored(y, y.end_j.at(y.n_mass + e))
+            p.rows.jacobian.store(w, at, p.rows.jacobian.load(w, at) + y.entry.load(w, y.n_mass + e) * sign)
+
+
+@ti.func
+def fill_single(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, sign: ti.template()):
+    """Row n of the problem sees unknown i alone, times a sign.
+
+    Writes: p.rows.jacobian
+    """
+    p = c.bound.impulses.problem
+    value = c.tables.arena.zero() + sign
+    if ti.static(p.is_large):
+        p.large.value.store(w, p.large.start.at(n), value)
+    else:
+        p.rows.jacobian.store(w, n * p.n + mirrored(c.bound.system, i), value)
+
+
+@ti.func
+def softness_of(c: ti.template(), w: ti.i32, r: ti.i32):
+    """[m/s per N s] of a compliant row or a spring; 0 of a rigid one, whose softness in the system is of its solutions."""
+    y = c.bound.system
+    soft = y.soft.load(w, r)
+    yields = y.compliance.load(w, r) > 0.0
+    if ti.static(y.n_springs > 0):
+        if y.spring.at(r) >= 0:
+            yields = soft == soft
+    return select(yields, soft, soft * 0.0)
+
+
+@ti.func
+def state_rest(c: ti.template(), w: ti.i32, h: ti.template()):
+    """What rigid rows and contacts lack at the poses that the velocities found have reached.
+
+        w = phi(q) / h + J (v - v found) + e x
+
+    Reads:  c.bound.{system.rows.residual, impulses}, c.state
+    Writes: p.{rows, contacts}.bias
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    for n in range(m.n_plain):
+        if m.kind.at(n) == HARD:
+            r = m.item.at(n)
+            is_spring = 0
+            if ti.static(y.n_springs > 0):
+                is_spring = ti.cast(y.spring.at(r) >= 0, ti.i32)
+            if is_spring == 0:
+                p.rows.bias.store(w, n, y.rows.residual.load(w, r) / h - speed_of_row(c, w, r, p.velocity))
+    if ti.static(c.touches):
+        find_gaps(m.contacts.collider, c.tables, c.state, w)
+        aim_again(m.contacts, p, w, h)

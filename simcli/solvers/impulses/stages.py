@@ -1,0 +1,329 @@
+"""Stages that solve the one problem of a step with contact (impulses/memory.py), and the two lists of them.
+
+    solving       the problem of an evaluation, and the velocities that move the coordinates
+    correcting    what it lacks at the poses that were reached
+
+Both search until no bound that was thought to be far has been passed, and where contacts have rolling or torsional friction
+as often as its bounds, by the normal impulses of the search before, need it.
+
+Source: reference/contact-solver.md, sections 1 and 4. Deviation: the direction is chosen for a scene, not for a step.
+"""
+
+from simcli.kernels.complementarity.solve import READY, SEARCH
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.law_pieces import choose
+from simcli.kernels.laws import FREE
+from simcli.kernels.programs import only, repeat, within
+from simcli.solvers.impulses.contacts import aim_contacts, rub
+from simcli.solvers.impulses.direction import turn_directions
+from simcli.solvers.impulses.mass import mirrored
+from simcli.solvers.impulses.memory import FAST, FINER, KAPPA
+from simcli.solvers.impulses.rows import (
+    HARD,
+    LINEAR,
+    MOTION,
+    UNBOUNDED,
+    UPPER,
+    restore_momentum,
+    state_problem,
+    state_rest,
+    state_row,
+    wake_bounds,
+)
+from simcli.solvers.impulses.spins import bound_spins
+from simcli.solvers.natural.contacts import note_touching
+from simcli.solvers.rows.pieces import acceleration_of_law, aim_laws
+from simcli.solvers.tree.integrators import H
+
+
+def problem_of(c):
+    """What the search works on."""
+    return c.bound.impulses.problem
+
+
+def solving(c) -> tuple:
+    """Stages that state the problem of an evaluation and solve it.
+
+    Args:
+        c: core of the run.
+    """
+    turn = (turn_first,) if c.turns else ()
+    return (begin_solving, state, *turn, *searching(c), note_lack, take_answer)
+
+
+def correcting(c) -> tuple:
+    """Stages that solve what the present solution lacks at the poses reached.
+
+    Args:
+        c: core of the run.
+    """
+    turn = (begin_again, turn_again) if c.turns else ()
+    return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
+
+
+def solving_natural(c) -> tuple:
+    """`solving` in natural coordinates, where steps in which nothing touches are smooth.
+
+    Args:
+        c: core of the run.
+    """
+    return *solving(c), *((note_smooth,) if c.touches else ())
+
+
+def searching(c, rest: tuple = ()) -> tuple:
+    """Searches, the first of them with all rows stated where worlds are awake.
+
+    Args:
+        c: core of the run.
+        rest: stages before the first search.
+    """
+    aims = (aim,) if c.touches else ()
+    spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
+    wakes = (wake,) if c.bound.system.laws.n else ()
+    restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))
+    search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
+    return (repeat(restates, *(only(is_first_search, *rest) if rest else (),), *spins, *search, wanted=searches_again),)
+
+
+@ti.func
+def begin_solving(c: ti.template(), w: ti.i32):
+    """What a search of an evaluation begins with.
+
+    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{missed, first, lacked, iterations, awakened}
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    p.enough.store(w, 0, zero + p.limits.tolerance)
+    p.goal.store(w, 0, ti.max(zero + p.limits.tolerance, ti.min(m.missed.load(w, 0) * FINER, zero + p.limits.exact)))
+    m.missed.store(w, 0, zero)
+    m.first.store(w, 0, zero + 1.0)
+    m.lacked.store(w, 0, zero + UNBOUNDED)
+    p.kappa.store(w, 0, zero + KAPPA)
+    m.iterations.store(w, 0, zero)
+    m.awakened.store(w, 0, zero + 1.0)
+    c.now.store(w, "search", 0)
+    c.now.store(w, "statement", 0)
+    c.now.store(w, "searches", m.searches)
+    p.now.store(w, "rounds", m.rounds)
+    if c.now.load(w, "instant") != 0:
+        p.now.store(w, "rounds", m.passes)
+        if ti.static(m.first_spin >= 0):
+            c.now.store(w, "searches", m.passes)
+
+
+@ti.func
+def begin_correcting(c: ti.template(), w: ti.i32):
+    """What a search of a correction begins with: the proximal compliance stays, and the factors with it, while that is fast.
+
+    Reads:  p.{lack, progress.kappa}
+    Writes: c.now, p.{goal, enough, kappa}, c.bound.impulses.{lacked, awakened}
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    p.goal.store(w, 0, zero + p.limits.tolerance)
+    p.enough.store(w, 0, zero + m.enough)
+    lacks = p.lack.load(w, 0)
+    before, after = p.kappa.load(w, 0), p.progress.kappa.load(w, 0)
+    is_fast = (after < before) & (lacks < FAST * m.lacked.load(w, 0))
+    p.kappa.store(w, 0, select(is_fast, before, after))
+    m.lacked.store(w, 0, lacks)
+    m.awakened.store(w, 0, zero)
+    if ti.static(c.turns):
+        m.awakened.store(w, 0, zero + 1.0)
+    c.now.store(w, "search", 0)
+    c.now.store(w, "statement", 1)
+    c.now.store(w, "searches", m.searches)
+    p.now.store(w, "rounds", m.rounds)
+
+
+@ti.func
+def state(c: ti.template(), w: ti.i32):
+    """State the problem at the start of a step."""
+    state_problem(c, w, c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
+
+
+@ti.func
+def turn_first(c: ti.template(), w: ti.i32):
+    """Directions of rows where the mass matrix is new."""
+    turn_directions(c, w, c.constants.load(w, H), 1)
+
+
+@ti.func
+def begin_again(c: ti.template(), w: ti.i32):
+    """Begin with the momentum of the start of the step."""
+    restore_momentum(c, w)
+
+
+@ti.func
+def turn_again(c: ti.template(), w: ti.i32):
+    """Directions of rows at the poses reached."""
+    turn_directions(c, w, c.constants.load(w, H), 0)
+
+
+@ti.func
+def note_smooth(c: ti.template(), w: ti.i32):
+    """Worlds in which no contact carries anything."""
+    note_touching(c, w, c.constants.load(w, H))
+
+
+def is_awake(c, w):
+    """The worlds whose rows are to be stated."""
+    return c.bound.impulses.awakened.load(w, 0) != 0.0
+
+
+def is_first_search(c, w):
+    """Whether no search was made yet."""
+    return c.tables.arena.zero() + ti.cast(c.now.load(w, "search") == 0, c.tables.arena.device.real) != 0.0
+
+
+@ti.func
+def state_rows(c: ti.template(), w: ti.i32):
+    """Rows of joints, laws and motions; from the second time on with the bounds that have been passed."""
+    for n in range(c.bound.impulses.n_plain):
+        state_row(c, w, n, c.g.load(w, 0), c.now.load(w, "statement"))
+
+
+@ti.func
+def aim(c: ti.template(), w: ti.i32):
+    """Friction of contacts, and what they are to reach."""
+    m = c.bound.impulses
+    rub(m.contacts, m.problem, w, m.start)
+    aim_contacts(m.contacts, m.problem, w, m.start, c.constants.load(w, H))
+
+
+@ti.func
+def state_lack(c: ti.template(), w: ti.i32):
+    """What rigid rows and contacts lack at the poses reached."""
+    state_rest(c, w, c.constants.load(w, H))
+
+
+@ti.func
+def count_iterations(c: ti.template(), w: ti.i32):
+    """Add the Newton steps of a search to those of the step.
+
+    Writes: c.bound.impulses.iterations
+    """
+    m = c.bound.impulses
+    m.iterations.store(w, 0, m.iterations.load(w, 0) + m.problem.iterations.load(w, 0))
+
+
+@ti.func
+def sleep(c: ti.template(), w: ti.i32):
+    """A search is over, and its rows are stated.
+
+    Writes: c.now, c.bound.impulses.awakened
+    """
+    c.bound.impulses.awakened.store(w, 0, c.tables.arena.zero())
+    c.now.store(w, "search", c.now.load(w, "search") + 1)
+
+
+@ti.func
+def wake(c: ti.template(), w: ti.i32):
+    """After the first search of an evaluation, wake the worlds in which a bound was passed that was thought to be far."""
+    if c.now.load(w, "search") == 1 and c.now.load(w, "statement") == 0:
+        wake_bounds(c, w, c.g.load(w, 0))
+    c.now.store(w, "statement", 1)
+
+
+def searches_again(c, w):
+    """The worlds that search again: because bounds woke, or for the bounds of spins."""
+    m = c.bound.impulses
+    found = m.awakened.load(w, 0) != 0.0
+    if m.first_spin < 0:
+        return found
+    more = ti.cast(c.now.load(w, "search") < c.now.load(w, "searches"), c.tables.arena.device.real)
+    return found | (m.spins.load(w, 0) * more != 0.0)
+
+
+@ti.func
+def note_lack(c: ti.template(), w: ti.i32):
+    """Note what the last search began with, and whether that is too much.
+
+    Reads:  p.{lack, enough, residual}
+    Writes: c.bound.{worst, impulses.residual}
+    """
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    lacks = m.problem.lack.load(w, 0)
+    too_much = lacks >= m.problem.enough.load(w, 0)
+    c.bound.worst.store(w, 0, select(too_much, zero + 1.0, zero))
+    m.residual.store(w, 0, select(too_much, m.problem.residual.load(w, 0), lacks))
+
+
+@ti.func
+def note_missed(c: ti.template(), w: ti.i32):
+    """Note what the first solution of a step lacks at the poses reached.
+
+    Reads:  p.lack
+    Writes: c.bound.impulses.{missed, first}
+    """
+    m = c.bound.impulses
+    m.missed.store(w, 0, select(m.first.load(w, 0) != 0.0, m.problem.lack.load(w, 0), m.missed.load(w, 0)))
+    m.first.store(w, 0, c.tables.arena.zero())
+
+
+@ti.func
+def take_answer(c: ti.template(), w: ti.i32):
+    """Accelerations, forces of rows, efforts and pieces of laws, from impulses and velocities.
+
+    Reads:  p
+    Writes: c.bound.system.{acceleration, force, multiplier, effort, laws}, c.bound.move, c.state.qdd
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    p = m.problem
+    g = c.g.load(w, 0)
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        v = p.velocity.load(w, mirrored(y, n))
+        a = (v - m.start.load(w, mirrored(y, n))) / g
+        y.acceleration.store(w, n, a)
+        c.state.qdd.store(w, d, a)
+        c.bound.move.store(w, d, v)
+        if ti.static(c.has_excess):  # nothing was added to the masses
+            c.bound.excess.store(w, n, a * 0.0)
+    if ti.static(y.laws.n > 0):
+        for k in range(y.laws.n):
+            speed = y.laws.rate.load(w, k) + (acceleration_of_law(c, w, k) + y.laws.shift.load(w, k)) * g
+            y.laws.effort.store(w, k, m.push.load(w, k) - m.gain.load(w, k) * speed)
+    for n in range(m.n_plain):
+        item = m.item.at(n)
+        kind = m.kind.at(n)
+        force = p.rows.impulse.load(w, n) / g
+        if kind == HARD:
+            force = select(p.rows.on.load(w, n) != 0.0, force, y.force.load(w, item))
+            y.force.store(w, item, force)
+            y.multiplier.store(w, item, -force)
+        elif kind == MOTION:
+            y.effort.store(w, c.tables.unknown.at(c.bound.motion_dof.at(item)), force)
+        elif kind != LINEAR:
+            if ti.static(y.laws.n > 0):
+                sign = ti.select(kind == UPPER, -1.0, 1.0)
+                y.laws.effort.store(w, item, y.laws.effort.load(w, item) + force * sign)
+    if ti.static(y.laws.n > 0):
+        find_pieces(c, w, g)
+
+
+@ti.func
+def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
+    """The pieces of the laws on which the answer is.
+
+    Reads:  c.bound
+    Writes: c.bound.system.{laws, effort, force}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    aim_laws(c, w, 1, g)
+    for k in range(y.laws.n):
+        aim = y.laws.goal.load(w, k)
+        y.laws.aim.store(w, k, aim)
+        choose(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
+        i = y.laws.unknown.at(k)
+        effort = y.laws.effort.load(w, k)
+        if i < y.n_dofs:
+            y.effort.store(w, i, select(y.laws.lock.load(w, k) != FREE, effort, y.effort.load(w, i)))
+        else:
+            y.force.store(w, i - y.n_dofs, effort)

@@ -1,0 +1,124 @@
+"""Forces of the generalized-alpha steps, and the stiffness that their iteration knows.
+
+Of a spring with tension T = k (L - L0) + c L' along e, d = L e the way between its ends:
+
+    d(T e)/dd = (k - T/L) e e^T + (T/L) E,   d(T e)/dd' = c e e^T
+
+What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. The
+multipliers of rigid rows stiffen in the same way: a rod that is pulled at its ends is turned back by what holds it together.
+
+Source: reference/natural-coordinates.md A.10. Deviations: without what a damper does as its line turns, for that is not
+symmetric, and less than its gain by the turn in one step: (c/L) e (w - (e.w) e)^T; and without second derivatives of turns,
+which are none along the motion of a hinge.
+
+Called by generalized_alpha.py, whose core says what `c` holds.
+"""
+
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.quadratic import IDLE, TINY_LENGTH, extend, find_rates
+from simcli.solvers.natural.forces import bias_of, law_now, pull_coordinates, spring_now
+
+BEGIN = -1  # number of the round that looks at the forces where the step begins
+
+
+@ti.func
+def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, renews: ti.i32, h: ti.template()):
+    """Forces at the present coordinates, velocities and accelerations.
+
+    Args:
+        renews: 1 if the matrix is taken in this round: then also how they change.
+
+    Reads:  c.steps.rows, c.alpha.next_a
+    Writes: c.steps.{force, rows.soft, rows.lent} of rows that are not rigid, c.steps.rows.stress, c.pushes.{acts, pull}
+    """
+    f = c.steps.rows
+    p = c.pushes
+    zero = c.tables.arena.zero()
+    begins = ti.cast(k == BEGIN, c.tables.arena.device.real)
+    span = h * h * c.alpha.share * (1.0 - begins)
+    rate_span = h * c.alpha.rate_share * (1.0 - begins)
+    pull_coordinates(c, w, f.next_x)
+    find_rates(f, w)
+    if ti.static(c.forces.has_armature):
+        extend(f, f.v, w, 0.0)
+    for n in range(p.n):
+        r = p.row.at(n)
+        force = zero
+        gain = zero
+        if ti.static(p.has_springs):
+            if p.spring.at(n) >= 0:
+                tension, stiffness, damping, acts = spring_now(c, w, n)
+                if k <= 0:
+                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
+                acting = p.acts.load(w, n)
+                force = -tension * acting
+                c.steps.force.store(w, r, force)
+                gain = (stiffness * acting - tension_per_length(c, w, n)) * span + damping * rate_span * acting
+        if ti.static(p.has_laws):
+            if p.law.at(n) >= 0:
+                stiffness, damping, inertia = law_now(c, w, n)
+                laws = c.bound.system.laws
+                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
+                gain = stiffness * span + damping * rate_span + inertia
+                if ti.static(c.forces.has_armature):
+                    force = force - acceleration_of(c, w, n) * inertia
+        c.steps.force.store(w, r, force)
+        if renews != 0:
+            f.soft.store(w, r, 1.0 / ti.max(gain, 1.0 / IDLE))
+            f.lent.store(w, r, zero)
+    if renews != 0:
+        find_stresses(c, w, span)
+        for n in range(p.n_yielding):
+            r = p.yielding.at(n)
+            compliance = zero + c.bound.system.compliance.load(w, r)
+            soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
+            hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
+            f.soft.store(w, r, select(compliance > 0.0, soft, hard))
+            f.lent.store(w, r, select(compliance > 0.0, zero, hard))
+
+
+@ti.func
+def find_stresses(c: ti.template(), w: ti.i32, span: ti.template()):
+    """Geometric stiffness of what rows give, -lambda times their second derivatives.
+
+    That of a spring is (T/L) sum_j (grad d_j)(grad d_j)^T over the components of d.
+
+    Reads:  c.steps.{force, rows.own, rows.residual}
+    Writes: c.steps.rows.stress
+    """
+    f = c.steps.rows
+    p = c.pushes
+    for r in range(f.n_rows):
+        f.stress.store(w, r, -c.steps.force.load(w, r) * span)
+    if ti.static(p.has_springs):
+        for n in range(p.n):
+            if p.spring.at(n) >= 0:
+                f.stress.store(w, p.row.at(n), tension_per_length(c, w, n) * span)
+
+
+@ti.func
+def tension_per_length(c: ti.template(), w: ti.i32, n: ti.i32):
+    """T/L of the spring of soft row n, none where it has no direction.
+
+    Reads: c.steps.{force, rows.own, rows.residual}
+    """
+    f = c.steps.rows
+    r = c.pushes.row.at(n)
+    zero = c.tables.arena.zero()
+    has_direction = f.residual.load(w, r) > TINY_LENGTH
+    return select(has_direction, -c.steps.force.load(w, r) * f.own.load(w, c.pushes.bent.at(n)), zero)
+
+
+@ti.func
+def acceleration_of(c: ti.template(), w: ti.i32, n: ti.i32):
+    """Acceleration of coordinate n.
+
+    Reads: c.steps.rows, c.alpha.next_a
+    """
+    f = c.steps.rows
+    r = c.pushes.row.at(n)
+    total = bias_of(c, w, n)
+    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+        total = total + f.gradient.load(w, e) * c.alpha.next_a.load(w, f.entry_at.at(e))
+    return total

@@ -1,0 +1,96 @@
+"""Contact in natural coordinates: which steps are of impulses, and what a frame shows of them.
+
+A step in which nothing touches is smooth (natural/steps.py), and a world finds that out by trying: where contacts are near
+it takes the step of impulses, and where none of them carries anything, nor would be passed by the smooth step, takes that.
+
+Called by natural/phases.py and impulses/stages.py; rows/memory.py says what `c` holds.
+"""
+
+from simcli.kernels.complementarity.dense import whole
+from simcli.kernels.complementarity.measure import contact_speed
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.solvers.impulses.contacts import find_contacts
+
+
+@ti.func
+def watch_contacts(c: ti.template(), w: ti.i32, h: ti.template(), again: ti.i32):
+    """Find the contacts of a step in natural coordinates, which is one of impulses in the worlds that have some.
+
+    Args:
+        again: 1 to take the worlds where `note_touching` has seen that nothing touches as ones without contacts.
+
+    Reads:  c.state of `place_all`, c.bound.parts
+    Writes: c.bound.{jumps, parts, impulses}, p.contacts
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
+    parts = c.bound.parts.load(w, 0) > 0.0
+    if again == 0:
+        found = m.contacts.collider.contacts.count.load(w, 0) > 0.0
+        if ti.static(c.bound.impulses.is_bounded):
+            found = found | (zero == 0.0)
+        c.bound.jumps.store(w, 0, select(found, zero + 1.0, zero))
+        c.bound.parts.store(w, 0, zero)
+    else:
+        stays = select(parts, zero, zero + 1.0)
+        c.bound.jumps.store(w, 0, c.bound.jumps.load(w, 0) * stays)
+        for n in range(m.contacts.capacity):
+            p.contacts.on.store(w, n, p.contacts.on.load(w, n) * stays)
+            p.contacts.impulse.store(w, n, p.contacts.impulse.load(w, n) * stays)
+            p.centre.store(w, n, p.centre.load(w, n) * stays)
+
+
+@ti.func
+def note_touching(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Note the worlds in which no contact carries anything, nor would be passed by a step without impulses.
+
+    Reads:  p.{contacts, velocity}, c.bound.{jumps, impulses}
+    Writes: c.bound.parts
+    """
+    m = c.bound.impulses
+    p = m.problem
+    zero = c.tables.arena.zero()
+    parts = c.bound.jumps.load(w, 0) > 0.0
+    if ti.static(c.bound.impulses.is_bounded):
+        parts = parts & (zero != 0.0)
+    for n in range(whole(p.live, w, 1)):
+        on = p.contacts.on.load(w, n) != 0.0
+        speed = contact_speed(p, w, n, m.start) + contact_speed(p, w, n, p.velocity)
+        passes = m.contacts.collider.contacts.gap.load(w, n) + speed.parts[0] * h * 0.5 < 0.0
+        parts = parts & ~(on & (passes | (p.contacts.impulse.load(w, n).parts[0] > 0.0)))
+    c.bound.parts.store(w, 0, select(parts, zero + 1.0, zero))
+
+
+@ti.func
+def keep_answer(c: ti.template(), w: ti.i32):
+    """Keep what a step has found, because the projection of its velocities uses the same memory.
+
+    Reads:  c.bound.system.{acceleration, force, effort}
+    Writes: c.bound.impulses.answer
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    for n in range(y.n_dofs):
+        m.answer.store(w, n, y.acceleration.load(w, n))
+        m.answer.store(w, y.n + n, y.effort.load(w, n))
+    for r in range(y.n_rows):
+        m.answer.store(w, y.n_dofs + r, y.force.load(w, r))
+
+
+@ti.func
+def recall_answer(c: ti.template(), w: ti.i32):
+    """Put back what `keep_answer` has kept.
+
+    Reads:  c.bound.impulses.answer
+    Writes: c.bound.system.{acceleration, force, effort}
+    """
+    y = c.bound.system
+    m = c.bound.impulses
+    for n in range(y.n_dofs):
+        y.acceleration.store(w, n, m.answer.load(w, n))
+        y.effort.store(w, n, m.answer.load(w, y.n + n))
+    for r in range(y.n_rows):
+        y.force.store(w, r, m.answer.load(w, y.n_dofs + r))

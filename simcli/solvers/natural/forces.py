@@ -1,0 +1,298 @@
+"""Forces in steps that need no poses (natural/quadratic.py): gravity, wrenches, springs, and smooth efforts on coordinates.
+
+A spring is a force on its length, an effort one on a displacement or a turn: soft rows, whose force is linear in the
+acceleration over a step, lambda = push - gain x''. Wrenches are terms of the forces on the coordinates (model/pushes.py).
+
+Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c` holds.
+"""
+
+import numpy as np
+
+from simcli.kernels.coordinate_laws import foresee
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.law_pieces import draw_line
+from simcli.kernels.laws import law_terms, split_power, state_law
+from simcli.kernels.memory import Arena
+from simcli.kernels.quadratic import IDLE, bend_bias, bias
+from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Constraints
+from simcli.model.quadratic import Quadratic, Shape
+from simcli.model.tables import Model
+from simcli.solvers.natural.led import led_power
+
+
+class CoordinateForces:
+    """Index lists of the soft rows, and the forces on the coordinates.
+
+    Args:
+        rows: the constraints' rows as polynomials.
+        constraints, tables, arena: see `System`.
+
+    Attributes:
+        n: rows that are coordinates.  row, spring, law, bent: number of each among the rows, the springs, the laws, and the
+            lengths and turns; -1 where it is none.
+        acts: (n) 1 where a spring acts in this step.
+        yielding: rows with compliance.
+        gravity: (n coordinates) weights.  pull: (n coordinates) forces without those of rows.  wrench: (6 each).
+        is_mixed: whether some rows are not rigid.  has_power: whether forces do work that no energy stores.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, rows: Quadratic, constraints: Constraints, tables: Tables, arena: Arena):
+        table = constraints.rows
+        soft, model = np.flatnonzero(~table.is_hard), tables.model
+        self.n, items = len(soft), arena.records(len(soft))
+        self.row, self.spring = items.ints(soft), items.ints(table.spring[soft])
+        law_of, bent_of = np.full(table.n, -1), np.full(table.n, -1)
+        law_of[constraints.laws.row] = np.arange(constraints.laws.n)
+        bent = np.flatnonzero(rows.shape != Shape.ITSELF)
+        bent_of[bent] = np.arange(len(bent))
+        self.law, self.bent = items.ints(law_of[soft]), items.ints(bent_of[soft])
+        self.has_springs, self.has_laws = bool((table.spring >= 0).any()), constraints.laws.n > 0
+        yielding = np.flatnonzero(yielding_rows(constraints, tables))
+        self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
+        self.is_mixed = self.n + self.n_yielding > 0
+        self.acts, self.pull = items.slot(), arena.slot(rows.n)
+        self.gravity = tables.column(weights(model, tables, rows.n))
+        self.n_wrenches = len(model.wrenches.name)
+        self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)
+        self.push_at, self.push_form, self.push_component = (
+            arena.ints(getattr(rows, f"push_{name}")) for name in ("at", "form", "component"))  # fmt: skip
+        self.push_weight = tables.column(rows.push_weight)
+        damped = bool(tables.ever(lambda m: m.springs.damping > 0).any())
+        self.has_power = damped or self.n_wrenches > 0 or self.has_laws
+
+
+def weights(model: Model, tables: Tables, n: int) -> np.ndarray:
+    """[N], (W|1, n), gravity along the free coordinates: it acts on centres of mass alone."""
+    links, out = model.links, np.zeros((max(len(model.gravity), len(model.columns.weight)), n))
+    for first in links.qd_start:
+        for k in range(3):
+            i = tables.unknown_of_dof[first + k]
+            if i >= 0:
+                out[:, i] = model.columns.weight[:, first + k] * model.gravity[:, k]
+    return out
+
+
+def yielding_rows(constraints: Constraints, tables: Tables) -> np.ndarray:
+    """(R,) True for rows that have compliance in some phase or world."""
+    table = constraints.rows
+    of_joint = table.joint >= 0
+    stiff = np.append(tables.ever(lambda m: m.joints.compliance > 0), False)[table.joint] & of_joint
+    return table.is_hard & (stiff | (table.compliance > 0).any(axis=0))
+
+
+@ti.func
+def pull_coordinates(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Gravity and wrenches at extended coordinates x.
+
+    Reads:  c.forces.{wrench_force, wrench_torque}
+    Writes: c.pushes.pull
+    """
+    p = c.pushes
+    zero = c.tables.arena.zero()
+    for i in range(c.steps.rows.n):
+        p.pull.store(w, i, zero + p.gravity.load(w, i))
+    if ti.static(p.n_pushes > 0):
+        for k in range(p.n_wrenches):
+            force = c.forces.wrench_force.load(w, k)
+            torque = c.forces.wrench_torque.load(w, k)
+            for m in ti.static(range(3)):
+                p.wrench.store(w, 6 * k + m, zero + force.parts[m])
+                p.wrench.store(w, 6 * k + 3 + m, zero + torque.parts[m])
+        for n in range(p.n_pushes):
+            value = p.wrench.load(w, p.push_component.at(n)) * p.push_weight.load(w, n)
+            if p.push_form.at(n) >= 0:
+                value = value * x.load(w, p.push_form.at(n))
+            i = p.push_at.at(n)
+            p.pull.store(w, i, p.pull.load(w, i) + value)
+
+
+@ti.func
+def idle_coordinates(c: ti.template(), w: ti.i32):
+    """Take the rows that are not rigid out of the saddle point, all but the inertia of their armature, and all stresses.
+
+    Writes: c.steps.rows.{soft, lent, stress}
+    """
+    p = c.pushes
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    for k in range(p.n):
+        soft = zero + IDLE
+        if ti.static(p.has_laws and c.forces.has_armature):
+            if p.law.at(k) >= 0:
+                armature = c.forces.armature.load(w, c.bound.system.laws.dof.at(p.law.at(k)))
+                soft = 1.0 / ti.max(zero + armature, 1.0 / IDLE)
+        f.soft.store(w, p.row.at(k), soft)
+        f.lent.store(w, p.row.at(k), zero)
+    for k in range(p.n_yielding):
+        r = p.yielding.at(k)
+        yields = zero + c.bound.system.compliance.load(w, r) > 0.0
+        f.soft.store(w, r, select(yields, zero + IDLE, f.soft.load(w, r)))
+        f.lent.store(w, r, select(yields, zero, f.lent.load(w, r)))
+    if ti.static(f.bends):
+        for r in range(f.n_rows):
+            f.stress.store(w, r, zero)
+
+
+@ti.func
+def demand_paces(c: ti.template(), w: ti.i32):
+    """What coordinates with armature are owed in the projection of velocities, see rotors.py.
+
+    Reads:  c.bound.{pace, owes}, c.steps.rows.rate
+    Writes: c.steps.load of soft rows, c.bound.owes
+    """
+    f = c.steps.rows
+    for k in range(c.pushes.n):
+        owed = c.tables.arena.zero()
+        if ti.static(c.pushes.has_laws and c.forces.has_armature):
+            if c.pushes.law.at(k) >= 0:
+                pace = c.bound.pace.load(w, c.pushes.law.at(k))
+                owed = (pace - f.rate.load(w, c.pushes.row.at(k))) * c.bound.owes.load(w, 0)
+        c.steps.load.store(w, f.n + c.pushes.row.at(k), owed)
+    c.bound.owes.store(w, 0, c.tables.arena.zero())
+
+
+@ti.func
+def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
+    """As that of rotors.py, while gradients and rates are those of the start of the step.
+
+    Reads:  c.steps.{acceleration, rows.gradient, rows.rate}, c.bound.system.laws.shift
+    Writes: c.steps.force, c.bound.{pace, owes}
+    """
+    f = c.steps.rows
+    for k in range(c.pushes.n):
+        n = c.pushes.law.at(k)
+        if n >= 0:
+            r = c.pushes.row.at(k)
+            change = c.bound.system.laws.shift.load(w, n)
+            for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
+                change = change + f.gradient.load(w, e) * c.steps.acceleration.load(w, f.entry_at.at(e))
+            given = change * c.forces.armature.load(w, c.bound.system.laws.dof.at(n))
+            c.bound.pace.store(w, n, f.rate.load(w, r) + change * g)
+            c.steps.force.store(w, r, c.steps.force.load(w, r) + given)
+    c.bound.owes.store(w, 0, c.tables.arena.zero() + 1.0)
+
+
+@ti.func
+def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Acceleration of coordinate k where those of x are none.
+
+    Reads: c.steps.rows.{v, rate}
+    """
+    found = c.tables.arena.zero()
+    if c.pushes.bent.at(k) >= 0:
+        found = bend_bias(c.steps.rows, w, c.pushes.bent.at(k))
+    else:
+        found = bias(c.steps.rows, w, c.pushes.row.at(k))
+    return found
+
+
+@ti.func
+def soften_coordinates(c: ti.template(), w: ti.i32, h: ti.template(), b: ti.template()):
+    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `equations.py`.
+
+    Reads:  c.steps.rows.{residual, rate, v}
+    Writes: c.steps.{load, rows.soft, rows.lent}
+    """
+    p = c.pushes
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    for k in range(p.n):
+        r = p.row.at(k)
+        turning = bias_of(c, w, k)
+        push = zero
+        gain = zero
+        if ti.static(p.has_springs):
+            if p.spring.at(k) >= 0:
+                tension, stiffness, damping, acts = spring_now(c, w, k)
+                foreseen, yielded = foresee(-tension, stiffness, damping, f.rate.load(w, r), b)
+                gain = select(acts, yielded, zero)
+                push = select(acts, foreseen, zero) - turning * gain
+        if ti.static(p.has_laws):
+            if p.law.at(k) >= 0:
+                n = p.law.at(k)
+                laws = c.bound.system.laws
+                laws.shift.store(w, n, turning)
+                state_law(laws, c.forces, w, n, f.residual.load(w, r), f.rate.load(w, r), zero, zero, b, h, b)
+                draw_line(laws, w, n, b)
+                push = laws.push.load(w, n)
+                gain = laws.gain.load(w, n)
+        soft = 1.0 / ti.max(gain, 1.0 / IDLE)
+        f.soft.store(w, r, soft)
+        f.lent.store(w, r, zero)
+        c.steps.load.store(w, f.n + r, push * soft)
+
+
+@ti.func
+def spring_now(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Tension of the spring of soft row k, as if it acted, its stiffness and damping, and whether it acts.
+
+    Reads: c.steps.rows.{residual, rate}, c.forces
+    """
+    r = c.pushes.row.at(k)
+    n = c.pushes.spring.at(k)
+    zero = c.tables.arena.zero()
+    stiffness = zero + c.forces.spring_stiffness.load(w, n)
+    damping = zero + c.forces.spring_damping.load(w, n)
+    stretch = c.steps.rows.residual.load(w, r) - c.forces.rest_length.load(w, n)
+    tension = stretch * stiffness + c.steps.rows.rate.load(w, r) * damping
+    acts = zero == 0.0
+    if c.forces.slack.at(n) != 0:
+        acts = (stretch > 0.0) & (tension > 0.0)
+    return tension, stiffness, damping, acts
+
+
+@ti.func
+def law_now(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Efforts of the law of soft row k now; its stiffness, damping and armature.
+
+    Reads:  c.steps.rows.{residual, rate}, c.forces
+    Writes: c.bound.system.laws.{drive_now, rest_now, coordinate, rate}
+    """
+    laws = c.bound.system.laws
+    n = c.pushes.law.at(k)
+    x = c.steps.rows.residual.load(w, c.pushes.row.at(k))
+    v = c.steps.rows.rate.load(w, c.pushes.row.at(k))
+    drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia = law_terms(laws, c.forces, w, n, x, v)
+    laws.coordinate.store(w, n, x)
+    laws.rate.store(w, n, v)
+    laws.drive_now.store(w, n, drive)
+    laws.rest_now.store(w, n, rest)
+    return drive_stiffness + stiffness, drive_damping + damping, inertia
+
+
+@ti.func
+def add_work(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Half a step of the powers of the instant, at coordinates and velocities whose forces are known.
+
+    Reads:  c.steps.rows, c.pushes, c.bound.system.laws
+    Writes: c.forces.{power, work}
+    """
+    p = c.pushes
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    dissipated = zero
+    supplied = zero
+    for k in range(p.n):
+        rate = f.rate.load(w, p.row.at(k))
+        if ti.static(p.has_springs):
+            if p.spring.at(k) >= 0:
+                _tension, _stiffness, damping, acts = spring_now(c, w, k)
+                dissipated = dissipated + select(acts, damping * rate * rate, zero)
+        if ti.static(p.has_laws):
+            if p.law.at(k) >= 0:
+                given, taken = split_power(c.bound.system.laws, c.forces, w, p.law.at(k), rate, rate, h, zero, zero == 0.0)
+                supplied = supplied + given
+                dissipated = dissipated + taken
+    if ti.static(p.n_pushes > 0):
+        for i in range(f.n):
+            supplied = supplied + (p.pull.load(w, i) - p.gravity.load(w, i)) * f.v.load(w, i)
+    if ti.static(c.led.n > 0):
+        supplied = supplied + led_power(c, w)
+    c.forces.power.store(w, 0, dissipated)
+    c.forces.power.store(w, 1, supplied)
+    for m in ti.static(range(2)):
+        c.forces.work.store(w, m, c.forces.work.load(w, m) + c.forces.power.load(w, m) * (h * 0.5))

@@ -1,0 +1,59 @@
+"""Armature in natural coordinates: a rotor on each coordinate x = x(q), whose momentum A x' acts along J.
+
+    first half of a step:   M (v_m - v) = h/2 (F + J^T lambda),    lambda = -A (x_m' - x') 2/h,    x_m' = x' + h/2 (J a + B)
+    second half:            M (v+ - v_m) = h/2 F + J+^T A (x_m' - J+ v+)
+
+with B what x'' is at a = 0: the discrete Lagrangian of Zhong's step with A x_m'^2 / 2 added. The second half is implicit in
+v+ and is made together with the projection of velocities, whose metric has the rotors: a soft row, e = 1/A, each.
+
+Source: derived; discrete mechanics as in Marsden and West (2001), section 1.
+"""
+
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.solvers.rows.pieces import acceleration_of_law
+
+
+@ti.func
+def weigh_rotors(c: ti.template(), w: ti.i32):
+    """Give the projection of velocities the rotors, and what the last step owes them.
+
+    Reads:  c.bound.{pace, owes}, c.forces.armature
+    Writes: c.bound.system.{free, soft, load}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.laws.n):
+        if y.laws.is_loop.at(n) != 0:
+            r = y.laws.row.at(n)
+            armature = c.forces.armature.load(w, y.laws.dof.at(n)) * (zero + y.enabled.load(w, r))
+            turns = armature > 0.0
+            owed = (c.bound.pace.load(w, n) - y.rows.rate.load(w, r)) * c.bound.owes.load(w, 0)
+            y.free.store(w, y.n_dofs + r, select(turns, zero + 1.0, zero))
+            y.soft.store(w, r, select(turns, 1.0 / select(turns, armature, zero + 1.0), zero + 1.0))
+            y.load.store(w, y.n_dofs + r, select(turns, owed, zero))
+
+
+@ti.func
+def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
+    """At the end of a step: x_m', and the forces of laws without armature, for the second half of the step.
+
+    Args:
+        g: [s], half of the step.
+
+    Reads:  c.bound.system.{acceleration, laws}
+    Writes: c.bound.{pace, owes, system.force}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    smooth = zero == 0.0
+    if ti.static(c.bound.switches):
+        smooth = c.bound.jumps.load(w, 0) == 0.0
+    for n in range(y.laws.n):
+        if y.laws.is_loop.at(n) != 0:
+            r = y.laws.row.at(n)
+            change = acceleration_of_law(c, w, n) + y.laws.shift.load(w, n)
+            given = change * c.forces.armature.load(w, y.laws.dof.at(n)) * (zero + y.enabled.load(w, r))
+            c.bound.pace.store(w, n, y.laws.rate.load(w, n) + change * g)
+            y.force.store(w, r, y.force.load(w, r) + select(smooth, given, zero))
+    c.bound.owes.store(w, 0, select(smooth, zero + 1.0, zero))

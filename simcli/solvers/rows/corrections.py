@@ -1,0 +1,209 @@
+"""Corrections of positions and velocities toward the rows: what is asked for, and the move along the answer.
+
+Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+"""
+
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.laws import FREE
+from simcli.kernels.memory import local
+from simcli.kernels.retraction import retract
+
+EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
+
+
+def is_rigid(y, w, r):
+    """True for rows whose e is softness, of this step or the least, and not what laws give of it.
+
+    Reads: y.soft
+    """
+    soft, scale = local(y.soft.load(w, r)), local(y.scale.load(w, r))
+    return (soft == y.softness.load(w, 0) * scale) | (soft == y.least * scale)
+
+
+@ti.func
+def harden(y: ti.template(), w: ti.i32, r: ti.i32):
+    """Take the softness of a rigid row away again: center it at the multiplier that the last solution found.
+
+        J qdd - e (mu - mu_0) = rho
+
+    Reads:  y.{soft, multiplier}
+    Writes: y.{load, centre} of row r
+    """
+    i = y.n_dofs + r
+    rigid = is_rigid(y, w, r)
+    mu = y.multiplier.load(w, r)
+    moved = y.load.load(w, i) - y.soft.load(w, r) * (mu - y.centre.load(w, r))
+    y.load.store(w, i, select(rigid, moved, y.load.load(w, i)))
+    y.centre.store(w, r, mu)
+
+
+@ti.func
+def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
+                      g: ti.template()):
+    """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
+
+    Positions of PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of PROJECT (k = 1)
+    are asked for -J qd, and the speed of a lock.
+
+    Reads:  c.bound, rows
+    Writes: c.bound.{worst, system.{load, goal, centre}}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    find_lacks(c, w, k)
+    if k == 0:
+        find_worst(c, w, kind, h, g)
+    factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
+    if kind == CORRECT:
+        factor = factor / (h * g)
+    for r in range(y.n_rows):
+        y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
+        y.goal.store(w, y.n_dofs + r, zero)
+        y.centre.store(w, r, zero)
+    for n in range(y.n_dofs):
+        y.load.store(w, n, zero)
+        y.goal.store(w, n, zero)
+        if ti.static(c.has_excess):
+            if kind == CORRECT:
+                y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
+
+
+@ti.func
+def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
+    """What the rows lack, in positions or for k = 1 in velocities: hard rows that do not yield, and laws that are locked.
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.load of the rows
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for r in range(y.n_rows):
+        lacks = zero
+        if y.is_hard.at(r) != 0:
+            lacks = y.rows.residual.load(w, r)
+            if k == 1:
+                lacks = y.rows.rate.load(w, r)
+            lacks = select(zero + y.compliance.load(w, r) > 0.0, zero, lacks)
+        y.load.store(w, y.n_dofs + r, lacks)
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            i = y.laws.unknown.at(n)
+            if i >= y.n_dofs:
+                locked = y.laws.lock.load(w, n) != FREE
+                lacks = y.rows.residual.load(w, i - y.n_dofs) - y.laws.target.load(w, n)
+                if k == 1:
+                    lacks = y.rows.rate.load(w, i - y.n_dofs) - y.laws.speed.load(w, n)
+                if ti.static(y.laws.has_roll):
+                    if k == 0 and y.laws.is_roll.at(n) != 0:  # a velocity of a ball, which has no coordinate
+                        lacks = zero
+                y.load.store(w, i, select(locked, lacks, zero))
+
+
+@ti.func
+def find_worst(c: ti.template(), w: ti.i32, kind: ti.i32, h: ti.template(), g: ti.template()):
+    """The largest lack of a row that acts; of CORRECT also of what bodies without inertia were lent.
+
+    Reads:  c.bound.{system.{load, free}, excess}
+    Writes: c.bound.worst
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    worst = zero
+    for r in range(y.n_rows):
+        acts = y.free.load(w, y.n_dofs + r) != 0.0
+        worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
+    if ti.static(c.has_excess):
+        if kind == CORRECT:
+            for n in range(y.n_dofs):
+                lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
+                worst = ti.max(worst, ti.abs(lacks) * h * g)
+    c.bound.worst.store(w, 0, worst)
+
+
+@ti.func
+def needs_correction(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
+    """True for worlds that a correction moves: those with a residual, and all of them in the first one after a step.
+
+    What a step leaves below `tight` matters near a singular position, where a residual c is a displacement of c over the
+    distance from it. That first correction costs nothing, for the velocities need its factor anyway.
+
+    Reads: c.bound.worst
+    """
+    lacks = c.bound.worst.load(w, 0) > c.bound.tight
+    if kind == PROJECT and stage == 0:
+        lacks = lacks | (c.bound.worst.load(w, 0) >= 0.0)
+    return lacks
+
+
+@ti.func
+def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
+                   g: ti.template()):
+    """Move along a correction.
+
+    Reads:  c.bound.system.factor
+    Writes: c.state.{q, qd, qdd}, c.bound.system.{acceleration, force}
+    """
+    y = c.bound.system
+    t = c.tables
+    s = c.state
+    if ti.static(c.is_natural):
+        for i in range(y.n):
+            at = y.factor.position.at(i)
+            y.factor.x.store(w, at, c.bound.first.load(w, i) * 2.0 - y.factor.x.load(w, at))
+    for n in range(y.n_dofs):
+        c.bound.move.store(w, t.tree_dof.at(n), y.factor.x.load(w, y.factor.position.at(n)))
+    if kind == CORRECT:
+        correct_accelerations(c, w, h, g)
+    if k == 1:
+        for n in range(y.n_dofs):
+            d = t.tree_dof.at(n)
+            s.qd.store(w, d, s.qd.load(w, d) + c.bound.move.load(w, d))
+    else:
+        correct_coordinates(c, w, kind, stage)
+
+
+@ti.func
+def correct_accelerations(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template()):
+    """Add a correction of CORRECT to the accelerations of the step; its move is what the new velocities give.
+
+    Reads:  c.bound.{system, move}
+    Writes: c.state.{qd, qdd}, c.bound.{move, excess, system.{acceleration, force}}
+    """
+    y = c.bound.system
+    s = c.state
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        x = c.bound.move.load(w, d)
+        y.acceleration.store(w, n, y.acceleration.load(w, n) + x)
+        if ti.static(c.has_excess):
+            c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
+        s.qdd.store(w, d, s.qdd.load(w, d) + x)
+        if ti.static(c.is_natural):
+            c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+        else:
+            s.qd.store(w, d, s.qd.load(w, d) + x * h)
+            c.bound.move.store(w, d, s.qd.load(w, d) * h)
+    if ti.static(c.is_natural):
+        for r in range(y.n_rows):
+            x = y.factor.x.load(w, y.factor.position.at(y.n_dofs + r))
+            x = select(y.free.load(w, y.n_dofs + r) == 0.0, x * 0.0, x)
+            y.force.store(w, r, y.force.load(w, r) - x)
+
+
+@ti.func
+def correct_coordinates(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
+    """Move the coordinates: from where the step began in CORRECT, else from where they are.
+
+    Reads:  c.bound.move
+    Writes: c.state.q, c.bound.{q_kept, q_start}
+    """
+    s = c.state
+    for i in range(c.tables.n_q):
+        c.bound.q_kept.store(w, i, s.q.load(w, i))
+        if kind != CORRECT:
+            c.bound.q_start.store(w, i, s.q.load(w, i))
+    retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
+    lacks = needs_correction(c, w, kind, stage)
+    for i in range(c.tables.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
+        s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))

@@ -1,0 +1,202 @@
+"""The equations of a try of a constrained evaluation: those of rows, of the lines and locks of laws, and of springs.
+
+Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+"""
+
+from simcli.kernels.coordinate_laws import foresee, foresee_again
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.law_pieces import draw_line
+from simcli.kernels.laws import FREE
+from simcli.solvers.rows.pieces import add_first_node
+from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.shared.motions import lock_motions
+
+
+@ti.func
+def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
+                    instant: ti.i32):
+    """Masks, known values and right-hand side for the pieces that are chosen.
+
+    Args:
+        g, instant: as of `choose_pieces`.
+
+    Reads:  c.bound, c.state
+    Writes: c.bound.system.{free, goal, load, soft, gain, laws}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.gain.store(w, n, zero)
+        y.load.store(w, n, c.bound.base.load(w, n))
+    for r in range(y.n_rows):
+        set_hard_row(c, w, r, b, h, g, instant)
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            set_law(c, w, n, g)
+    set_springs(c, w, stage, b)
+    if ti.static(c.bound.n_motions > 0):
+        lock_motions(c, w, stage, h, g, instant)
+    push_rows(y, w)
+
+
+@ti.func
+def set_hard_row(c: ti.template(), w: ti.i32, r: ti.i32, b: ti.template(), h: ti.template(), g: ti.template(),
+                 instant: ti.i32):
+    """Equation of a hard or compliant row; rows of laws are set after it.
+
+        one stage:  J qdd = -(phi / h + rate) / g - bias h / 2 g     so that phi vanishes where the step ends
+        else:       J qdd = -bias
+        compliant:    J qdd + e lambda = ...,  e = compliance / b^2
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.{free, goal, soft, load, centre} of row r
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.n_dofs + r
+    compliance = zero + y.compliance.load(w, r)
+    enabled = zero + y.enabled.load(w, r)
+    residual = y.rows.residual.load(w, r)
+    rate = y.rows.rate.load(w, r)
+    bias = y.rows.bias.load(w, r)
+    load = -bias
+    soft = y.softness.load(w, 0) * y.scale.load(w, r)
+    if ti.static(c.stages == 1):
+        if instant == 0:
+            load = -(residual / h + rate) / g - bias * (0.5 * h / g)
+    span = b * b + zero
+    yields = (compliance > 0.0) & (span > 0.0)
+    safe = select(span > 0.0, span, span + 1.0)
+    soft = select(yields, compliance / safe, soft)
+    load = select(yields, -(residual + rate * b * foreseen(c, w)) / safe, load)
+    explicit = (compliance > 0.0) & (span == 0.0)
+    idle = explicit | (enabled == 0.0)
+    y.free.store(w, i, select(idle, zero, zero + 1.0))
+    y.goal.store(w, i, select(explicit & (enabled != 0.0), -residual / select(explicit, compliance, zero + 1.0), zero))
+    y.soft.store(w, r, select(idle, zero + 1.0, soft))
+    y.load.store(w, i, load)
+    y.centre.store(w, r, zero)
+
+
+@ti.func
+def set_law(c: ti.template(), w: ti.i32, n: ti.i32, g: ti.template()):
+    """Lock, or line, of law n.
+
+    Reads:  c.bound
+    Writes: c.bound.system.{free, goal, load, soft, gain} of its unknown
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.laws.unknown.at(n)
+    draw_line(y.laws, w, n, g)
+    locked = y.laws.lock.load(w, n) != FREE
+    push = y.laws.push.load(w, n)
+    gain = y.laws.gain.load(w, n)
+    known = (y.laws.speed.load(w, n) - y.laws.rate.load(w, n)) / g - y.laws.shift.load(w, n)
+    if i < y.n_dofs:
+        y.free.store(w, i, select(locked, zero, y.free.load(w, i)))
+        y.goal.store(w, i, select(locked, known, zero))
+        y.gain.store(w, i, y.gain.load(w, i) + select(locked, zero, gain))
+        y.load.store(w, i, y.load.load(w, i) + select(locked, zero, push))
+    else:
+        r = i - y.n_dofs
+        enabled = (zero + y.enabled.load(w, r)) != 0.0
+        carried = (locked | (gain > 0.0)) & enabled
+        y.free.store(w, i, select(carried, zero + 1.0, zero))
+        y.goal.store(w, i, select(carried | (enabled == 0), zero, push))  # an idle row keeps its effort here for push_rows
+        size = y.softness.load(w, 0)
+        if ti.static(y.laws.has_roll and c.is_natural):
+            if y.laws.is_roll.at(n) != 0:  # no correction takes back what softness lets pass: there is no coordinate
+                size = zero + y.least
+        soft = select(locked, size * y.scale.load(w, r), 1.0 / select(gain > 0.0, gain, zero + 1.0))
+        y.soft.store(w, r, select(carried, soft, zero + 1.0))
+        y.load.store(w, i, select(locked, known, push * soft))
+
+
+@ti.func
+def set_springs(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()):
+    """Equations of the lengths of springs.
+
+    Writes: c.bound.system.{free, goal, load, soft} of their rows
+    """
+    y = c.bound.system
+    if ti.static(y.n_springs > 0):
+        for r in range(y.n_rows):
+            if y.spring.at(r) >= 0:
+                set_spring(c, w, r, stage, b)
+
+
+@ti.func
+def set_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template()):
+    """Equation of a spring's length: lambda = push - gain J qdd.
+
+    Reads:  c.{bound, forces, k1_q, k1_qd}
+    Writes: c.bound.system.{free, goal, load, soft} of row r
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    i = y.n_dofs + r
+    push, gain, acts = push_of_spring(c, w, r, stage, b)
+    yields = acts & (gain > 0.0)
+    soft = 1.0 / select(yields, gain, zero + 1.0)
+    y.free.store(w, i, select(yields, zero + 1.0, zero))
+    y.goal.store(w, i, push)
+    y.soft.store(w, r, soft)
+    y.load.store(w, i, push * soft)
+
+
+@ti.func
+def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.template()):
+    """Tension of a spring at the end of a time b, linear in the acceleration, negative; and where it is not slack.
+
+        lambda = -(T + b k L' + b c B) - G J qdd,   G = b (c + b k);   B: the bias, L'' at qdd = 0
+        second node of implicit: + 2 b k J k1_q + 2 b c B + 2 G J k1
+
+    B is the gradient of L' along the motion. Without it a stiff damper learns a stage too late that its line turns.
+
+    Returns:
+        Push, 0 where the spring is slack; gain G; mask.
+
+    Reads: c.{bound, forces, k1_q, k1_qd}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    k = y.spring.at(r)
+    stiffness = zero + c.forces.spring_stiffness.load(w, k)
+    damping = zero + c.forces.spring_damping.load(w, k)
+    stretch = y.rows.residual.load(w, r) - c.forces.rest_length.load(w, k)
+    rate = y.rows.rate.load(w, r)
+    tension = stretch * stiffness + rate * damping
+    push, gain = foresee(-tension, stiffness, damping, rate, b)
+    push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
+    turning = y.rows.bias.load(w, r) * damping * b
+    if ti.static(c.is_natural):  # whose J qdd and B are parts of one acceleration, which not even rigidity divides
+        turning = y.rows.bias.load(w, r) * gain
+    push = push - turning
+    if ti.static(c.integrator == "implicit"):
+        if stage == 1:
+            moved, gained = add_first_node(c, w, r, zero, zero)
+            push = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
+    acts = zero == 0.0
+    if c.forces.slack.at(k) != 0:
+        acts = (stretch > 0.0) & (tension > 0.0)
+    return select(acts, push, zero), gain, acts
+
+
+@ti.func
+def push_rows(y: ti.template(), w: ti.i32):
+    """Efforts of idle rows, kept in their goals, to the right-hand side of the dofs: F + J^T push.
+
+    Reads:  y.{free, goal, entry}
+    Writes: y.{load, goal, force}
+    """
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        push = select(y.free.load(w, i) == 0.0, y.goal.load(w, i), y.entry.arena.zero())
+        y.force.store(w, r, push)
+        y.goal.store(w, i, y.entry.arena.zero())
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            j = y.end_j.at(y.n_mass + e)
+            y.load.store(w, j, y.load.load(w, j) + y.entry.load(w, y.n_mass + e) * push)

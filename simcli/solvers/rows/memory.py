@@ -1,0 +1,205 @@
+"""Steps under constraints: loops, gears, laws and prescribed motions.
+
+An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
+of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
+would feed them back slowly. The lists of stages are in tree/programs.py; those of natural coordinates are phases still.
+
+    semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
+                    does), so the velocities stay those of the positions and no energy is lost by projection
+    rk4, implicit   rows hold in accelerations at each stage; then positions and velocities are projected, in the metric of
+                    the mass matrix, with the factor of the last evaluation. A world in which a law stops a coordinate takes
+                    the step again, as one of first order (repeat.py)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.laws import FREE
+from simcli.kernels.memory import Arena
+from simcli.kernels.retraction import retract
+from simcli.kernels.rows import first_numbers
+from simcli.kernels.system import System
+from simcli.kernels.tables import Tables
+from simcli.kernels.work import accumulate_work, effort_power
+from simcli.model.actuation import MotionKind
+from simcli.model.constraint_tables import Constraints
+from simcli.model.massless import lacking
+from simcli.model.tables import LinkKind, Model
+from simcli.solvers.natural.steps import (
+    ALL_STAGES,
+    MANY_PROJECTIONS,
+    PROJECTIONS,
+    REFINEMENTS,
+    turning_rows,
+)
+from simcli.solvers.rows.repeat import JUMP
+from simcli.solvers.shared.motions import follow_motions
+from simcli.solvers.tree.integrators import copy
+
+DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
+CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
+# Choices of pieces in one step: two or three suffice where nothing chatters; a walk (pieces.py) ends one piece at a time.
+MAX_CHOICES, CHOICES_PER_LAW = 20, 4
+# Residuals [m or 1] that cannot be told from none.
+TIGHT = {"float64": 1e-15, "float32": 2e-6}
+# Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
+ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+
+
+def yields(model: Model) -> bool:
+    """True if a joint or a body has compliance."""
+    return bool(np.any(model.joints.compliance) or np.any(model.bodies.compliance))
+
+
+class Limits(NamedTuple):
+    """Where corrections of positions end.
+
+    Attributes:
+        tolerance: [m, 1], residual that counts as none.
+        corrections: in one step, at most.
+    """
+
+    tolerance: float = 1e-12
+    corrections: int = 8
+
+    @staticmethod
+    def of(options) -> "Limits":
+        """Those of a solver's options, where it has them."""
+        return Limits(options.tolerance, options.max_iterations) if hasattr(options, "tolerance") else Limits()
+
+
+class Constrained:
+    """Memory of constrained steps beyond that of the system.
+
+    Args:
+        constraints, model, tables, arena: see `System`.
+        motions: (NV,) MotionKind, 0 for dofs that are not prescribed.
+        integrator: its name.
+        limits: where corrections end.
+        impulses: makes `Impulses` of the system and the number of prescribed dofs, where shapes can touch.
+
+    Attributes:
+        start: (rows) coordinate of each row at the start of a step.
+        base: (n dofs) efforts without rows and laws, F.
+        worst: largest residual of hard rows before the last correction.
+        turning: rows whose bias is the square of an angular velocity, over turn_weight.
+        turn: (h omega)^2 of what turns fastest in the present step.
+        tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
+        repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
+        switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
+        parts: 1 where a step is taken again because nothing touches in it.
+        work_kept: [J] done before this step.
+        impulse: (n dofs) [N s] that massless vectors got at the end of the last step.
+        pace: (laws) rate in the middle of the last step, of coordinates with armature.  owes: 1 until the velocities at its
+            end have got what armature takes of them (rotors.py).
+        spins_free: (links) 1 for free bodies that have inertia by themselves.
+        first: (unknowns) the first solution of a correction.
+        excess: (2 n dofs) what the weights have too much, see natural/steps.py.  carried: (n dofs) with what a try begins.
+        refinements: tries that refine the accelerations of a frame.
+        move: (NV) displacement of a correction.
+        projected: (rows) [N s] by which velocities were projected since the last step, in natural coordinates with contact.
+        push: (NV) external forces along the coordinates, in the middle of the present step of zhong06.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, constraints: Constraints, model: Model, tables: Tables, arena: Arena, motions: np.ndarray,
+                 integrator: str, limits: Limits, impulses=None):
+        stages = ALL_STAGES[integrator]
+        self.arena = arena
+        prescribed = np.flatnonzero((motions != 0) & (tables.unknown_of_dof >= 0))
+        self.n_motions, moved = len(prescribed), arena.records(len(prescribed))
+        self.motion_dof = moved.ints(prescribed)
+        numbers = np.where(first_numbers(tables) < 0, np.append(tables.q_of_dof, -1), first_numbers(tables))
+        self.motion_q = moved.ints(numbers[prescribed])
+        motion_of = np.full(tables.n_qd, -1)
+        motion_of[prescribed] = np.arange(len(prescribed))
+        self.motion_of = tables.dofs.ints(motion_of)
+        self.by_position = moved.ints(motions[prescribed] == MotionKind.POSITION)
+        stiff = any(map(yields, tables.phases)) or bool((constraints.rows.spring >= 0).any())
+        idles = bool(tables.ever(lambda m: ~m.joints.enabled).any())
+        idles |= bool((constraints.rows.enabled == 0).any())
+        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
+        self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
+        special = constraints.laws.n or stiff or len(prescribed) or len(leads)
+        self.is_plain = not special  # one matrix serves velocities and positions
+        self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
+        self.jump = JUMP[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = ROUNDING[arena.device.precision]
+        turning, weight = turning_rows(constraints)
+        self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
+        is_touching = tables.is_natural and impulses is not None
+        self.repeats = (stages > 1 or integrator == "zhong06") and constraints.laws.n > 0 and not is_touching
+        self.switches = tables.is_natural and (self.repeats or is_touching)
+        self.parts = arena.single.slot()
+        self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
+        self.n_evaluations = stages + (self.repeats or is_touching) + tables.is_natural
+        self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
+        n = tables.n_tree_dofs
+        self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()
+        self.impulses = impulses(self.system, self.n_motions) if impulses else None
+        n_diagnostics = len(DIAGNOSTICS) + (len(CONTACT_DIAGNOSTICS) if impulses else 0)
+        self.tries, self.diag = arena.single.slot(), arena.slot(n_diagnostics)
+        self.choosing = arena.single.slot()
+        if impulses and not tables.is_natural:
+            self.max_corrections = self.impulses.passes
+        self.jumps, self.opens, self.work_kept = arena.single.slot(), arena.single.slot(), arena.slot(2)
+        self.impulse, self.turn = tables.tree_dofs.slot(), arena.single.slot()
+        spins = model.links.kind == LinkKind.FREE
+        self.spins_free = arena.ints(spins & ~lacking(model)[np.maximum(model.links.body, 0)])
+        self.pace, self.owes = self.system.laws.items.slot(), arena.single.slot()
+        self.carried, self.refinements = tables.tree_dofs.slot(), REFINEMENTS
+        self.excess, self.first = arena.slot(2 * n), self.system.unknowns.slot()
+        self.projected = self.system.rows.items.slot() if is_touching else arena.slot(0)
+        self.push = tables.dofs.slot() if integrator == "zhong06" else arena.slot(0)
+        self.move, self.q_start, self.q_kept = tables.dofs.slot(), tables.coordinates.slot(), tables.coordinates.slot()
+
+    def clear(self):
+        """Forget what earlier steps left."""
+        self.system.clear()
+        if self.impulses:
+            self.impulses.clear()
+        kept = (self.start, self.base, self.worst, self.excess, self.impulse, self.move, self.tries, self.diag, self.jumps)
+        for slot in (*kept, self.projected, self.carried, self.opens, self.parts, self.turn, self.pace, self.owes):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+@ti.func
+def settle_speeds(c: ti.template(), w: ti.i32):
+    """Give locked dofs their velocities exactly, after qd + h qdd.
+
+    Reads:  c.bound.system.laws
+    Writes: c.state.qd
+    """
+    y = c.bound.system
+    if ti.static(y.laws.n > 0):
+        for n in range(y.laws.n):
+            if y.laws.unknown.at(n) < y.n_dofs:
+                d = y.laws.dof.at(n)
+                locked = y.laws.lock.load(w, n) != FREE
+                c.state.qd.store(w, d, select(locked, y.laws.speed.load(w, n), c.state.qd.load(w, d)))
+
+
+@ti.func
+def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
+    """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    """
+    s = c.state
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, h)
+        accumulate_work(c.forces, w, h)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    settle_speeds(c, w)
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
+    if ti.static(c.bound.n_motions > 0):
+        follow_motions(c, w)

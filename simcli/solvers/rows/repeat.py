@@ -1,0 +1,153 @@
+"""Steps of rk4 and implicit in which a law stops a coordinate: taken again, as one first-order step.
+
+A lock at rest, or one that keeps a speed, is smooth: the stages take it as they take rows. So is one that held this speed
+already when the last step ended: what its rate lacks of it is the error of that step, which turns rows and chords of arcs
+leave. One that changes a speed is an impact, the end of sliding, or the arrival at a velocity limit. No polynomial in time
+follows that, and stages that try lose momentum. A world where any stage meets such a lock goes back to the start of the
+step and takes the step of semi_implicit, whose impulses are those of the mass matrix; the other worlds keep what the
+stages found.
+"""
+
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.laws import FREE, STUCK
+from simcli.kernels.retraction import retract
+from simcli.kernels.work import effort_power
+from simcli.solvers.tree.integrators import copy
+
+JUMP = {"float64": 1e-9, "float32": 1e-4}  # [m or rad] that a change of speed moves in a step, below which it is smooth
+
+
+@ti.func
+def note_jumps(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), instant: ti.i32):
+    """Note the worlds where a lock changes a speed in this stage, and where locked coordinates shall be after the step.
+
+    Args:
+        instant: 1 for the evaluation that a frame shows, which ends no step.
+
+    Reads:  c.bound.system.laws
+    Writes: c.bound.jumps, c.bound.system.laws.{base, target, held, ended}
+    """
+    y = c.bound.system
+    jumps = c.bound.jumps.load(w, 0)
+    may = jumps == jumps
+    if ti.static(c.bound.repeats):
+        if stage == 0:
+            jumps = jumps * 0.0
+        if stage == c.stages:
+            may = jumps > 0.0
+    for n in range(y.laws.n):
+        locked = y.laws.lock.load(w, n) != FREE
+        x = y.laws.coordinate.load(w, n)
+        speed = y.laws.speed.load(w, n)
+        if stage % c.stages == 0:
+            y.laws.base.store(w, n, select(may, x, y.laws.base.load(w, n)))
+        fastest = y.laws.velocity_limit.load(w, n)
+        keeps = (y.laws.lock.load(w, n) == STUCK) | (ti.abs(speed) >= fastest)
+        start = select(keeps, y.laws.base.load(w, n), x)
+        y.laws.target.store(w, n, select(may, start + speed * h, y.laws.target.load(w, n)))
+        change = ti.abs(speed - y.laws.rate.load(w, n)) * h
+        if ti.static(c.bound.repeats):
+            if instant == 0:
+                hold_speed(c, w, n, stage, may)
+            keeps_speed = ti.abs(speed - y.laws.held.load(w, n)) * h <= c.bound.jump
+            change = select(keeps_speed, change * 0.0, change)
+        jumps = select(locked & (change > c.bound.jump), jumps * 0.0 + 1.0, jumps)
+    if ti.static(c.bound.repeats):
+        if stage < c.stages:
+            c.bound.jumps.store(w, 0, jumps)
+
+
+@ti.func
+def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.template()):
+    """Note the speed at which law n is locked, infinite if it is free, and the one at the end of the last step.
+
+    Reads:  c.bound.system.laws.{lock, speed}
+    Writes: c.bound.system.laws.{held, ended}
+    """
+    laws = c.bound.system.laws
+    ended = laws.ended.load(w, n)
+    if stage == 0:
+        laws.held.store(w, n, ended)
+    speed = laws.speed.load(w, n)
+    speed = select(laws.lock.load(w, n) == FREE, speed * 0.0 + ti.math.inf, speed)
+    laws.ended.store(w, n, select(may, speed, ended))
+
+
+def foreseen(c, w):
+    """1 where forces expect what the velocity does in the step, 0 in steps of natural coordinates with contact.
+
+    The velocity of these is that of half a step before (natural/steps.py).
+    """
+    if c.is_natural and c.bound.switches and not c.bound.repeats:
+        return 1.0 - c.bound.jumps.load(w, 0)
+    return c.tables.arena.zero() + 1.0
+
+
+@ti.func
+def go_back(c: ti.template(), w: ti.i32):
+    """Go to where the step began; the list takes this, and what follows, for the worlds that jump alone.
+
+    Reads:  c.{q_base, qd_base}
+    Writes: c.state.{q, qd}
+    """
+    copy(c.state.q, c.q_base, c.tables.n_q, w)
+    copy(c.state.qd, c.qd_base, c.tables.n_qd, w)
+
+
+@ti.func
+def use_again(c: ti.template(), w: ti.i32, h: ti.template()):
+    """A first-order step; locked dofs are at the speeds of their locks.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    """
+    s = c.state
+    effort_power(c.tables, c.forces, s, w, h)
+    for k in ti.static(range(2)):
+        c.forces.work.store(w, k, c.bound.work_kept.load(w, k) + c.forces.power.load(w, k) * h)
+    c.bound.opens.store(w, 0, c.tables.arena.zero() + 1.0)
+    y = c.bound.system
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)
+    for n in range(y.laws.n):
+        if y.laws.unknown.at(n) < y.n_dofs:
+            d = y.laws.dof.at(n)
+            locked = y.laws.lock.load(w, n) != FREE
+            s.qd.store(w, d, select(locked, y.laws.speed.load(w, n), s.qd.load(w, d)))
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, s.qd, w, h)
+
+
+@ti.func
+def keep_work(c: ti.template(), w: ti.i32, h: ti.template()):
+    """Remember the work done before this step, after its first stage has been used.
+
+    A trapezoidal account (ledger.py) ends here, in case that the step is taken again, and one that ended opens.
+
+    Reads:  c.forces, c.bound.opens
+    Writes: c.bound.{work_kept, opens}, c.forces.power_start
+    """
+    if ti.static(c.integrator == "implicit"):
+        open_again(c, w)
+        c.bound.opens.store(w, 0, c.tables.arena.zero())
+    for k in ti.static(range(2)):
+        added = c.forces.power.load(w, k) * h
+        if ti.static(c.integrator == "rk4"):
+            added = added * c.weights.load(w, 0)
+        else:
+            added = (added + c.forces.power_start.load(w, k) * h) * 0.5
+        c.bound.work_kept.store(w, k, c.forces.work.load(w, k) - added)
+
+
+@ti.func
+def open_again(c: ti.template(), w: ti.i32):
+    """Start the account of worlds whose last step was taken again with the power that was just found.
+
+    Reads:  c.forces.power, c.bound.opens
+    Writes: c.forces.power_start
+    """
+    opens = c.bound.opens.load(w, 0) > 0.0
+    for k in ti.static(range(2)):
+        c.forces.power_start.store(w, k, select(opens, c.forces.power.load(w, k), c.forces.power_start.load(w, k)))

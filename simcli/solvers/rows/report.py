@@ -1,0 +1,234 @@
+"""Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
+
+from simcli.kernels.cables import report_cables
+from simcli.kernels.contact_chart import push_links
+from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.elementary import nearest_turn, select
+from simcli.kernels.language import ti
+from simcli.kernels.laws import FREE, elastic_terms
+from simcli.kernels.report import report_wrenches
+from simcli.kernels.rows import turning
+from simcli.kernels.system import force_of_row, share_gears, wrench_of_couple
+from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
+from simcli.solvers.rows.pieces import acceleration_of_law
+from simcli.solvers.shared.drives import keep_before
+from simcli.solvers.tree.integrators import H
+
+
+def report_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made.
+
+    Reads:  c.state
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    demand(c.tables, c.state, w)
+    collect(c.tables, c.state, c.state.u, w)
+    report_wrenches(c.tables, c.state, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+
+
+@ti.func
+def report_constrained_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made: what the links' motion needs, less what rows give.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.{a, f, u}, c.rows.joint_wrench
+    """
+    t = c.tables
+    s = c.state
+    y = c.bound.system
+    r = y.rows
+    for j in range(6 * t.n_joints):
+        c.rows.joint_wrench.store(w, j, t.arena.zero())
+    demand(t, s, w)
+    if ti.static(r.has_shared):
+        share_gears(y, w)
+    for k in range(r.n_couples):
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            force = force_of_row(y, w, n)
+            a = r.link_a.at(k)
+            b = r.link_b.at(k)
+            if a >= 0:
+                s.f.store(w, a, s.f.load(w, a) - r.pull_a.load(w, n) * force)
+            if b >= 0:
+                s.f.store(w, b, s.f.load(w, b) - r.pull_b.load(w, n) * force)
+    if ti.static(c.touches):
+        push_links(c.bound.impulses.contacts.collider, t, s, c.bound.impulses.problem.contacts.impulse, s.f, w,
+                   t.arena.zero() - 1.0 / c.constants.load(w, H))
+    collect(t, s, s.u, w)
+    report_wrenches(t, s, c.rows, w)
+    if ti.static(c.forces.cables.n > 0):
+        report_cables(c.forces.cables, c.rows, w)
+    for k in range(r.n_couples):
+        at_anchor = wrench_of_couple(y, s, w, k)
+        first = 6 * r.joint.at(k)
+        if first >= 0:
+            for m in ti.static(range(6)):
+                c.rows.joint_wrench.store(w, first + m, c.rows.joint_wrench.load(w, first + m) + at_anchor.parts[m])
+    if ti.static(c.led.n > 0):
+        add_led_wrenches(c, w)
+
+
+@ti.func
+def add_efforts(c: ti.template(), w: ti.i32):
+    """Add what laws, gears and prescribed motions give to the efforts that `report_efforts` put; armature takes none.
+
+    Reads:  c.bound
+    Writes: c.rows.effort
+    """
+    y = c.bound.system
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.effort.load(w, n))
+    if ti.static(y.laws.n > 0):
+        for k in range(y.laws.n):
+            d = y.laws.dof.at(k)
+            locked = y.laws.lock.load(w, k) != FREE
+            effort = y.laws.effort.load(w, k)
+            if y.laws.unknown.at(k) < y.n_dofs:  # what holds a locked dof has been added
+                effort = select(locked, effort * 0.0, effort)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+            elif y.laws.is_loop.at(k) != 0:
+                if ti.static(c.forces.has_armature):
+                    change = acceleration_of_law(c, w, k) + y.laws.shift.load(w, k) + y.laws.lag.load(w, k)
+                    effort = effort + change * c.forces.armature.load(w, d)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+            elif y.laws.is_ball.at(k) != 0:
+                add_limit_of_ball(c, w, k)
+    for r in range(y.n_rows):
+        if y.is_own.at(r) != 0:
+            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+                d = y.j_dof.at(e)
+                given = y.entry.load(w, y.n_mass + e) * y.force.load(w, r)
+                c.rows.effort.store(w, d, c.rows.effort.load(w, d) + given)
+    for m in range(y.n_leads):
+        d = y.lead_dof.at(m)
+        c.rows.effort.store(w, d, c.rows.effort.load(w, d) + y.force.load(w, y.lead_row.at(m)))
+    if ti.static(y.rows.n_gears > 0):
+        add_gears(c, w)
+    if ti.static(c.led.n > 0):
+        if ti.static(c.gauges.has["motions"]):
+            keep_before(c, w)
+        add_led_efforts(c, w)
+
+
+@ti.func
+def add_limit_of_ball(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Add the couple of law k, the limit of a ball outside the tree, to the efforts along its three velocities.
+
+    Reads:  c.bound, c.state.R
+    Writes: c.rows.effort
+    """
+    laws = c.bound.system.laws
+    rows = c.bound.system.rows
+    n = laws.row.at(k)
+    at = rows.couple.at(n)
+    R_a, _spin, _alpha = turning(c.tables, c.state, w, rows.link_a.at(at))
+    couple = (R_a * rows.frame_a.load(w, at)).T * rows.pull_b.load(w, n).moment * laws.effort.load(w, k)
+    first = laws.dof.at(k) - laws.component.at(k)
+    for i in ti.static(range(3)):
+        c.rows.effort.store(w, first + i, c.rows.effort.load(w, first + i) + couple.parts[i])
+
+
+@ti.func
+def add_gears(c: ti.template(), w: ti.i32):
+    """Add what gears give to the coordinates that they join.
+
+    Reads:  c.bound
+    Writes: c.rows.effort
+    """
+    y = c.bound.system
+    for g in range(y.rows.n_gears):
+        n = y.rows.first_gear + g
+        force = y.force.load(w, n)
+        follower = y.rows.follower.at(g)
+        leader = y.rows.leader.at(g)
+        c.rows.effort.store(w, follower, c.rows.effort.load(w, follower) + force)
+        c.rows.effort.store(w, leader, c.rows.effort.load(w, leader) - force * y.rows.ratio.load(w, n))
+
+
+@ti.func
+def report_rows(c: ti.template(), w: ti.i32):
+    """Iterations and violations of rigid rows at the frame, in the order of DIAGNOSTICS.
+
+    Reads:  c.bound
+    Writes: c.bound.diag
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    position = zero
+    velocity = zero
+    for r in range(y.n_rows):
+        if y.is_hard.at(r) != 0:
+            acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+            position = ti.max(position, select(acts, ti.abs(y.rows.residual.load(w, r)), zero))
+            velocity = ti.max(velocity, select(acts, ti.abs(y.rows.rate.load(w, r)), zero))
+    c.bound.diag.store(w, 0, c.bound.tries.load(w, 0))
+    c.bound.diag.store(w, 1, position)
+    c.bound.diag.store(w, 2, velocity)
+
+
+@ti.func
+def row_energy(c: ti.template(), w: ti.i32):
+    """[J] stored in compliant rows, residual^2 / (2 compliance).
+
+    Reads: c.bound
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    total = zero
+    for r in range(y.n_rows):
+        compliance = zero + y.compliance.load(w, r)
+        yields = (compliance > 0.0) & (zero + y.enabled.load(w, r) != 0.0)
+        residual = y.rows.residual.load(w, r)
+        total = total + select(yields, residual * residual * 0.5 / select(yields, compliance, zero + 1.0), zero)
+    return total
+
+
+@ti.func
+def law_energy(c: ti.template(), w: ti.i32):
+    """[J] stored in laws of rows: torsion springs on joints outside the tree, soft limits there and of balls.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_elastic and y.laws.n > 0):
+        for k in range(y.laws.n):
+            r = y.laws.row.at(k)
+            if r >= 0:
+                _force, _stiffness, energy = elastic_terms(y.laws, c.forces, w, k, y.rows.residual.load(w, r))
+                total = total + energy * y.enabled.load(w, r)
+    return total
+
+
+@ti.func
+def spin_energy(c: ti.template(), w: ti.i32):
+    """[J] of the armature of joints outside the tree.
+
+    Reads: c.{bound, forces}
+    """
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        for k in range(y.laws.n):
+            if y.laws.is_loop.at(k) != 0:
+                r = y.laws.row.at(k)
+                rate = y.rows.rate.load(w, r)
+                energy = rate * rate * (0.5 * c.forces.armature.load(w, y.laws.dof.at(k)))
+                total = total + energy * y.enabled.load(w, r)
+    return total
+
+
+@ti.func
+def unwrap_rows(c: ti.template(), w: ti.i32):
+    """Give projected angles of successive turns the full turns that their rows have counted.
+
+    Reads:  c.bound
+    Writes: c.state.q
+    """
+    y = c.bound.system
+    for m in range(y.n_turns):
+        x = c.state.q.load(w, y.turn_q.at(m))
+        c.state.q.store(w, y.turn_q.at(m), nearest_turn(x, y.rows.angle.load(w, y.turn_row.at(m))))

@@ -1,0 +1,207 @@
+"""Stages of steps that rows and laws constrain: equations, choices of pieces, corrections. See tree/stages.py."""
+
+from simcli.kernels.dynamics import collect, demand
+from simcli.kernels.language import ti
+from simcli.kernels.rows import measure
+from simcli.kernels.sparse import substitute
+from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
+from simcli.solvers.rows.corrections import CORRECT, EVALUATE, PLACE, PROJECT, demand_correction, harden, use_correction
+from simcli.solvers.rows.equations import state_equations
+from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
+from simcli.solvers.rows.memory import settle_speeds, use_constrained
+from simcli.solvers.rows.pieces import choose_pieces
+from simcli.solvers.rows.repeat import keep_work, use_again
+from simcli.solvers.shared.motions import follow_motions, lead_rows
+from simcli.solvers.tree.integrators import H
+
+
+@ti.func
+def find_bias(c: ti.template(), w: ti.i32):
+    """What the coordinates' forces have to be where nothing accelerates.
+
+    Writes: c.state.{qdd, u}
+    """
+    for n in range(c.tables.n_tree_dofs):
+        c.state.qdd.store(w, c.tables.tree_dof.at(n), c.tables.arena.zero())
+    demand(c.tables, c.state, w)
+    collect(c.tables, c.state, c.state.u, w)
+
+
+@ti.func
+def measure_rows(c: ti.template(), w: ti.i32):
+    """Residuals, rates, biases and directions of rows."""
+    measure(c.tables, c.state, c.bound.system.rows, w)
+
+
+@ti.func
+def fill_system(c: ti.template(), w: ti.i32):
+    """Mass matrix and Jacobian; where rows begin; forces without rows and laws.
+
+    Writes: c.bound.{system.entry, start, base}
+    """
+    y = c.bound.system
+    fill(y, c.tables, c.state, w)
+    if ti.static(y.n_rows > 0):
+        for r in range(y.n_rows):
+            c.bound.start.store(w, r, y.rows.residual.load(w, r))
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
+    if ti.static(c.is_loose):
+        turn_ahead(c, w, c.constants.load(w, H))
+
+
+@ti.func
+def lead(c: ti.template(), w: ti.i32):
+    """Rows of prescribed motions, in an evaluation."""
+    lead_rows(c, w, EVALUATE, c.constants.load(w, H), c.now.load(w, "instant"))
+
+
+@ti.func
+def lead_end(c: ti.template(), w: ti.i32):
+    """Rows of prescribed motions, where a step ends."""
+    lead_rows(c, w, CORRECT, c.constants.load(w, H), 0)
+
+
+@ti.func
+def lead_frame(c: ti.template(), w: ti.i32):
+    """Rows of prescribed motions, in a frame."""
+    lead_rows(c, w, PLACE, c.constants.load(w, H), 1)
+
+
+@ti.func
+def choose(c: ti.template(), w: ti.i32):
+    """The pieces of all laws, by what the last try found.
+
+    Writes: c.bound.{system.laws, tries, choosing}
+    """
+    k = c.now.load(w, "choice")
+    choose_pieces(c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
+                  c.now.load(w, "instant"))  # fmt: skip
+    chosen = c.tables.arena.zero() + 1.0
+    if ti.static(c.bound.system.laws.n > 0):
+        if k > 0:
+            chosen = c.bound.system.laws.changed.load(w, 0)
+    c.bound.choosing.store(w, 0, chosen)
+    c.now.store(w, "choice", k + 1)
+
+
+def chooses(c, w):
+    """The worlds in which a piece was chosen anew."""
+    return c.bound.choosing.load(w, 0) != 0.0
+
+
+@ti.func
+def assemble_system(c: ti.template(), w: ti.i32):
+    """Equations for the pieces that are chosen, and the factor of their matrix."""
+    state_equations(c, w, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
+                    c.now.load(w, "instant"))  # fmt: skip
+    assemble(c.bound.system, w)
+
+
+@ti.func
+def solve_system(c: ti.template(), w: ti.i32):
+    """The solution of the present right-hand side.
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.factor.x
+    """
+    enter(c.bound.system, w)
+    substitute(c.bound.system.factor, w)
+
+
+@ti.func
+def keep_solution(c: ti.template(), w: ti.i32):
+    """Take a solution of a try out of the factor, and into the weighted sum of all."""
+    leave(c.bound.system, w)
+    keep(c.bound.system, w, c.now.load(w, "solution"))
+
+
+@ti.func
+def harden_rows(c: ti.template(), w: ti.i32):
+    """Centre rigid rows at the multipliers that the last solution found."""
+    for r in range(c.bound.system.n_rows):
+        harden(c.bound.system, w, r)
+
+
+@ti.func
+def finish_solutions(c: ti.template(), w: ti.i32):
+    """What the solutions of a try extrapolate to: accelerations, multipliers, efforts of laws."""
+    extrapolate(c.bound.system, w)
+    finish_try(c, w, c.now.load(w, "node"))
+
+
+@ti.func
+def account(c: ti.template(), w: ti.i32):
+    """Powers of laws, and the jumps that they make."""
+    account_laws(c, w, c.now.load(w, "node"), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
+
+
+@ti.func
+def advance_constrained(c: ti.template(), w: ti.i32):
+    """A first-order step under constraints."""
+    use_constrained(c, w, c.constants.load(w, H))
+
+
+@ti.func
+def settle(c: ti.template(), w: ti.i32):
+    """Locked and prescribed coordinates, as they are where a step ends."""
+    settle_speeds(c, w)
+    follow_prescribed(c, w)
+
+
+@ti.func
+def follow_prescribed(c: ti.template(), w: ti.i32):
+    """Prescribed coordinates, as they are where a step ends."""
+    if ti.static(c.bound.n_motions > 0):
+        follow_motions(c, w)
+
+
+@ti.func
+def keep_account(c: ti.template(), w: ti.i32):
+    """The work done before this step."""
+    keep_work(c, w, c.constants.load(w, H))
+
+
+def jumps(c, w):
+    """The worlds in which a law stops a coordinate in this step."""
+    return c.bound.jumps.load(w, 0) > 0.0
+
+
+@ti.func
+def advance_again(c: ti.template(), w: ti.i32):
+    """The step that is taken again, of first order."""
+    use_again(c, w, c.constants.load(w, H))
+
+
+def kind_of_correction(c) -> int:
+    """First-order steps are corrected where they end; the others project positions, then velocities."""
+    return CORRECT if c.stages == 1 else PROJECT
+
+
+@ti.func
+def ask_for_correction(c: ti.template(), w: ti.i32):
+    """Right-hand side of a correction: of positions, or with `rates` set, of velocities."""
+    demand_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"),
+                      c.constants.load(w, H), c.g.load(w, 0))  # fmt: skip
+
+
+@ti.func
+def correct(c: ti.template(), w: ti.i32):
+    """Move along the correction that was found."""
+    use_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"), c.constants.load(w, H),
+                   c.g.load(w, 0))  # fmt: skip
+
+
+@ti.func
+def count_correction(c: ti.template(), w: ti.i32):
+    """One correction more was made in this step.
+
+    Writes: c.now
+    """
+    c.now.store(w, "correction", c.now.load(w, "correction") + 1)
+
+
+def lacks(c, w):
+    """The worlds whose rows were not where they shall be before the last correction."""
+    return c.bound.worst.load(w, 0) > c.bound.tight

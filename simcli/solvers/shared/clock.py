@@ -1,0 +1,112 @@
+"""The time of an evaluation, and what depends on it: signals, and the work of forces that jump."""
+
+from simcli.kernels.language import ti
+from simcli.kernels.signals import drive
+from simcli.solvers.shared.ledger import close_account, open_account
+from simcli.solvers.tree.integrators import H
+
+# Part of a step by which a jump is taken to lie inside the step rather than on its edge: times of steps are rounded.
+# Events use the same one (Exact meaning 9 of the scene format); in float32 it must outweigh the rounding of the time.
+LEAN = {"float64": 1e-6, "float32": 1e-2}
+WORD = 1 << 30  # steps before a frame are kept as multiples of it and the rest, because registers hold 32 bits
+
+
+@ti.func
+def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.template(), stage: ti.i32):
+    """Let everything that signals drive follow them.
+
+    Args:
+        t: [s].
+        side: from which a jump at t is seen, 1 after it, -1 before it.
+        stage: of the step; its first evaluation opens an account of work, anything else has no stage.
+
+    Reads:  c.signals, c.state of `place_all`
+    Writes: the driven slots, c.forces.{work, power, power_start}
+    """
+    lean = side * c.constants.load(w, H) * LEAN[c.precision]
+    if ti.static(c.closes_every_step):
+        if stage == 0:
+            close_account(c, w)
+    drive(c.signals, w, t, lean)
+    if ti.static(c.closes_every_step):
+        if stage == 0:
+            open_account(c, w)
+
+
+@ti.func
+def follow_leads(c: ti.template(), w: ti.i32, t: ti.template(), starts: ti.i32, at_frame: ti.i32):
+    """Let prescribed motions follow their signals in a step whose forces are those of its middle.
+
+    Args:
+        t: [s], the middle of the step, or the time of a frame.
+        starts: 1 for the velocities at the start of the step, 0 for the positions at its end.
+        at_frame: 1 at a frame.
+
+    Reads:  c.leads
+    Writes: the driven slots
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    side = ti.cast(2 * starts - 1, real)
+    if at_frame != 0:
+        drive(c.leads, w, t, h * LEAN[c.precision])
+    else:
+        drive(c.leads, w, t - side * h * 0.5, side * h * LEAN[c.precision])
+
+
+@ti.func
+def time_of(c: ti.template(), w: ti.i32):
+    """[s], the time of an evaluation of a program, and from which side a jump there is seen: 1 after it, -1 before it.
+
+    A first-order step takes drives, forces and motions at its end, because its drives and motions are implicit; the
+    others at their nodes. What jumps at the end of a step belongs to the next one. The number of the step is whole, so
+    that the time does not depend on how a run is cut into calls.
+
+    Reads: c.{constants, nodes, now}
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    node = c.nodes.load(w, c.now.load(w, "node"))
+    side = 1.0 - 2.0 * node
+    if c.now.load(w, "instant") != 0:
+        node = ti.cast(0.0, real)
+        side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
+    whole = ti.cast(node, ti.i32)  # of a node at the end of the step
+    step = first_of(c, w) + c.now.load(w, "step") + whole
+    return h * (ti.cast(step, real) + (node - ti.cast(whole, real))), side
+
+
+def begin_program(c, w, first, steps) -> None:
+    """Numbers that the program of a frame begins with (inside kernels).
+
+    Args:
+        first: steps before the frame.
+        steps: of the frame.
+    """
+    c.now.store(w, "first_high", ti.cast(first // WORD, ti.i32))
+    c.now.store(w, "first_low", ti.cast(first % WORD, ti.i32))
+    c.now.store(w, "steps", steps)
+    c.now.store(w, "step", 0)
+    c.now.store(w, "instant", 0)
+
+
+def first_of(c, w):
+    """Steps before the frame (inside kernels)."""
+    return ti.cast(c.now.load(w, "first_high"), ti.i64) * WORD + c.now.load(w, "first_low")
+
+
+@ti.func
+def natural_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
+    """As `time_of`, for round i of natural coordinates, counted from 1: the last one shows the frame.
+
+    Reads: c.constants
+    """
+    real = c.tables.arena.device.real
+    h = c.constants.load(w, H)
+    step = i - 1
+    t = h * ti.cast(first + ti.min(step + 1, steps), real)
+    side = ti.cast(1 - 2 * ti.min(steps, 1), real)
+    if ti.static(c.integrator == "zhong06"):  # at the middle of the step
+        if i <= steps:
+            t = h * (ti.cast(first + step, real) + 0.5)
+    return t, side

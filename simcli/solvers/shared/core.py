@@ -1,0 +1,233 @@
+"""What the kernel of a run reads and writes: tables, state, forces, steps, and the constants of the integrator."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcli.errors import UsageError
+from simcli.kernels.forces import Forces
+from simcli.kernels.loops import Loops
+from simcli.kernels.memory import Arena
+from simcli.kernels.programs import Program, Registers
+from simcli.kernels.report import FrameRows
+from simcli.kernels.signals import Motions, Signals
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import TreeState
+from simcli.model.constraint_tables import Constraints, Laws
+from simcli.model.constraints import constraints_of
+from simcli.model.lawful import drives_by_law, is_smooth
+from simcli.model.quadratic import Quadratic, quadratic_of
+from simcli.model.tables import Model
+from simcli.solvers.impulses.direction import turns
+from simcli.solvers.impulses.memory import Impulses
+from simcli.solvers.impulses.stages import solving_natural
+from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
+from simcli.solvers.natural.generalized_alpha import Memory
+from simcli.solvers.natural.led import LedBodies
+from simcli.solvers.natural.quadratic import QuadraticSteps
+from simcli.solvers.natural.steps import ALL_STAGES
+from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
+from simcli.solvers.shared.contact_report import ContactReport
+from simcli.solvers.shared.gauges import Gauges
+from simcli.solvers.shared.large_worlds import is_large
+from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
+from simcli.solvers.tree.programs import frame_of_tree
+
+ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
+# Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
+# parts; its steps, and those that are over; then see tree/stages.py and impulses/stages.py.
+NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+       "search", "searches", "statement")  # fmt: skip
+HEALTH = ("status", "steps into the call", "dof")
+
+
+def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by which the joint of each dof is switched on and off, and by which it follows its motion, -1 for none, (NV,)."""
+    laws, rows = constraints.laws, constraints.rows
+    switches, leads = np.full((2, model.n_qd), -1)
+    own, led = (laws.dof >= 0) & (laws.row >= 0), np.flatnonzero((rows.dof >= 0) & rows.is_hard)
+    switches[laws.dof[own]], leads[rows.dof[led]] = laws.row[own], led
+    return switches, leads
+
+
+class Core:
+    """Everything of a run on the device.
+
+    Args:
+        model: host tables of a phase.
+        options: as of the solver.
+        plan: of the run.
+        arena: receives everything.
+        phases: models of all phases; the layout depends on them alone, not on which of them `model` is.
+
+    Attributes:
+        turns: whether directions of rows turn in the passes of a step, see direction.py.
+        by_impulses: whether steps solve a complementarity problem.
+        is_large: whether they keep nothing dense, see large_worlds.py.
+        looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
+            passes.
+        touches: whether shapes may touch, in some phase.
+        summarises: whether `contacts` holds what frames say of contacts and of steps that are not solved.
+        is_loose: whether every body stands by itself, in maximal coordinates.
+        keeps_account: whether the ledger takes work by the trapezoidal rule (ledger.py).
+        closes_every_step: whether signals drive what does that work.
+        is_quadratic: see `polynomials`.  steps, pushes: of these steps.
+        now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
+        solving: program of impulses.  over: 1 for the blocks whose frames are over.
+        accelerates: whether frames have accelerations of joints.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
+        self.is_loose = getattr(options, "type", "") == "maximal"
+        self.precision = arena.device.precision
+        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/steps.py
+        self.stages = ALL_STAGES[self.integrator]
+        self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
+        self.tables = Tables(model, arena, phases)
+        self.is_natural = self.tables.is_natural
+        self.has_excess = self.is_natural and self.tables.has_excess
+        by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
+        constraints = constraints_of(model, self.tables.phases, springs=by_rows)
+        moves = bool(np.any(model.motions.kind))
+        self.touches = any(m.contacts is not None for m in self.tables.phases)
+        self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
+        self.by_impulses = self.touches or self.turns
+        self.is_large = is_large(self.tables.phases, options)
+        self.looks_back = self.touches and (self.is_natural or ("reactions" in plan.channels and not self.turns))
+        self.constrained = bool(constraints.rows.n or constraints.laws.n or moves or self.touches)
+        self.summarises = self.constrained
+        self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
+        self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
+        self.motions = Motions(model, self.tables)
+        self.led = LedBodies(model, self.tables, arena)
+        late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
+        self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
+        self.leads = Signals(model, self.tables, arena, (self.motions,) if late else ())
+        self.state = TreeState(self.tables, arena, self.forces.has_external, self.integrator == "implicit")
+        self.reports = {name: name in plan.channels for name in ("energy", "reactions")}
+        self.reports |= {name: bool(plan.channels & {"state", name}) for name in ("joints", "bodies")}
+        self.reports["stretch"] = False  # of rigid bodies
+        self.accelerates = True
+        self.total_start, self.count, self.over = arena.single.slots(3)
+        self.health = arena.slot(len(HEALTH))
+        self.gauges = Gauges(plan.measures, model, self.tables, arena, rows_of_dofs(constraints, model),
+                             len(self.tables.phases) == 1)  # fmt: skip
+        self.rows = FrameRows(self.tables, arena, len(ENERGY))
+        self.reports["contacts"] = self.touches and "contacts" in plan.channels
+        self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
+        self.forces.springs_by_rows = by_rows
+        self.projects = self.has_compliance = False
+        self.reports["wrenches"] = self.reports["reactions"]
+        self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
+        if self.constrained:
+            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
+                                     Limits.of(options), self.impulses_of(model, options, by_rows, arena))
+            capacity = self.bound.impulses.contacts.capacity if self.touches else 0
+            self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
+            self.multipliers, self.diag = self.bound.system.force, self.bound.diag
+            self.loops = Loops(model, self.tables, arena)
+            self.projects = self.loops.n > 0 and self.reports["joints"]
+            self.reports["wrenches"] |= self.projects and self.loops.n_rods > 0
+            rows = constraints.rows
+            self.acting = rows.is_hard & (rows.compliance.max(axis=0) == 0) & (rows.enabled.min(axis=0) > 0)
+            self.has_compliance = any(map(yields, self.tables.phases))
+            self.row_joint = rows.joint
+            self.forces.has_work |= constraints.laws.n > 0 or moves or self.touches
+        rows = self.polynomials(constraints)
+        self.is_quadratic = rows is not None
+        if self.is_quadratic:
+            b = self.bound
+            alpha = self.integrator == "generalized_alpha"
+            self.steps = QuadraticSteps(rows, self.tables, arena, b.system.rows.angle, b.tight, b.max_corrections, alpha)
+            self.pushes = CoordinateForces(rows, constraints, self.tables, arena)
+            self.pushes.has_power |= self.led.n > 0
+        if self.integrator == "generalized_alpha":
+            if not self.is_quadratic:
+                raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
+                                 "equation or a spring depends on, or nothing is joined or rigid; use zhong06")
+            jumps = self.signals.n > 0 or len(self.tables.phases) > 1
+            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius, jumps)
+        self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
+        efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
+        self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
+            self.forces.has_external or (efforts_too and self.forces.has_work))
+        driven = self.forces.driven if efforts_too else self.forces.driven & {"wrench_force", "wrench_torque"}
+        self.closes_every_step = self.keeps_account and bool(driven)
+        if self.integrator != "semi_implicit":
+            self.q_base, self.qd_base = self.tables.coordinates.slot(), self.tables.dofs.slot()
+        if self.integrator == "rk4":
+            self.slope, self.slope_sum, self.qd_sum = self.tables.dofs.slots(3)
+            self.weights = self.tables.column(np.array([RK4_WEIGHTS]))
+        if self.integrator == "implicit":
+            self.k1_q, self.k1_qd = self.tables.dofs.slot(), self.tables.dofs.slot()
+        self.gauges.within = not self.is_natural and not self.projects and self.gauges.are_placed
+        self.write_programs(arena)
+        self.leaving = plan.leaving(self.reports)
+
+    def write_programs(self, arena: Arena):
+        """Lists of stages, where steps are such: of trees and free bodies; in natural coordinates, of impulses."""
+        self.now, (self.b, self.g) = Registers(arena, *NOW), arena.single.slots(2)
+        self.has_program = not self.is_natural
+        if self.has_program:
+            self.nodes = self.tables.column(np.array([NODES[self.integrator]]))
+            self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
+            self.program = Program(arena, frame_of_tree(self), self.now)
+        elif self.by_impulses:
+            self.solving = Program(arena, solving_natural(self), self.now)
+
+    def polynomials(self, constraints: Constraints) -> Quadratic | None:
+        """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""
+        rows, tables = constraints.rows, self.tables
+        leads = bool((rows.is_hard & (rows.dof >= 0)).any()) or (self.led.n > 0 and self.integrator != "generalized_alpha")
+        if self.touches or not self.is_natural or leads or self.forces.cables.n > 0 or not rows.n:
+            return None
+        if self.has_excess and self.integrator != "generalized_alpha":  # whose iteration takes it away
+            return None
+        if not all(is_smooth(phase, constraints.laws) for phase in tables.phases):
+            return None
+        plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
+        if self.integrator != "generalized_alpha" and not plain:
+            return None
+        every = [constraints_of(phase, tables.phases, springs=self.forces.springs_by_rows) for phase in tables.phases]
+        found = [quadratic_of(phase, one, tables.unknown_of_dof) for phase, one in zip(tables.phases, every, strict=True)]
+        alike = all(one is not None and one.is_like(found[0]) for one in found)
+        alike = alike and all(one.rows.enabled.all() for one in every)
+        return quadratic_of(tables.model, constraints, tables.unknown_of_dof) if alike else None
+
+    def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
+        """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
+        if not self.by_impulses:
+            return None
+        phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
+        return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
+                                           self.is_large)
+
+    def coordinates(self, laws: Laws) -> np.ndarray:
+        """[m, rad], (W, K), the coordinates of laws, in the posture of the last frame."""
+        q, residual = (slot.read()[..., 0] for slot in (self.state.q, self.bound.system.rows.residual))
+        found, on_tree = np.empty((len(q), laws.n)), laws.row < 0
+        found[:, on_tree] = q[:, self.tables.q_of_dof[laws.dof[on_tree]]]
+        found[:, ~on_tree] = residual[:, laws.row[~on_tree]]
+        return found
+
+    @property
+    def notes(self):
+        """Room for the work of contacts that goes lane by lane."""
+        return self.bound.impulses.contacts.collider.notes
+
+    def clear(self):
+        """Zero what a run accumulates."""
+        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
+                     self.state.tau, self.state.diagonal, self.state.qdd):
+            slot.write(np.zeros((1, slot.n_items, slot.width)))
+        if self.integrator == "rk4":
+            self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        self.led.clear()
+        self.gauges.clear()
+        if self.constrained:
+            self.contacts.clear()
+            self.bound.clear()
+            self.loops.clear()

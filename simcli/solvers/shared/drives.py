@@ -1,0 +1,169 @@
+"""What the drives of joints give: their laws at the coordinates and rates that a frame shows.
+
+That is the same function of the state in every solver: what an implicit step solves with is its value at the end of the
+step. A `motion` gives what the equations of the last evaluation found for it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simcli.kernels.coordinate_laws import bound_law, servo_law
+from simcli.kernels.efforts import turn_to_target
+from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
+from simcli.kernels.memory import Arena
+from simcli.kernels.tables import Tables
+from simcli.kernels.tree import quaternion_at
+from simcli.model.tables import JointKind, Model
+
+DRIVE, BALL_DRIVE, MOTION = 0, 1, 2
+
+
+class Drives:
+    """Dofs whose drive is asked for, and joints whose power is.
+
+    Args:
+        model: host tables.
+        tables: device tables.
+        arena: receives the columns.
+        joints: indices of the joints, rising.
+        powers: those whose power is asked for, too.
+        switches, leads: (NV,) rows of constraints by which a joint outside the tree is switched, and by which it follows
+            its motion; -1 where there is none.
+
+    Attributes:
+        n: dofs.  dof: of each.  q: index into joint_q, of a ball of its quaternion.  kind: DRIVE, BALL_DRIVE or MOTION.
+        component: of a dof of a ball, which of the three.  row, lead: see `switches` and `leads`.
+        unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
+        before: of a motion, the effort without what kinematic bodies are held by.
+        effort_limit: [N, N m], infinite where there is none.
+        n_powers: dofs of the joints whose power is asked for.  of, joint: each, and its joint.
+        is_first: 1 for the first of its joint.
+        effort: [N, N m], (NV), of the dofs.  power: [W], (J), of the joints.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena, joints: Sequence[int], powers: Sequence[int],
+                 switches: np.ndarray, leads: np.ndarray):
+        of, starts = model.joints, model.joints.qd_start
+        dofs = np.concatenate([np.zeros(0, int), *(np.arange(starts[j], starts[j + 1]) for j in joints)]).astype(int)
+        owner = model.dofs.joint[dofs]
+        component = dofs - starts[owner]
+        is_ball = of.kind[owner] == JointKind.BALL
+        moved = tables.ever(lambda m: m.motions.kind[None] != 0)[dofs]
+        items, at = arena.records(len(dofs)), arena.records()
+        self.n = len(dofs)
+        self.dof, self.component = items.ints(dofs), items.ints(component)
+        self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
+        self.kind = items.ints(np.select([moved, is_ball], [MOTION, BALL_DRIVE], DRIVE))
+        self.has_motion, self.has_ball = bool(moved.any()), bool(is_ball.any())
+        self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
+        self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
+        self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
+        own = dofs[np.isin(owner, powers)]
+        joint, self.n_powers = model.dofs.joint[own], len(own)
+        self.of, self.joint, self.is_first = at.ints(own), at.ints(joint), at.ints(own == starts[joint])
+        self.effort, self.power = arena.slot(model.n_qd), arena.slot(model.n_joints)
+
+    def clear(self):
+        """No drive acts on what is not asked for."""
+        for slot in (self.effort, self.power):
+            slot.write(np.zeros((1, slot.n_items, 1)))
+
+
+@ti.func
+def report_drives(c: ti.template(), w: ti.i32):
+    """Efforts of drives now, and what each joint's put in.
+
+    Reads:  c.{forces, state, rows.effort}
+    Writes: c.gauges.drives.{effort, power}
+    """
+    p = c.gauges.drives
+    for n in range(p.n):
+        p.effort.store(w, p.dof.at(n), effort_of_drive(c, w, n))
+    report_powers(c, w)
+
+
+@ti.func
+def report_powers(c: ti.template(), w: ti.i32):
+    """Power of each joint's drive, by the efforts that were just found.
+
+    Reads:  c.state.qd
+    Writes: c.gauges.drives.power
+    """
+    p = c.gauges.drives
+    for m in range(p.n_powers):
+        d = p.of.at(m)
+        total = c.tables.arena.zero()
+        if p.is_first.at(m) == 0:
+            total = p.power.load(w, p.joint.at(m))
+        p.power.store(w, p.joint.at(m), total + p.effort.load(w, d) * c.state.qd.load(w, d))
+
+
+@ti.func
+def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
+    """Effort of drive n: its law, within its limit; none while a soft limit acts, or where the joint is switched off.
+
+    Reads: c.{forces, state, rows.effort}
+    """
+    p = c.gauges.drives
+    d = p.dof.at(n)
+    zero = c.tables.arena.zero()
+    x = c.state.q.load(w, p.q.at(n))
+    v = c.state.qd.load(w, d)
+    given, _stiffness, _damping = servo_law(c.forces, w, d, x, v)
+    if ti.static(p.has_ball):
+        if p.kind.at(n) == BALL_DRIVE:
+            R = quaternion_at(c.state.q, w, p.q.at(n)).matrix()
+            error, _factor = turn_to_target(c.forces, w, d - p.component.at(n), R)
+            for k in ti.static(range(3)):
+                if p.component.at(n) == k:
+                    given = given + error.parts[k] * c.forces.ball_stiffness.load(w, d)
+    if ti.static(c.forces.has_soft_limits):
+        _bound, stiffness, damping, _stored = bound_law(c.forces, w, d, x, v)
+        given = select((stiffness + damping > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
+    limit = zero + p.effort_limit.load(w, n)
+    given = select(given > limit, limit, select(given < -limit, -limit, given))
+    if ti.static(p.has_motion):
+        if p.kind.at(n) == MOTION:
+            given = effort_of_motion(c, w, n)
+    return switched(c, w, p.row.at(n), given)
+
+
+@ti.func
+def keep_before(c: ti.template(), w: ti.i32):
+    """Remember the efforts of motions before those are added that hold kinematic bodies.
+
+    Writes: c.gauges.drives.before
+    """
+    p = c.gauges.drives
+    for n in range(p.n):
+        p.before.store(w, n, c.rows.effort.load(w, p.dof.at(n)))
+
+
+@ti.func
+def effort_of_motion(c: ti.template(), w: ti.i32, n: ti.i32):
+    """What a motion gives: the effort of its lock or of its row, or what holds the kinematic body that it leads.
+
+    Reads: c.bound.system.{effort, force}, c.rows.effort
+    """
+    p = c.gauges.drives
+    y = c.bound.system
+    total = c.tables.arena.zero()
+    if p.unknown.at(n) >= 0:
+        total = total + y.effort.load(w, p.unknown.at(n))
+    if p.lead.at(n) >= 0:
+        total = total + y.force.load(w, p.lead.at(n))
+    if ti.static(c.led.n > 0):
+        total = total + c.rows.effort.load(w, p.dof.at(n)) - p.before.load(w, n)
+    return total
+
+
+def switched(c, w, row, effort):
+    """An effort, or 0 where the joint of a row is off (inside kernels)."""
+    if not c.constrained:
+        return effort
+    is_on = (row < 0) | (c.bound.system.enabled.load(w, ti.max(row, 0)) != 0.0)
+    return select(is_on, effort, effort * 0.0)

@@ -1,0 +1,176 @@
+"""Stages of steps in joint coordinates, and of free bodies that rows join: functions of the core c and a block w.
+
+What differs between integrators is another stage (integrators.py, repeat.py, impulses/stages.py) or a number in memory:
+
+    node        evaluation of the step, from 0; as many as a step has for one that is taken again
+    instant     1 for an evaluation that a frame shows, which ends no step
+    b, g        [s], times over which efforts are implicit, and over which accelerations act on the velocity that moves
+    choice      number of the choice of pieces;   solution: of a try;   correction: of a step
+    rates       1 for corrections of velocities
+    search      number of the search of impulses;   searches: at most
+    statement   of the rows of impulses: 0 for the first one of an evaluation, which far bounds are not in
+
+The lists are in tree/programs.py.
+"""
+
+from simcli.kernels.dynamics import accelerate, eliminate
+from simcli.kernels.efforts import efforts
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.language import ti
+from simcli.kernels.loops import follow_turns
+from simcli.kernels.tree import place_all
+from simcli.kernels.work import accumulate_work, effort_power
+from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
+from simcli.solvers.rows.report import report_constrained_reactions, report_reactions
+from simcli.solvers.shared.clock import follow_signals, time_of
+from simcli.solvers.shared.contact_report import report_contacts
+from simcli.solvers.shared.watch import watch
+from simcli.solvers.tree.integrators import H, copy, correct_efforts, use_semi_implicit
+
+
+@ti.func
+def place(c: ti.template(), w: ti.i32):
+    """Poses, velocities and motion axes of links, from the coordinates."""
+    place_all(c.tables, c.state, w)
+
+
+@ti.func
+def follow(c: ti.template(), w: ti.i32):
+    """What signals drive, at the time of the evaluation."""
+    t, side = time_of(c, w)
+    account = c.now.load(w, "node")
+    if account == c.stages or c.now.load(w, "steps") == 0:
+        account = -1
+    follow_signals(c, w, t, side, account)
+
+
+@ti.func
+def begin_evaluation(c: ti.template(), w: ti.i32):
+    """Times over which the evaluation is implicit.
+
+    Writes: c.{b, g}
+    """
+    node = c.now.load(w, "node")
+    if c.now.load(w, "instant") != 0:
+        node = c.stages + 1
+    h = c.constants.load(w, H)
+    c.b.store(w, 0, c.tables.arena.zero() + h * c.parts.load(w, node))
+    c.g.store(w, 0, c.tables.arena.zero() + h)
+
+
+@ti.func
+def load_forces(c: ti.template(), w: ti.i32):
+    """External forces of links, and efforts of joints.
+
+    Writes: c.state.{external, tau, diagonal, stiffness}, c.forces.power
+    """
+    if ti.static(c.forces.has_external):
+        load_links(c.tables, c.forces, c.state, w)
+    elif ti.static(c.forces.has_work):
+        c.forces.power.store(w, 0, c.tables.arena.zero())
+        c.forces.power.store(w, 1, c.tables.arena.zero())
+    if ti.static(c.constrained or c.forces.has_efforts or c.forces.has_diagonal):
+        b = c.b.load(w, 0)
+        efforts(c.tables, c.forces, c.state, w, b)
+        if ti.static(c.integrator == "implicit"):
+            if c.now.load(w, "node") == 1:
+                correct_efforts(c, w, b)
+
+
+@ti.func
+def solve_tree(c: ti.template(), w: ti.i32):
+    """Accelerations by the articulated-body algorithm."""
+    eliminate(c.tables, c.state, w)
+    accelerate(c.tables, c.state, w)
+
+
+@ti.func
+def advance_smooth(c: ti.template(), w: ti.i32):
+    """A first-order step of what nothing constrains."""
+    use_semi_implicit(c, w, c.constants.load(w, H))
+
+
+@ti.func
+def show_reactions(c: ti.template(), w: ti.i32):
+    """Joint wrenches of the evaluation that was just made."""
+    if ti.static(c.constrained):
+        report_constrained_reactions(c, w)
+    else:
+        report_reactions(c, w)
+
+
+def lacks_impulses(c, w):
+    """The worlds whose last solution began with too large a lack."""
+    return c.bound.worst.load(w, 0) > 0.0
+
+
+def has_end(c, w):
+    """The worlds in which a contact or a rigid row asks for where the step ends."""
+    return needs_end(c, w) != 0.0
+
+
+@ti.func
+def advance_by_impulses(c: ti.template(), w: ti.i32):
+    """The first move of a step along the velocities that impulses give."""
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, c.state, w, c.constants.load(w, H))
+        accumulate_work(c.forces, w, c.constants.load(w, H))
+    copy(c.bound.q_start, c.state.q, c.tables.n_q, w)
+    move_by_impulses(c, w)
+
+
+@ti.func
+def end_impulses(c: ti.template(), w: ti.i32):
+    """Velocities at the end of a step of impulses, and what it leaves for the next one."""
+    finish_impulses(c, w, c.constants.load(w, H))
+
+
+@ti.func
+def go_back_for_a_look(c: ti.template(), w: ti.i32):
+    """Where the last step began, for the reactions that a frame shows."""
+    look_back(c, w)
+
+
+@ti.func
+def return_from_look(c: ti.template(), w: ti.i32):
+    """Where the last step has ended."""
+    look_ahead(c, w)
+
+
+@ti.func
+def show_contacts(c: ti.template(), w: ti.i32):
+    """Contacts of the step that ends at a frame."""
+    report_contacts(c, w)
+
+
+@ti.func
+def follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
+
+
+@ti.func
+def end_step(c: ti.template(), w: ti.i32):
+    """Worlds that end with this step, and its number."""
+    watch(c, w)
+    c.now.store(w, "step", c.now.load(w, "step") + 1)
+
+
+def has_steps(c, w):
+    """Whether the frame has steps that are still to be taken (of a block)."""
+    return c.now.load(w, "step") < c.now.load(w, "steps")
+
+
+def is_last_step(c, w):
+    """Whether this step ends at the frame (of a block)."""
+    return c.now.load(w, "step") + 1 == c.now.load(w, "steps")
+
+
+def is_start(c, w):
+    """Whether the frame shows the start of the run (of a block)."""
+    return c.now.load(w, "steps") == 0
+
+
+def is_later(c, w):
+    """Whether the frame ends steps (of a block)."""
+    return c.now.load(w, "steps") != 0
