@@ -35,7 +35,7 @@ CHANGEABLE = {
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
                "hold_passive"},
     "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution",
-                 "enabled"},
+                 "compliance", "enabled"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd", "start")  # of the first phase alone
