@@ -13,6 +13,7 @@ Source: reference/articulations.md A9, the cable of the source document. Deviati
 stiffness, split along the tangent of the parent's anchor.
 """
 
+from simcli import rotations as rot
 from simcli.kernels.language import ti
 from simcli.kernels.points import add_force, world_point
 from simcli.kernels.report import put
@@ -20,7 +21,6 @@ from simcli.kernels.rotation_log import pulled_back, rotation_log
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright
 from simcli.kernels.values import Force, Mat3, Vec3
-from simcli.model import rotations as rot
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.tables import Model
 

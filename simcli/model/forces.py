@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
 from simcli.model.links import pile
