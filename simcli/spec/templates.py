@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from simcli import rotations as rot
 from simcli.spec import dofs
 from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
 from simcli.spec.planes import AXES, default_axis
 from simcli.spec.schema import InstanceSpec, ReplicaSpec
@@ -366,9 +367,14 @@ class _Place:
                 changes[key] = self.end(node.items[key])
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in ("force", "torque"):
+            for key in WrenchForce.DRIVEN:
                 if key in node.items:
                     changes[key] = self.turned(node.items[key])
+        axes = _pose(node.get("axes"))
+        on_world = self.moves and "world" in _table(node.get("a")).items
+        if on_world and axes is not None and plain(node.get("type") or _NOTHING) in WITH_AXES:
+            turned = _compose(np.array([*_UNMOVED[:3], *self.at[3:]]), axes)
+            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
     def end(self, node: Node) -> Node:
