@@ -115,16 +115,6 @@ def report_body(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i
 
 
 @ti.func
-def report_position(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32, k: ti.i32):
-    """Component k of the position that `report_body` gives, to the same bits."""
-    link = t.tip.at(b)
-    offset = t.body_offset.load(w, link).parts
-    x = s.origin.part(w, t.root.at(link), k) + s.o.part(w, link, k)
-    turned = s.R.part(w, link, 3 * k) * offset[0] + s.R.part(w, link, 3 * k + 1) * offset[1]
-    rows.body_q.store(w, 7 * b + k, x + (turned + s.R.part(w, link, 3 * k + 2) * offset[2]))
-
-
-@ti.func
 def report_orientation(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32):
     """The second part of `report_body`."""
     _x, R = body_pose(t, s, w, t.tip.at(b))
