@@ -20,7 +20,7 @@ from simcli.kernels.language.compilations import KernelTaken, Origin, listeners,
 from simcli.kernels.language.rolling import keep_loops_rolled
 from simcli.kernels.language.vectors import keep_vectors
 
-# Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
+# Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
 # Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
