@@ -38,7 +38,7 @@ def test_cubes_hover_where_the_closed_form_says(tmp_path, integrator):
     expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
     assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # Li et al. (2020), by bisection
     assert run.columns["diag/gap"][-1] == pytest.approx(expected, abs=TOLERANCE)
-    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z, Lan et al. (2022)
+    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z
     assert run.columns["frames/body_q"][-1, :, 0, 2] - 0.2 == pytest.approx(expected - sag, abs=1e-7)
     total = run.columns["energy/total"]
     assert (np.diff(total, axis=0) <= 1e-9 * np.abs(total[0])).all()
