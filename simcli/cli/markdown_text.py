@@ -53,7 +53,7 @@ def markdown_text(page: str, width: int, coloured: bool) -> str:
             elif part.type in ("link_open", "link_close"):  # to other pages, as files of the source
                 part.type, part.content = "text", ""
     screen = Console(file=io.StringIO(), width=width, force_terminal=coloured, color_system="standard" if coloured else None,
-                     legacy_windows=False, _environ={})  # fmt: skip
+                     no_color=not coloured, legacy_windows=False)  # fmt: skip
     screen.print(shown, crop=False)
     lines = "\n".join(line.rstrip() for line in screen.file.getvalue().strip("\n").split("\n"))
     text = _BLANKS.sub("\n\n", lines)  # rich sets tables far apart
