@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pytest
 
-from simcli.cli import doorman
+from simcli.cli import console, doorman
 from simcli.cli.docs import READING_ORDER
-from simcli.cli.plain_text import about, plain_text
+from simcli.cli.markdown_text import CODE_INDENT, about, markdown_text
 from simcli.errors import Exit
 from simcli.spec.keys import fields
 from simcli.spec.reference import overview, section
@@ -58,22 +58,35 @@ def test_every_page_is_plain_text_that_fits(command, page):
         assert not line.startswith(("#", "```", "|")), line
 
 
-def test_every_word_of_a_page_is_shown():
+@pytest.mark.parametrize("coloured", [False, True])
+def test_every_word_of_a_page_is_shown(coloured):
     for page in PAGES:
         source = re.sub(r"^```\w*$", "", text_of(page), flags=re.MULTILINE)
         words = re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", source))
-        assert sorted(re.findall(r"\w+", plain_text(text_of(page), 60))) == sorted(words), page
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", markdown_text(text_of(page), 100, coloured))
+        assert sorted(re.findall(r"\w+", shown)) == sorted(words), page
+        assert "\x1b" not in shown
 
 
 def test_elements_of_markdown():
-    page = "# T\n\nFirst\nparagraph with **bold** and [a link](x.md).\n\n- one\n  more\n- two\n\n"
-    page += "| a | b |\n|---|:-:|\n| 1 | 2 |\n"
-    assert plain_text(page).splitlines() == [
-        "T", "=", "", "First paragraph with bold and a link.", "", "- one more", "- two", "", "a  b", "----", "1  2",
+    page = "# T\n\nFirst\nparagraph with **bold** and [a link](x.md) and `L**2`.\n\n- one\n  more\n- two\n\n"
+    page += "| a | b |\n|---|:-:|\n| 1 | 2 |\n\n## U\n\n```yaml\n# b\n\nc: " + 99 * "1" + "\n```\n"
+    plain = markdown_text(page, 60, False).splitlines()
+    assert plain == [
+        "T", "=", "", "First paragraph with bold and a link and `L**2`.", "", " - one more", " - two", "", " a  b", " ----",
+        " 1  2", "", "U", "-", "", f"{CODE_INDENT}# b", "", f"{CODE_INDENT}c: {99 * '1'}",
     ]  # fmt: skip
-    assert about(page) == "First paragraph with bold and a link."
-    assert plain_text("a\n```yaml\n# b\n\nc: 1\n```\n") == "a\n\n    # b\n\n    c: 1\n"
-    assert plain_text("**a** is `2**3` or `L**2`") == "a is `2**3` or `L**2`\n"
+    assert "\x1b[1mbold\x1b[0m" in markdown_text(page, 60, True)
+    assert about(page) == "First paragraph with bold and a link and `L**2`."
+
+
+@pytest.mark.parametrize("colours", [True, False])
+def test_a_terminal_gets_colours_unless_it_wants_none(command, monkeypatch, colours):
+    monkeypatch.setattr(console, "on_terminal", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1") if colours else monkeypatch.setenv("NO_COLOR", "1")
+    code, out, _ = command("docs", "convert")
+    assert code == Exit.OK
+    assert ("\x1b[" in out) == colours
 
 
 @pytest.mark.parametrize("key", [*fields(SceneSpec), *AUTHORING])

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -160,17 +161,35 @@ def duration_text(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str = "  ") -> str:
-    """Align rows of text in columns; numbers to the right."""
-    everything = ([header] if header else []) + rows
-    cells = [[str(cell) for cell in row] for row in everything]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
-    numeric = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(widths))]
-    lines = []
-    for row in cells:
-        padded = [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)]
-        lines.append((indent + "  ".join(padded)).rstrip())
-    return "\n".join(lines)
+def on_terminal() -> bool:
+    """True if a person sees the stdout that the caller gave us."""
+    return sys.stdout.isatty() if _stdout_fd is None else os.isatty(_stdout_fd)
+
+
+def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str = "  ",
+          right: list[bool] | None = None) -> str:  # fmt: skip
+    """Rows of text in columns: aligned text for programs; by rich for people, with cells in lines that fit the terminal.
+
+    Args:
+        rows: cells, written by `str`; control characters are spelled.
+        header: the first row.
+        indent: of each line.
+        right: which columns stand to the right; None for those of numbers.
+    """
+    cells = [[CONTROL.sub(_spelled, str(cell)) for cell in row] for row in ([header] if header else []) + rows]
+    if not cells:
+        return ""
+    if right is None:
+        right = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(cells[0]))]
+    if on_terminal():
+        from simcli.cli.terminal_table import terminal_table
+
+        lines = terminal_table(cells, right, shutil.get_terminal_size().columns - len(indent))
+    else:
+        widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+        lines = ["  ".join(c.rjust(w) if to_right else c.ljust(w) for c, w, to_right in zip(row, widths, right, strict=True))
+                 for row in cells]  # fmt: skip
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 
 def plain(value: Any) -> Any:

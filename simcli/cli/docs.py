@@ -31,7 +31,7 @@ def docs(
 
     Example: simcli docs joints.limit
     """
-    from simcli.cli.plain_text import about, plain_text
+    from simcli.cli.markdown_text import about, markdown_text
 
     pages = _pages()
     if topic is None:
@@ -45,7 +45,8 @@ def docs(
     if json:
         console.emit("docs", {"topic": topic, "markdown": text})
     else:
-        console.data(plain_text(text, min(MAX_WIDTH, shutil.get_terminal_size().columns)).rstrip("\n"))
+        width = min(MAX_WIDTH, shutil.get_terminal_size().columns)
+        console.picture(markdown_text(text, width, console.on_terminal() and console.colour_wanted()))
     return Exit.OK
 
 

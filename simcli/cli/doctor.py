@@ -51,9 +51,7 @@ def doctor(json: JsonFlag = False) -> int:
 
 
 def _write(lines: list[Line]) -> None:
-    width = max(len(line.name) for line in lines)
-    for line in lines:
-        console.data(f"{line.state.ljust(7)}  {line.name.ljust(width)}  {line.text}")
+    console.data(console.table([(line.state, line.name, line.text) for line in lines], indent=""))
 
 
 def _python() -> Line:

@@ -3,7 +3,6 @@
 import io
 import math
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -159,13 +158,13 @@ def _without_empty(found):
 
 def show_rows(chosen: Chosen, found: "WorldTable", noun: str) -> None:
     """Rows as aligned text; on a terminal no more than fit, and what was left out in words."""
-    on_terminal = sys.stdout.isatty()
+    on_terminal = console.on_terminal()
     shown = found.top(MAX_ROWS) if on_terminal and chosen.top is None else found
     columns = [_column_text(column) for column in shown.columns.values()]
     if on_terminal:
         columns = _fitting(columns, shutil.get_terminal_size().columns)
-    for row in zip(*columns, strict=True):
-        console.data(GAP.join(row).rstrip())
+    right = [not column.has_words for column in shown.columns.values()][: len(columns)]
+    console.data(console.table([*zip(*columns, strict=True)], indent="", right=right))
     console.say(console.paint(_notes(shown, len(columns), chosen, noun), "dim"))
 
 
@@ -185,11 +184,8 @@ def _notes(shown: "WorldTable", n_columns: int, chosen: Chosen, noun: str) -> st
 
 
 def _column_text(column) -> list[str]:
-    """Name, unit and values of a column, all of the same width."""
-    cells = [_cell(value) for value in column.values.tolist()]
-    cells = [column.name, f"[{column.unit}]" if column.unit else "", *cells]
-    width = max(map(len, cells))
-    return [text.ljust(width) if column.has_words else text.rjust(width) for text in cells]
+    """Name, unit and values of a column."""
+    return [column.name, f"[{column.unit}]" if column.unit else "", *map(_cell, column.values.tolist())]
 
 
 def _cell(value: float | int | str) -> str:
@@ -202,7 +198,7 @@ def _fitting(columns: list[list[str]], width: int) -> list[list[str]]:
     """The first columns that fit into a width, one at least."""
     used, kept = -len(GAP), []
     for column in columns:
-        used += len(GAP) + len(column[0])
+        used += len(GAP) + max(map(len, column))
         if kept and used > width:
             break
         kept.append(column)

@@ -3,25 +3,20 @@
 A draw is a function of (seed, path, draw) and of what the scene declares of the path, never of how many draws there are.
 """
 
-from typing import TYPE_CHECKING
+import numpy as np
 
 from simcli.spec import sobol
-
-if TYPE_CHECKING:
-    import numpy as np
 
 MASK = 2**64 - 1
 
 
-def random_words(seed: int, path: str, count: int, stream: object) -> "np.ndarray":
+def random_words(seed: int, path: str, count: int, stream: object) -> np.ndarray:
     """One 64-bit word per draw: the first of block `draw` of a generator keyed by seed, path and stream, (count,) uint64."""
     return _generator(seed, path, stream).random_raw(4 * count)[::4]
 
 
-def _generator(seed: int, path: str, stream: object) -> "np.random.Philox":
+def _generator(seed: int, path: str, stream: object) -> np.random.Philox:
     import hashlib
-
-    import numpy as np
 
     digest = hashlib.blake2b(f"{stream}:{path}".encode(), digest_size=8).digest()
     return np.random.Philox(key=(seed & MASK) << 64 | int.from_bytes(digest, "little"))
@@ -48,8 +43,6 @@ def latin_fractions(seed: int, path: str, count: int, strata: int) -> list[float
     Source: McKay, Beckman, Conover (1979), one column; paths are permuted apart, which pairs them at random. Deviation: the
     number of slices is not that of draws; further draws go on with another permutation.
     """
-    import numpy as np
-
     within = np.array(even_fractions(seed, path, count))
     cells = np.empty(count)
     for block in range(-(-count // strata)):
@@ -73,8 +66,6 @@ def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> lis
     Source: A. B. Owen, "Randomly permuted (t, m, s)-nets and (t, s)-sequences" (1995), base 2, 53 bits; the random bits are
     those of SplitMix64 (Steele, Lea, Flood 2014), one generator for each i, at the place that the bits before i count.
     """
-    import numpy as np
-
     points = (np.array(sobol.points(dimension, count)) * 2.0**sobol.BITS).astype(np.uint64)
     keys = random_words(seed, path, sobol.BITS, "owen")
     found = np.zeros_like(points)
@@ -87,10 +78,8 @@ def scrambled_fractions(seed: int, path: str, count: int, dimension: int) -> lis
     return (found * 2.0**-sobol.BITS).tolist()
 
 
-def _split_mix(key: "np.uint64", place: "np.ndarray") -> "np.ndarray":
+def _split_mix(key: np.uint64, place: np.ndarray) -> np.ndarray:
     """Output number `place` of SplitMix64 that begins at a key, (n,) uint64; sums and products are modulo 2^64."""
-    import numpy as np
-
     with np.errstate(over="ignore"):
         z = key + (place + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
