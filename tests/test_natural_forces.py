@@ -12,7 +12,6 @@ import simcli
 from simcli.kernels.tables import tree_dofs
 from simcli.model import rotations as rot
 from simcli.model.affine_forms import Forms
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.pushes import pushes_of
 from simcli.model.state import State
@@ -213,7 +212,7 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
     path.write_text(yaml.safe_dump(text, sort_keys=False))
     scene = simcli.load(path)[0]
     state = State.of(scene)
-    model = natural_form(scene, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
+    model = natural_form(scene, state)
     order = tree_dofs(model)
     unknown = np.full(model.n_qd, -1)
     unknown[order] = np.arange(len(order))

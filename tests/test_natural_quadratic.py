@@ -14,7 +14,6 @@ import simcli
 from simcli.kernels.tables import tree_dofs
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.quadratic import quadratic_of
 from simcli.model.state import State
@@ -40,8 +39,7 @@ PLANAR = {
 def expanded(path, springs=False):
     """Natural form of a scene at its authored state, its rows, their polynomials, numbers of the unknowns."""
     model = simcli.load(path)[0]
-    state = State.of(model)
-    model = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
+    model = natural_form(model, State.of(model))
     constraints = constraints_of(model, springs=springs)
     unknown = np.full(model.n_qd, -1)
     order = tree_dofs(model)

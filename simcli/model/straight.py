@@ -11,7 +11,6 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
 from simcli.model.gather import Worlds
 from simcli.model.link_frames import link_points
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.state import State
 from simcli.model.tables import Model
@@ -26,8 +25,7 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
         worlds: receives the faults.
         model: of the scene.
     """
-    state = State.of(model)
-    form = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
+    form = natural_form(model, State.of(model))
     forms, constraints = Forms(form, numbers_of(form)), constraints_of(form, springs=True)
     couples = constraints.couples
     for p in range(len(couples.joint)):

@@ -21,14 +21,12 @@ CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
 
 def begun(model: Model, closes: bool = True) -> Model:
-    """The model with the coordinates and velocities with which a run begins; a model that has begun is left alone.
+    """The model with the coordinates and velocities with which a run begins.
 
     Args:
-        model: the tables, in tree form.
+        model: the tables, in tree form, as the scene wrote them.
         closes: whether loops are to be closed; if not, open ones are a lack.
     """
-    if model.start is not None:
-        return model
     if not (has_rows(model) or has_bounds(model)):
         return with_rest_lengths(replace(model, start=Beginning()))
     mechanism = Mechanism.of(model, constraints_of(model))

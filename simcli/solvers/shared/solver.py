@@ -16,7 +16,6 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
-from simcli.model.closure.begin import begun
 from simcli.model.measures import Source
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
@@ -54,7 +53,7 @@ class GeneralizedSolver:
     """Steps all worlds of a model.
 
     Args:
-        model: host tables.
+        model: host tables, of a mechanism that has begun (model/closure).
         options: the `solver` section of a scene: integrator, max_velocity.
         plan: steps, frames, channels.
         device: from `start_device`.
@@ -73,7 +72,6 @@ class GeneralizedSolver:
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
                  engine: Engine = TREE, standing: Sequence[Model] | None = None):
         self.engine = engine
-        model = begun(model)
         self.model, self.plan, self.options = model, plan, options
         self.present = model
         self.phases = list(phases)
