@@ -1,6 +1,6 @@
 """External forces on links: of springs between points, cables and wrenches, which know poses and twists only."""
 
-from simcli.kernels.cables import load_cables
+from simcli.kernels.bushings import load_bushings
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.points import add_force, world_point
@@ -23,8 +23,8 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     dissipated = zero
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
-    if ti.static(fo.cables.n > 0):
-        dissipated = dissipated + load_cables(t, fo.cables, s, w)
+    if ti.static(fo.bushings.n > 0):
+        dissipated = dissipated + load_bushings(t, fo.bushings, s, w)
     for k in range(fo.n_springs):
         dissipated = dissipated + load_spring(t, fo, s, w, k)
     supplied = zero

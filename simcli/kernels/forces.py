@@ -5,7 +5,7 @@ efforts.py and external_forces.py have what acts, work.py what it does.
 
 import numpy as np
 
-from simcli.kernels.cables import Cables
+from simcli.kernels.bushings import Bushings
 from simcli.kernels.memory import Arena
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
@@ -52,9 +52,9 @@ class Forces:
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
         self.damping = tables.damping
         self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
-        self.cables = Cables(model, tables)
-        self.has_external = self.n_springs + self.n_wrenches + self.cables.n > 0
-        self.has_elastic = self.n_springs + self.cables.n > 0 or self.has_soft_limits or self.has_torsion
+        self.bushings = Bushings(model, tables)
+        self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
+        self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         self.work, self.power, self.power_start = arena.records(2).slots(3)
         self.springs_by_rows = False  # True: rows of the constrained system carry their tension

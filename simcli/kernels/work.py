@@ -1,6 +1,6 @@
 """The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
 
-from simcli.kernels.cables import cable_energy
+from simcli.kernels.bushings import bushing_energy
 from simcli.kernels.coordinate_laws import bound_law, servo_law, torsion_law
 from simcli.kernels.efforts import ball_error, coordinate_of
 from simcli.kernels.elementary import select
@@ -88,8 +88,8 @@ def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.
         if fo.slack.at(k) != 0:
             stretch = ti.max(stretch, zero)
         total = total + stretch * stretch * (0.5 * fo.spring_stiffness.load(w, k))
-    if ti.static(fo.cables.n > 0):
-        total = total + cable_energy(fo.cables, w)
+    if ti.static(fo.bushings.n > 0):
+        total = total + bushing_energy(fo.bushings, w)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         if ti.static(fo.has_torsion):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from simcli.spec import dofs
 from simcli.spec.faults import Faults, did_you_mean
+from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.frames import Pose, compose, rotate, transform
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
 from simcli.spec.planes import AXES, default_axis
@@ -362,9 +363,13 @@ class _Place:
                 changes[key] = self.end(node.items[key])
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in ("force", "torque"):
+            for key in WrenchForce.DRIVEN:
                 if key in node.items:
                     changes[key] = self.turned(node.items[key])
+        axes = _pose(node.get("axes"))
+        on_world = self.moves and "world" in _table(node.get("a")).items
+        if on_world and axes and plain(node.get("type") or _NOTHING) in WITH_AXES:
+            changes["axes"] = rebuild({"quat_xyzw": list(compose(Pose(quat=self.at.quat), axes).quat)}, node.mark)
         return node.replaced(changes)
 
     def end(self, node: Node) -> Node:
