@@ -3,7 +3,7 @@
 import copy
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from simcli.model.closure.close import Mechanism
 from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
+from simcli.model.constraints import constraints_of, stated_alike
 from simcli.model.mobility import bilateral_rows, body_jacobian
 from simcli.model.phases import build_phases
 from simcli.model.reference import body_poses
@@ -508,11 +508,26 @@ def test_least_motion_bears_redundant_rows_and_missing_inertia():
     np.testing.assert_allclose(found, [0, 1, 0], atol=ROUNDING)  # what has no mass moves first
 
 
+def test_rows_are_those_of_the_model_where_it_begins(started):
+    """Coordinates and rest lengths do not enter them: what the assembly worked with serves the run. Nobody may write."""
+    for model in (started, built(together(OPEN, forces=PULL))):
+        kept, fresh = constraints_of(model), constraints_of.__wrapped__(model)
+        assert constraints_of(model) is kept is stated_alike([model], False)[0].__dict__["_kept"]["constraints_of", ()]
+        for table in ("couples", "rows", "laws"):
+            one, other = getattr(kept, table), getattr(fresh, table)
+            for column in fields(one):
+                np.testing.assert_array_equal(*(getattr(each, column.name) for each in (one, other)))
+        with pytest.raises(ValueError, match="read-only"):
+            kept.rows.constant[...] = 0
+
+
+PULL = {"pull": {"type": "spring", "a": {"world": [0, 0, 0]}, "b": {"body": "o2", "at": [0, 0, 0]}, "stiffness": 10}}
+
+
 def test_springs_rest_where_the_run_begins():
     """A rest length that is not written is the length after closing, and stays so when an event changes the spring."""
-    forces = {"pull": {"type": "spring", "a": {"world": [0, 0, 0]}, "b": {"body": "o2", "at": [0, 0, 0]}, "stiffness": 10}}
     event = {"at": 0.005, "set": {"forces.pull.stiffness": 20}}
-    document = scene(together(OPEN, forces=forces, events=[event]))
+    document = scene(together(OPEN, forces=PULL, events=[event]))
     for phase in build_phases(document, resolve(document)):
         model = phase.model
         _, x = body_poses(model, model.joint_q)

@@ -1,8 +1,10 @@
 """Which coordinates need a law: something acts on them that a smooth force of the tree cannot state."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from simcli.model.actuation import Driven
+from simcli.model.actuation import Driven, Lawful
 from simcli.model.constraint_tables import Laws
 from simcli.model.joints import ROWS_ONLY
 from simcli.model.reference import dof_inertia
@@ -52,6 +54,12 @@ def needs_law(model: Model, limits: bool = True) -> Array:
         law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
     bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
     return (law | (on_loop & smooth)) & bounded
+
+
+def lawful_of(models: Sequence[Model]) -> Lawful:
+    """What the laws of any of some models act on, all of one structure."""
+    found = [(needs_law(one), has_limit(one), needs_law(one, limits=False)) for one in models]
+    return Lawful(*(np.any(columns, axis=0) for columns in zip(*found, strict=True)))
 
 
 @kept

@@ -13,6 +13,7 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
 from simcli.model.forces import at_rest
 from simcli.model.row_places import turn_places
+from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
 
 MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
@@ -43,7 +44,8 @@ def begun(model: Model, closes: bool = True) -> Model:
     lacks += _outside(mechanism, lacks)
     changed = at_rest(_with_start(model, mechanism, before))
     lacks = sorted(lacks, key=lambda lack: lack.world)
-    return replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+    changed = replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+    return handed_on(constraints_of, model, changed)
 
 
 def has_rows(model: Model) -> bool:
