@@ -5,12 +5,12 @@ import pytest
 from support.forward import Runner, model_of
 from support.scenes import scene
 
+from simcli import rotations as rot
 from simcli.analysis.equilibrium import search
 from simcli.analysis.modes import Study
 from simcli.analysis.statics import Statics
 from simcli.errors import SceneError
 from simcli.kernels.runtime import live_device
-from simcli.model import rotations as rot
 from simcli.solvers import SOLVERS
 from simcli.spec.forces import BushingForce
 

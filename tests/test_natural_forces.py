@@ -9,7 +9,7 @@ from support.forward import Runner
 from support.process import simcli as command
 
 import simcli
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.affine_forms import Forms
 from simcli.model.natural import natural_form
 from simcli.model.pushes import pushes_of

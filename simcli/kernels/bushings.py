@@ -38,7 +38,7 @@ class Bushings:
         frame_a, frame_b: F_a and F_b in the axes of those links.
         stiffness, damping, angular_stiffness, angular_damping, preload, angular_preload: K, C, L, D, f, m.
         place: where the force acts on the way from p_a to p_b.
-        energy: [J] and wrench: force [N] and torque [N m] on B at its end, world: of the last `load_bushings`.
+        wrench: force [N] and torque [N m] on B at its end, world: of the last `load_bushings`.
     """
 
     _data_oriented = True
@@ -47,7 +47,7 @@ class Bushings:
         arena, self.n_cables = tables.arena, len(model.cables.name)
         self.n = self.n_cables + len(model.bushings.name)
         items = arena.records(self.n)
-        self.energy, self.wrench = items.slot(), items.slot(Force)
+        self.wrench = items.slot(Force)
         if not self.n:  # nothing reads the columns then, and every event lays them out again
             return
         rows = bushing_rows(model)
@@ -123,32 +123,21 @@ def bushing_law(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32,
 
 @ti.func
 def load_bushings(t: ti.template(), u: ti.template(), s: ti.template(), w: ti.i32):
-    """Add the forces of all bushings to their links; return the dissipated power [W].
+    """Add the forces of all bushings to their links; the dissipated power [W], and what is stored [J].
 
     Reads:  u columns, s.{R, o, v, origin}
-    Writes: adds to s.external; u.{energy, wrench}
+    Writes: adds to s.external; u.wrench
     """
     dissipated = t.arena.zero()
+    stored = t.arena.zero()
     for k in range(u.n):
         force, couple, act_a, act_b, arm, energy, power = bushing_law(t, u, s, w, k)
         add_force(s, w, u.link_a.at(k), act_a, -force, -couple)
         add_force(s, w, u.link_b.at(k), act_b, force, couple)
-        u.energy.store(w, k, energy)
         u.wrench.store(w, k, Force.of(force, couple + arm.cross(force)))
         dissipated = dissipated + power
-    return dissipated
-
-
-@ti.func
-def bushing_energy(u: ti.template(), w: ti.i32):
-    """[J] stored in all bushings where they were loaded last.
-
-    Reads: u.energy
-    """
-    total = u.energy.arena.zero()
-    for k in range(u.n):
-        total = total + u.energy.load(w, k)
-    return total
+        stored = stored + energy
+    return dissipated, stored
 
 
 @ti.func

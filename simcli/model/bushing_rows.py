@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.tables import Array, Model
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.force_tables import Cables
 from simcli.model.gather import Worlds
 from simcli.model.joint_parts import JointReader

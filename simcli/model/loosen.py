@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.edit import joint_parts
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.lawful import limit_damping

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
 from simcli.view import palette
 from simcli.view.glyphs import along

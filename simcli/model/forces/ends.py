@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.links import pile
 from simcli.model.reference import body_poses

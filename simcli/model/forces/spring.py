@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.force_tables import Springs
 from simcli.model.forces.ends import ends_at_start, of_type, read_ends
 from simcli.model.gather import Worlds
