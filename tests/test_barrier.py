@@ -12,12 +12,11 @@ from support.scenes import scene as write_scene
 from simcli import rotations as rot
 from simcli.kernels.memory import Arena
 from simcli.model import build
-from simcli.model.closure.begin import begun
+from simcli.model.state import State
 from simcli.model.surfaces import surfaces
 from simcli.model.switched_off import affine_form
 from simcli.solvers import RunPlan
 from simcli.solvers.affine.core import AffineCore
-from simcli.solvers.shared.start import start_of
 from simcli.spec import resolve
 
 SHAPES = {
@@ -248,9 +247,9 @@ def test_tables_grow_with_the_bodies_and_no_faster():
     for count in (50, 100, 200):
         document = write_scene(balls(count))
         spec = resolve(document)
-        model = begun(build(spec, document))
+        model = build(spec, document)
         arena = Arena(live_device().for_worlds(1), 1)
-        AffineCore(affine_form(model, start_of(model)), spec.solver, RunPlan(1e-3, 1, 1, frozenset(("state",))), arena)
+        AffineCore(affine_form(model, State.of(model)), spec.solver, RunPlan(1e-3, 1, 1, frozenset(("state",))), arena)
         sizes.append((arena.n_ints, arena.n_reals))
     first, second = (np.subtract(b, a) for a, b in pairwise(sizes))
     assert (second == 2 * first).all()

@@ -16,7 +16,7 @@ GRACE = 60.0  # [s], far beyond what any of this takes on a busy machine; the wo
 SCENE = """
 simcli: 1
 bodies: {ball: {mass: 1, inertia: {diag: [1, 1, 1]}}}
-solver: {type: SOLVER, dt: 1e-2}
+solver: {type: generalized, dt: 1e-2}
 run: {duration: 0.1}
 """
 # Work that goes on for hours: in Python, where handlers run, and in C, where the lock is held and none does.
@@ -38,9 +38,9 @@ main()
 """
 
 
-def stopped(folder, number, where, what, work, solver="generalized"):
+def stopped(folder, number, where, what, work):
     """A run that gets a signal while it is busy somewhere."""
-    (folder / "scene.yaml").write_text(SCENE.replace("SOLVER", solver))
+    (folder / "scene.yaml").write_text(SCENE)
     code = CHILD.replace("WHERE", where).replace("WHAT", what).replace("WORK", work)
     process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, env=environment(), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
@@ -69,9 +69,3 @@ def test_a_signal_ends_the_preparation(tmp_path, number, code):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation(tmp_path, number):
     assert stopped(tmp_path, number, "simcli.solvers.shared.solver", "compile_thoroughly", IN_C)[0] == -number
-
-
-def test_a_signal_ends_the_compilation_of_the_start(tmp_path):
-    """Solvers that take bodies one by one have loops closed by another solver, before they exist."""
-    where = "simcli.solvers.shared.loose", "start_of"
-    assert stopped(tmp_path, signal.SIGTERM, *where, IN_C, "maximal")[0] == -signal.SIGTERM

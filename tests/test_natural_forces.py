@@ -10,12 +10,11 @@ from support.process import simcli as command
 
 import simcli
 from simcli import rotations as rot
-from simcli.kernels.tables import tree_dofs
 from simcli.model.affine_forms import Forms
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.pushes import pushes_of
 from simcli.model.state import State
+from simcli.model.unknowns import tree_dofs
 
 STEPS = (4e-3, 2e-3, 1e-3)
 DURATION = 0.4
@@ -213,11 +212,8 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
     path.write_text(yaml.safe_dump(text, sort_keys=False))
     scene = simcli.load(path)[0]
     state = State.of(scene)
-    model = natural_form(scene, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
-    order = tree_dofs(model)
-    unknown = np.full(model.n_qd, -1)
-    unknown[order] = np.arange(len(order))
-    forms = Forms(model, unknown)
+    model = natural_form(scene, state)
+    forms, order = Forms(model), tree_dofs(model)
     pushes = pushes_of(forms)
     random, links, qd = np.random.default_rng(0), model.links, np.zeros(model.n_qd)
     wanted, spins, speeds = 0.0, random.normal(size=(model.n_bodies, 3)), random.normal(size=(model.n_bodies, 3))
@@ -240,8 +236,8 @@ def test_terms_of_wrenches_do_their_work(tmp_path, place):
     x = np.full(len(order), np.nan)
     for first, start, n in zip(links.qd_start, links.q_start, links.n_qd, strict=True):
         for i in range(n):
-            if unknown[first + i] >= 0:
-                x[unknown[first + i]] = model.joint_q[0, start + i]
+            if forms.unknown[first + i] >= 0:
+                x[forms.unknown[first + i]] = model.joint_q[0, start + i]
     of_forms = [form.constant[0] + sum(b[0] * x[i] for i, b in form.coef.items()) for form in forms.forms]
     x = np.concatenate([x, of_forms, [1.0]])
     power = sum(qd[order[one.at]] * one.weight[0] * loads[one.component] * x[one.form] for one in pushes)

@@ -1,5 +1,6 @@
 """Rows as polynomials: what the catalogue says; steps that need no poses: those of the general way; singular positions."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,13 +12,12 @@ from support.process import python
 from support.process import simcli as command
 
 import simcli
-from simcli.kernels.tables import tree_dofs
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.quadratic import quadratic_of
 from simcli.model.state import State
+from simcli.model.unknowns import unknown_of_dof
 
 ROUNDING = 1e-12  # of numbers of order 1, a few terms each
 DIFFERENCES = 1e-8  # central differences of a polynomial of second degree are exact but for rounding / step
@@ -40,13 +40,8 @@ PLANAR = {
 def expanded(path, springs=False):
     """Natural form of a scene at its authored state, its rows, their polynomials, numbers of the unknowns."""
     model = simcli.load(path)[0]
-    state = State.of(model)
-    model = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
-    constraints = constraints_of(model, springs=springs)
-    unknown = np.full(model.n_qd, -1)
-    order = tree_dofs(model)
-    unknown[order] = np.arange(len(order))
-    return model, constraints, quadratic_of(model, constraints, unknown), unknown
+    model = replace(natural_form(model, State.of(model)), spring_rows=springs)
+    return model, constraints_of(model), quadratic_of(model), unknown_of_dof(model)
 
 
 @pytest.fixture(scope="module", params=["rible", "planar"])

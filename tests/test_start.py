@@ -2,6 +2,9 @@
 
 import copy
 import json
+import re
+from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +20,18 @@ from simcli.model.closure.close import Mechanism
 from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraint_tables import Form
-from simcli.model.constraints import constraints_of
+from simcli.model.constraints import constraints_of, stated_alike
 from simcli.model.mobility import bilateral_rows, body_jacobian
 from simcli.model.phases import build_phases
 from simcli.model.reference import body_poses
 from simcli.model.rows import row_gradient, row_residual
+from simcli.model.state import State
 from simcli.model.tables import WORLD, JointKind
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 
 ROUNDING = 1e-12  # [m, rad, or per second], issue: what starts of solvers, and of the oracle, may differ by
+EPSILON = 3e-16  # tightest that least squares of scipy take
 DIFFERENCES = 1e-8  # of central differences of 1e-6: rounding over twice the step, and squares of the step
 GAP = 1e-9  # [m, rad] a gap that is told, scene format
 INTEGRATORS = {"generalized": "rk4", "maximal": "semi_implicit", "natural": "zhong06", "affine": "bdf2"}
@@ -209,37 +214,101 @@ def test_other_mechanisms_change_nothing():
     assert rate["f_shoulder"] == 1.0
 
 
-BATCH = {"worlds": 3, "vary": {"bodies.w1.mass": {"list": [1, 2, 5]}, "joints.f_elbow.damping": {"list": [0, 5, 50]}}}
+def points(prefix, y):
+    """The pendulums of `rods` as point masses on arms, which have no inertia of their own."""
+    parts, joints = rods(prefix, y)
+    return {name: part | {"inertia": "point"} for name, part in parts.items()}, joints
 
 
-def of_solver(solver):
-    """Two mechanisms for a solver, three worlds of different masses and dampings: model and options."""
+def carrier(prefix, y):
+    """A four-bar on a kinematic body that turns."""
+    parts, joints = four_bar(prefix, y, f"{prefix}_base", qd=0.4)
+    base = {"kinematic": True, "pose": {"xyz": [0, y, 0]}, "motion": {"angular": [0, 0.5, 0]}}
+    return {f"{prefix}_base": base, **parts}, joints
+
+
+# A four-bar whose crank is written; the others are to follow.
+OPEN = four_bar("o", 23, q=0.3, qd=2)
+WAVE = {"amplitude": 0.2, "frequency": 0.5, "phase": 0.7}
+# Open chains and loops, loops there twice, what is written, what follows, what is prescribed, and points.
+EVERYTHING = (PARTS["written"], PARTS["at_rest"], PARTS["far"], PARTS["carried"], PARTS["rods"], OPEN, points("p", 26),
+              carrier("t", 29), four_bar("v", 32, motion={"velocity": 1.2}), four_bar("s", 35, motion={"position": "$wave"}))
+BATCH = {"worlds": 3, "vary": {"bodies.w1.mass": {"list": [1, 2, 5]}, "joints.f_elbow.damping": {"list": [0, 5, 50]},
+                               "joints.o0_pin.q": {"list": [0.3, 0.2, -0.1]}}}  # fmt: skip
+
+
+def of_solver(solver, world=None):
+    """EVERYTHING for a solver, in three worlds or in one of them: model and options."""
     options = {"type": solver, "dt": 1e-3, "integrator": INTEGRATORS[solver]}
-    document = scene(together(PARTS["written"], PARTS["far"], batch=BATCH, solver=options))
+    document = scene(together(*EVERYTHING, batch=BATCH, solver=options, signals={"wave": {"sine": WAVE}}))
     spec = resolve(document)
-    return build_worlds(document, spec), spec.solver
+    return build_worlds(document, spec, None if world is None else (world,)), spec.solver
 
 
-def test_models_of_all_solvers_have_one_start():
+@pytest.fixture(scope="module")
+def started():
+    """The model of the first solver."""
+    return of_solver("generalized")[0]
+
+
+def test_models_of_all_solvers_have_one_start(started):
     """To the last bit: nothing of a solver enters."""
-    first = of_solver("generalized")[0]
-    for solver in INTEGRATORS:
+    assert set(INTEGRATORS) == set(SOLVERS)
+    for solver in SOLVERS:
         model = of_solver(solver)[0]
-        np.testing.assert_array_equal(model.joint_q, first.joint_q)
-        np.testing.assert_array_equal(model.joint_qd, first.joint_qd)
+        np.testing.assert_array_equal(model.joint_q, started.joint_q)
+        np.testing.assert_array_equal(model.joint_qd, started.joint_qd)
+
+
+@pytest.mark.parametrize("world", range(3))
+def test_the_start_is_that_of_dense_problems(started, world):
+    """Coordinates by least squares of all gaps over those that nobody wrote, rates by a saddle point, motions as written."""
+    alone = of_solver("generalized", world)[0]
+    np.testing.assert_array_equal(started.joint_q[world], alone.joint_q[0])
+    np.testing.assert_array_equal(started.joint_qd[world], alone.joint_qd[0])
+    q, label = alone.joint_q[0].copy(), np.array(alone.dofs.q_label)
+    follows = np.flatnonzero(np.isin(label, [f"{k}{n}_pin" for k in "os" for n in (1, 2)]))
+    assert np.abs(q[follows]).min() > 0.01
+
+    def gaps(numbers):
+        at = q.copy()
+        at[follows] = numbers
+        return dense_rows(replace(alone, joint_q=at[None]))[1]
+
+    tight = dict.fromkeys(("ftol", "xtol", "gtol"), EPSILON)
+    found = pytest.importorskip("scipy.optimize").least_squares(gaps, np.zeros(len(follows)), method="lm", **tight).x
+    np.testing.assert_allclose(q[follows], found, atol=ROUNDING, rtol=0)
+    np.testing.assert_allclose(alone.joint_qd[0], oracle(alone), atol=ROUNDING, rtol=0)
+    pace = 2 * np.pi * WAVE["frequency"]
+    known = {"v0_pin": (0, 1.2), "o0_pin": (BATCH["vary"]["joints.o0_pin.q"]["list"][world], 2),
+             "s0_pin": (0.2 * np.sin(0.7), 0.2 * pace * np.cos(0.7)), "t0_pin": (0, 0.4)}  # fmt: skip
+    rate = dict(zip(alone.dofs.label, alone.joint_qd[0], strict=True))
+    for name, values in known.items():
+        np.testing.assert_allclose((q[label == name][0], rate[name]), values, atol=1e-15, rtol=0, err_msg=name)
 
 
 @pytest.mark.parametrize("solver", ["generalized", "natural", *(pytest.param(name, marks=pytest.mark.slow) for name in (
     "maximal", "affine"))])  # fmt: skip
-def test_frame_0_is_the_start(scalar_code, device, solver):
+def test_frame_0_is_the_start(scalar_code, device, solver, started):
     """Of every solver, though steps, damping and masses differ; loop joints by projection."""
     model, options = of_solver(solver)
     block = SOLVERS[solver](model, options, RunPlan(1e-3, 1, 1, frozenset(("state",))), device).initial()
     for name, start in (("joint_q", model.joints.q_start), ("joint_qd", model.joints.qd_start)):
-        column, wanted = block.columns[f"frames/{name}"][0], np.broadcast_to(getattr(model, name), (3, start[-1]))
+        column, wanted = block.columns[f"frames/{name}"][0], np.broadcast_to(getattr(started, name), (3, start[-1]))
         tree = np.repeat(model.joints.is_tree, np.diff(start))
         np.testing.assert_allclose(column[:, tree], wanted[:, tree], atol=ROUNDING, rtol=0)
-    assert block.events == []
+    state = State.of(started)
+    for name in ("body_q", "body_qd"):
+        np.testing.assert_allclose(block.columns[f"frames/{name}"][0], getattr(state, name), atol=ROUNDING, rtol=0)
+    assert {(event.code, event.severity) for event in block.events} == {("SC616", 0)}
+
+
+def test_only_the_builder_of_models_assembles():
+    """No solver, kernel or command finds a start of its own."""
+    house = Path(simcli.__file__).parent
+    where = {path.relative_to(house).as_posix() for path in house.rglob("*.py")
+             if re.search(r"closure\.(begin import .*\bbegun\b|close|least)", path.read_text())}  # fmt: skip
+    assert {path for path in where if not path.startswith("model/closure/")} == {"model/from_scene.py"}
 
 
 def test_a_world_begins_alike_alone_and_in_any_batch():
@@ -262,10 +331,6 @@ def test_shared_starts_are_found_once():
     model = built(text)
     assert model.n_worlds == 1000
     assert len(model.joint_qd) == 1
-
-
-# A four-bar whose crank is written; the others are to follow.
-OPEN = four_bar("o", 23, q=0.3, qd=2)
 
 
 def test_unwritten_coordinates_close_the_loop():
@@ -443,11 +508,26 @@ def test_least_motion_bears_redundant_rows_and_missing_inertia():
     np.testing.assert_allclose(found, [0, 1, 0], atol=ROUNDING)  # what has no mass moves first
 
 
+def test_rows_are_those_of_the_model_where_it_begins(started):
+    """Coordinates and rest lengths do not enter them: what the assembly worked with serves the run. Nobody may write."""
+    for model in (started, built(together(OPEN, forces=PULL))):
+        kept, fresh = constraints_of(model), constraints_of.__wrapped__(model)
+        assert constraints_of(model) is kept is stated_alike([model], False)[0].__dict__["_kept"]["constraints_of", ()]
+        for table in ("couples", "rows", "laws"):
+            one, other = getattr(kept, table), getattr(fresh, table)
+            for column in fields(one):
+                np.testing.assert_array_equal(*(getattr(each, column.name) for each in (one, other)))
+        with pytest.raises(ValueError, match="read-only"):
+            kept.rows.constant[...] = 0
+
+
+PULL = {"pull": {"type": "spring", "a": {"world": [0, 0, 0]}, "b": {"body": "o2", "at": [0, 0, 0]}, "stiffness": 10}}
+
+
 def test_springs_rest_where_the_run_begins():
     """A rest length that is not written is the length after closing, and stays so when an event changes the spring."""
-    forces = {"pull": {"type": "spring", "a": {"world": [0, 0, 0]}, "b": {"body": "o2", "at": [0, 0, 0]}, "stiffness": 10}}
     event = {"at": 0.005, "set": {"forces.pull.stiffness": 20}}
-    document = scene(together(OPEN, forces=forces, events=[event]))
+    document = scene(together(OPEN, forces=PULL, events=[event]))
     for phase in build_phases(document, resolve(document)):
         model = phase.model
         _, x = body_poses(model, model.joint_q)

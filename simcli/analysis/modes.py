@@ -20,7 +20,7 @@ from simcli.kernels.runtime import Device
 from simcli.model.actuation import Driven, MotionKind, SignalKind
 from simcli.model.constraint_tables import Form
 from simcli.model.constraints import constraints_of
-from simcli.model.loosen import Start, loosen
+from simcli.model.loosen import loosen
 from simcli.model.state import State
 from simcli.model.tables import DriveMode, JointKind, Model
 from simcli.spec import Document
@@ -95,9 +95,7 @@ def charted(model: Model) -> Model:
     yields = (model.joints.compliance[0] > 0) | ~model.joints.enabled
     if not (yields & model.joints.is_tree).any():
         return model
-    state = State.of(model)
-    arrays = (state.joint_q, state.joint_qd, state.body_q, state.body_qd)
-    return loosen(model, Start(*(np.nan_to_num(array) for array in arrays)))
+    return loosen(model, State.of(model))
 
 
 @dataclass

@@ -20,6 +20,7 @@ from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.runtime import Device
+from simcli.model.row_places import start_angles
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray
@@ -110,38 +111,16 @@ class Statics:
         self.is_free = model.motions.kind[dof] == 0
 
     def start(self) -> Posture:
-        """The initial state with its loops closed: what the scene writes is held if it can be.
+        """The state in which the mechanism begins, its loops closed (model/closure)."""
+        angle = start_angles(self.balance.constraints, self.model)[0]
+        return self.at(np.nan_to_num(self.model.joint_q[0]), angle)
 
-        Raises:
-            NoEquilibriumError: the loops do not close.
-        """
-        q, angle = np.nan_to_num(self.model.joint_q[0]), self.first_angles()
-        held = self.model.dofs.q_given[self.balance.dof]
-        for free in (self.is_free & ~held, self.is_free):
-            closed, near, worst = self.closed(q, angle, free)
-            if worst <= CLOSED:
-                return self.at(closed, near)
-        found = self.balance(closed, angle=near).residual[0] * self.balance.holds
-        row = self.balance.row_label[int(np.abs(found).argmax())]
-        raise NoEquilibriumError(f"the loops do not close: row `{row}` stays open by {worst:.3g}")
-
-    def first_angles(self) -> Array:
-        """[rad], (R,), full turns that the scene gave to the coordinates of laws."""
-        model, laws = self.model, self.balance.constraints.laws
-        angle = np.zeros(len(self.balance.row_label))
-        for d, r in zip(laws.dof, laws.row, strict=True):
-            j = model.dofs.joint[d]
-            if d >= 0 and r >= 0 and model.joints.q_start[j + 1] - model.joints.q_start[j] == model.joints.dof_dim[j].sum():
-                angle[r] = np.nan_to_num(model.joint_q[0, model.joints.q_start[j] + d - model.joints.qd_start[j]])
-        return angle
-
-    def closed(self, q: Array, angle: Array, free: Array) -> tuple[Array, Array, float]:
+    def closed(self, q: Array, angle: Array) -> tuple[Array, Array, float]:
         """Coordinates near q that satisfy the rows, their angles, and the largest residual that is left.
 
         Args:
             q: (NQ,).
             angle: (R,).
-            free: (n,) bool, dofs that may move.
         """
         holds, worst, best = self.balance.holds, np.inf, (q, angle, np.inf)
         for _ in range(CORRECTIONS):
@@ -153,9 +132,9 @@ class Statics:
             if now == 0.0 or (now >= 0.5 * worst and now < CLOSED):
                 break
             worst = now
-            step = np.zeros(len(free))
-            rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
-            step[free] = -np.linalg.lstsq(rows, lack, RANK)[0]
+            step = np.zeros(len(self.unit))
+            rows = (self.balance.jacobian(found)[holds] * self.unit)[:, self.is_free]
+            step[self.is_free] = -np.linalg.lstsq(rows, lack, RANK)[0]
             step *= LARGEST_MOVE / max(np.abs(step).max(initial=0.0), LARGEST_MOVE)
             q = self.balance(q, move=(step * self.unit)[None], angle=angle).q[0]
         return best
@@ -186,7 +165,7 @@ class Statics:
             step: (m,), y.
         """
         q = self.balance(posture.q, move=(posture.U @ step)[None], angle=posture.angle).q[0]
-        q, angle, worst = self.closed(q, posture.angle, self.is_free)
+        q, angle, worst = self.closed(q, posture.angle)
         return self.at(q, angle) if worst <= CLOSED else None
 
     def efforts(self, posture: Posture, moves: Array | None = None, rates: Array | None = None) -> Array:

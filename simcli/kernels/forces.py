@@ -11,8 +11,8 @@ from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Vec3
 from simcli.model.drives import reads
+from simcli.model.lawful import limit_damping
 from simcli.model.link_frames import body_rotations, link_points
-from simcli.model.reference import dof_inertia
 from simcli.model.table_base import kept
 from simcli.model.tables import DriveMode, JointKind, Model
 
@@ -135,27 +135,12 @@ def soft_limits(model: Model) -> dict[str, np.ndarray]:
     """Limits that are springs: those with a stiffness.
 
     Returns:
-        Columns (W|1, NV) soft_lower, soft_upper, infinite where there is none; soft_stiffness, soft_damping, 0 there. The
-        damping that a scene leaves open is critical for the inertia at the start, c = 2 sqrt(k D).
+        Columns (W|1, NV) soft_lower, soft_upper, infinite where there is none; soft_stiffness, soft_damping, 0 there.
     """
     dofs = model.dofs
     soft = (dofs.limit_stiffness > 0) & (np.isfinite(dofs.limit_lower) | np.isfinite(dofs.limit_upper))
-    critical = 0.0
-    if np.any(soft & np.isnan(dofs.limit_damping)):
-        critical = 2.0 * np.sqrt(dofs.limit_stiffness * inertia_of_dofs(model))
-    damping = np.where(np.isnan(dofs.limit_damping), critical, dofs.limit_damping)
     return {
         "soft_lower": np.where(soft, dofs.limit_lower, -np.inf), "soft_upper": np.where(soft, dofs.limit_upper, np.inf),
-        "soft_stiffness": np.where(soft, dofs.limit_stiffness, 0.0), "soft_damping": np.where(soft, damping, 0.0),
+        "soft_stiffness": np.where(soft, dofs.limit_stiffness, 0.0),
+        "soft_damping": np.where(soft, limit_damping(model), 0.0),
     }  # fmt: skip
-
-
-def inertia_of_dofs(model: Model) -> np.ndarray:
-    """Inertia that each dof of the tree meets at the start, (W|1, NV); 1 at loop joints, whose inertia is not known here."""
-    D, _ = dof_inertia(model, np.nan_to_num(model.joint_q))
-    out = np.ones((max((len(d) for d in D), default=1), model.n_qd))
-    for k in range(model.n_links):
-        first, n = model.links.qd_start[k], model.links.n_qd[k]
-        for i in range(n):
-            out[:, first + i] = D[k][:, i, i]
-    return out

@@ -13,6 +13,7 @@ from simcli.kernels.slots import Records
 from simcli.kernels.values import Mat3, Sym3, Vec3
 from simcli.model.link_frames import link_points
 from simcli.model.tables import LinkKind, Model
+from simcli.model.unknowns import tree_dofs, unknown_of_dof
 
 # How a link hands its articulated inertia to its parent (see dynamics.eliminate).
 CARRY, START, ADD = 0, 1, 2
@@ -72,8 +73,7 @@ class Tables:
         order = tree_dofs(model)
         self.n_tree_dofs, self.tree_dofs = len(order), arena.records(len(order))
         self.tree_dof = self.tree_dofs.ints(order)
-        self.unknown_of_dof = np.full(model.n_qd, -1)
-        self.unknown_of_dof[order] = np.arange(len(order))
+        self.unknown_of_dof = unknown_of_dof(model)
         self.unknown = self.dofs.ints(self.unknown_of_dof)
 
     def column(self, values: np.ndarray, kind=None, driven: bool = False):
@@ -143,15 +143,3 @@ def dof_coordinates(model: Model) -> np.ndarray:
         if model.links.n_qd[i] == 1:
             index[model.links.qd_start[i]] = model.links.q_start[i]
     return index
-
-
-def tree_dofs(model: Model) -> np.ndarray:
-    """Indices into joint_qd of the dofs of tree joints, in link order, without those that leave a plane.
-
-    Returns:
-        (n,) int.
-    """
-    links = model.links
-    ranges = [np.arange(s, s + n) for s, n in zip(links.qd_start, links.n_qd, strict=True)]
-    order = np.concatenate(ranges).astype(int) if ranges else np.zeros(0, int)
-    return order if model.columns is None else order[model.columns.active[order]]

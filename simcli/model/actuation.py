@@ -42,6 +42,21 @@ class MotionKind(IntEnum):
 
 
 @dataclass(frozen=True)
+class Lawful(Table):
+    """Dofs on whose coordinates laws act that no smooth force of a tree states (lawful.py), in any phase of a run.
+
+    Attributes:
+        acts: (NV,) bool, any of them.
+        limited: (NV,) bool, bounds, hard or soft.
+        beyond_limits: (NV,) bool, others than limits.
+    """
+
+    acts: Array
+    limited: Array
+    beyond_limits: Array
+
+
+@dataclass(frozen=True)
 class Signals(Table):
     """Functions of time t [s], one number each; a signal of several numbers is several rows.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli.model.tables import Array, Model
+from simcli.model.unknowns import unknown_of_dof
 
 ROUNDING = 1e-12  # [1] of a vector across the axis of a bar: it is meant to lie along it
 
@@ -40,9 +41,9 @@ Vector = list[Affine]  # three components, world
 class Forms:
     """Gives points and directions of a model as affine forms, and numbers the forms."""
 
-    def __init__(self, model: Model, unknown: Array):
-        self.model, self.unknown = model, unknown
-        self.n = int(unknown.max(initial=-1)) + 1
+    def __init__(self, model: Model):
+        self.model, self.unknown = model, unknown_of_dof(model)
+        self.n = int(self.unknown.max(initial=-1)) + 1
         self.forms: list[Affine] = []
         self.index: dict[int, int] = {}
 

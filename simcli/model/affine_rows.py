@@ -131,19 +131,18 @@ def cross_rows(a: Vector, b: Vector) -> list[Polynomial]:
     return rows
 
 
-def energies_of(model: Model, unknown: Array, phases: tuple[Model, ...] = ()) -> Energies:
+def energies_of(model: Model, phases: tuple[Model, ...] = ()) -> Energies:
     """The energies of a model of a scene for the affine solver.
 
     Args:
         model: in natural form, with `affine`.
-        unknown: (NV,) number of each velocity among the unknowns.
         phases: the same model as events change it.
 
     Returns:
         The tables.
     """
-    found = _Collection(model, Forms(model, unknown))
-    constraints = constraints_of(model, phases)
+    found = _Collection(model, Forms(model))
+    constraints = constraints_of(model)
     for j in range(model.n_joints):
         if model.joints.kind[j] in OWN and not model.joints.is_tree[j] and j not in model.columns.led:
             _own_rows(found, j)

@@ -1,18 +1,20 @@
 """Rows and laws of a model: what constrains the coordinates of its tree, joint by joint (constraint_tables.py)."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.actuation import MotionKind
+from simcli.model.actuation import Lawful, MotionKind
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
 from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.gears import gear_acts
 from simcli.model.joints import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
-from simcli.model.lawful import MOVED, has_limit, needs_law
+from simcli.model.lawful import MOVED, lawful_of
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.massless import arms
+from simcli.model.table_base import kept
 from simcli.model.tables import WORLD, Array, JointKind, Model
 
 TURNING = (Form.DOT, Form.TURN, Form.SPIN, Form.CARDAN, Form.EULER, Form.ROLL)  # rows on directions alone
@@ -40,8 +42,8 @@ class _RowPart:
 class _Builder:
     """Collects couples, rows and laws joint by joint."""
 
-    def __init__(self, model: Model, lawful: Array, limited: Array, beyond_limits: Array):
-        self.model, self.lawful, self.limited, self.beyond_limits = model, lawful, limited, beyond_limits
+    def __init__(self, model: Model, lawful: Lawful):
+        self.model, self.lawful = model, lawful
         self.couples: list[tuple[int, ...]] = []  # joint, parent, child, spring
         self.row_start: list[int] = [0]
         self.rows: list[_RowPart] = []
@@ -102,11 +104,11 @@ class _Builder:
         for k in range(count):
             d = first + k
             geared = bool(np.any(model.mimics.follower == d) or np.any(model.mimics.leader == d))
-            if self.lawful[d]:
+            if self.lawful.acts[d]:
                 self.laws.append((d, len(self.rows)))
-            if self.lawful[d] or geared:
+            if self.lawful.acts[d] or geared:
                 self.add_coordinate(j, k, is_hard=False)
-                self.rows[-1].rests = not self.lawful[d]
+                self.rows[-1].rests = not self.lawful.acts[d]
             if model.motions.kind[d] != MotionKind.NONE and not is_led:
                 self.add_coordinate(j, k, is_hard=True)
 
@@ -127,14 +129,14 @@ class _Builder:
         """Velocities of a ball joint outside the tree on which laws act, but for its limits."""
         first = int(self.model.joints.qd_start[j])
         for k in range(3):
-            if self.beyond_limits[first + k]:
+            if self.lawful.beyond_limits[first + k]:
                 self.laws.append((first + k, len(self.rows)))
                 self.append(j, Form.ROLL, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
 
     def add_spins(self, j: int) -> None:
         first = int(self.model.joints.qd_start[j])
         for k in range(3):
-            if self.limited[first + k]:
+            if self.lawful.limited[first + k]:
                 self.laws.append((first + k, len(self.rows)))
                 self.append(j, Form.SPIN, False, np.eye(3)[None, k], NO_VECTOR, NO_VECTOR, np.zeros(1))
 
@@ -169,32 +171,39 @@ class _Builder:
                                               NO_VECTOR, NO_VECTOR, np.full(1, float(i == j)), a, b))  # fmt: skip
 
 
-def constraints_of(model: Model, phases: tuple[Model, ...] = (), springs: bool = False) -> Constraints:
-    """Rows and laws of a model.
+def stated_alike(models: Sequence[Model], spring_rows: bool) -> list[Model]:
+    """Models of the phases of a run, in which a law that any of them needs is there in all: their rows differ in numbers.
 
     Args:
-        model: the tables.
-        springs: True to have the springs as rows, for a solver that takes them implicitly.
-        phases: models that stand for all that events make, this one too: a law that any of them needs is there in all.
+        models: of one structure and form.
+        spring_rows: whether the springs are rows.
+    """
+    if len(models) == 1 and not spring_rows:
+        return list(models)  # as they are, with the rows that they know
+    lawful = lawful_of(models)
+    return [replace(model, lawful=lawful, spring_rows=spring_rows) for model in models]
+
+
+@kept
+def constraints_of(model: Model) -> Constraints:
+    """Rows and laws of a model, made once.
 
     Returns:
         The tables; with no loops, gears and laws all of them are empty.
     """
-    every = phases or (model,)
-    lawful, limited, beyond_limits = (np.any([holds(one) for one in every], axis=0) for holds in (
-        needs_law, has_limit, lambda one: needs_law(one, limits=False)))  # fmt: skip
-    builder = _Builder(model, lawful, limited, beyond_limits)
+    lawful = model.lawful or lawful_of((model,))
+    builder = _Builder(model, lawful)
     for j in range(model.n_joints):
         builder.add_joint(j)
-    if springs:
+    if model.spring_rows:
         builder.add_springs()
     builder.add_gears()
     if model.columns is not None:
         builder.add_rigidity()
     tree = np.isin(model.dofs.joint, np.flatnonzero(model.joints.is_tree))
     spins = {d for d, row in builder.laws if row >= 0}
-    for d in np.flatnonzero(lawful & tree).tolist():
-        if d not in spins or beyond_limits[d]:
+    for d in np.flatnonzero(lawful.acts & tree).tolist():
+        if d not in spins or lawful.beyond_limits[d]:
             builder.laws.append((d, -1))
     return Constraints(_couples(builder), _rows(builder), _laws(builder))
 

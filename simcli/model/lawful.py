@@ -1,10 +1,13 @@
 """Which coordinates need a law: something acts on them that a smooth force of the tree cannot state."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from simcli.model.actuation import Driven
+from simcli.model.actuation import Driven, Lawful
 from simcli.model.constraint_tables import Laws
 from simcli.model.joints import ROWS_ONLY
+from simcli.model.reference import dof_inertia
 from simcli.model.table_base import kept
 from simcli.model.tables import Array, DriveMode, JointKind, Model
 
@@ -51,6 +54,33 @@ def needs_law(model: Model, limits: bool = True) -> Array:
         law |= has_limit(model) & (joints.kind[dofs.joint] == JointKind.BALL)
     bounded = ~np.isin(joints.kind[dofs.joint], MOVED)
     return (law | (on_loop & smooth)) & bounded
+
+
+def lawful_of(models: Sequence[Model]) -> Lawful:
+    """What the laws of any of some models act on, all of one structure."""
+    found = [(needs_law(one), has_limit(one), needs_law(one, limits=False)) for one in models]
+    return Lawful(*(np.any(columns, axis=0) for columns in zip(*found, strict=True)))
+
+
+@kept
+def limit_damping(model: Model) -> Array:
+    """Damping of soft limits; where a scene leaves it open critical for the inertia at the start, c = 2 sqrt(k D).
+
+    Args:
+        model: in tree form, or in another one with the dampings of its tree form.
+
+    Returns:
+        [N s/m, N m s/rad], (W|1, NV); D of joints outside the tree, which the tree does not tell, counts as 1.
+    """
+    dofs = model.dofs
+    is_open = (dofs.limit_stiffness > 0) & np.isnan(dofs.limit_damping)
+    if not is_open.any():
+        return dofs.limit_damping
+    D, _ = dof_inertia(model, np.nan_to_num(model.joint_q))
+    inertia = np.ones((max(map(len, D)), model.n_qd))
+    for k, (first, n) in enumerate(zip(model.links.qd_start, model.links.n_qd, strict=True)):
+        inertia[:, first : first + n] = np.diagonal(D[k], axis1=1, axis2=2)
+    return np.where(is_open, 2.0 * np.sqrt(dofs.limit_stiffness * inertia), dofs.limit_damping)
 
 
 def drives_by_law(model: Model, laws: Laws, phases: tuple[Model, ...] = ()) -> Array:

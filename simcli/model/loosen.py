@@ -5,40 +5,25 @@ those of the scene with more columns at their ends. A free joint from the world,
 a loose body has anyhow: it stays. So do the joints of bodies that have no inertia without them (massless.py).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.edit import joint_parts
 from simcli.model.joints import CATALOGUE, Motion
+from simcli.model.lawful import limit_damping
 from simcli.model.links import build_links
 from simcli.model.massless import carrying
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
-from simcli.model.reference import dof_inertia
+from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, Dofs, DriveMode, JointKind, Joints, Model
 from simcli.model.topology import depth_first
 
 SUFFIX = "~"  # of the names of joints that are added; no name in a scene has it
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where everything is at t = 0.
-
-    Attributes:
-        joint_q, joint_qd: [m, rad, 1], (W|1, NQ) and (W|1, NV), loop joints by projection, full turns included.
-        body_q: [m, 1], (W|1, B, 7), poses of the body frames.
-        body_qd: [m/s, rad/s], (W|1, B, 6), velocities of the centres of mass, angular velocities.
-    """
-
-    joint_q: Array
-    joint_qd: Array
-    body_q: Array
-    body_qd: Array
-
-
-def loosen(model: Model, start: Start) -> Model:
+def loosen(model: Model, start: State) -> Model:
     """The loose form of a model at a state.
 
     Args:
@@ -140,7 +125,7 @@ def with_dofs(dofs: Dofs, added: list[JointPart], first: int) -> Dofs:
     )  # fmt: skip
 
 
-def with_state(model: Model, start: Start, q: list[Array], qd: list[Array]) -> Model:
+def with_state(model: Model, start: State, q: list[Array], qd: list[Array]) -> Model:
     """The model with the coordinates and velocities of joints behind its own; its joints are not yet in the tables."""
     total = sum(piece.shape[1] for piece in qd)
     return replace(
@@ -152,20 +137,8 @@ def with_state(model: Model, start: Start, q: list[Array], qd: list[Array]) -> M
 
 
 def with_damping(model: Model) -> Dofs:
-    """The dofs with the critical damping of soft limits written out, for the inertia that the tree shows at the start.
-
-    Without a tree nobody could tell it; so all solvers take the same.
-    """
-    dofs = model.dofs
-    soft = (dofs.limit_stiffness > 0) & np.isnan(dofs.limit_damping)
-    if not soft.any():
-        return dofs
-    D, _ = dof_inertia(model, np.nan_to_num(model.joint_q))
-    inertia = np.ones((max(len(d) for d in D), model.n_qd))
-    for k in range(model.n_links):
-        first, n = model.links.qd_start[k], model.links.n_qd[k]
-        inertia[:, first : first + n] = np.diagonal(D[k], axis1=1, axis2=2)
-    return replace(dofs, limit_damping=np.where(soft, 2.0 * np.sqrt(dofs.limit_stiffness * inertia), dofs.limit_damping))
+    """The dofs with the damping of soft limits written out: without a tree nobody could tell what inertia they meet."""
+    return replace(model.dofs, limit_damping=limit_damping(model))
 
 
 def beside(pieces: list[Array]) -> Array:

@@ -19,9 +19,10 @@ from simcli import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.joints import Motion
 from simcli.model.led import leading_joints
-from simcli.model.loosen import SUFFIX, Start, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.loosen import SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
 from simcli.model.massless import arms
 from simcli.model.mechanism import JointPart
+from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
@@ -31,7 +32,7 @@ THIN = 1e-2
 NOTHING = 1e-12  # second moment, relative to the largest, that is rounding
 
 
-def natural_form(model: Model, start: Start) -> Model:
+def natural_form(model: Model, start: State) -> Model:
     """The natural form of a model at a state.
 
     Args:

@@ -21,8 +21,9 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.affine_forms import Affine, Forms, Vector
 from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.constraints import constraints_of
 from simcli.model.pushes import Push, pushes_of
-from simcli.model.table_base import Table
+from simcli.model.table_base import Table, kept
 from simcli.model.tables import Array, Model
 
 QUADRATIC = (Form.MEET, Form.APART, Form.ALONG, Form.DOT, Form.RIGID)  # of hard rows
@@ -145,19 +146,19 @@ def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     return row
 
 
-def quadratic_of(model: Model, constraints: Constraints, unknown: Array) -> Quadratic | None:
-    """The rows of a model in natural coordinates as polynomials.
+@kept
+def quadratic_of(model: Model) -> Quadratic | None:
+    """The rows of a model in natural coordinates as polynomials, made once.
 
     Args:
         model: in natural form.
-        constraints: its rows.
-        unknown: (NV,) number of each velocity among the unknowns, -1 for those that are none.
 
     Returns:
         The tables, or None if one of the rows is no polynomial of second degree, or no such function of one, or the point
         of a wrench no affine form.
     """
-    forms, table = Forms(model, unknown), constraints.rows
+    forms, constraints = Forms(model), constraints_of(model)
+    table = constraints.rows
     if not np.where(table.is_hard, np.isin(table.form, QUADRATIC), np.isin(table.form, SMOOTH)).all():
         return None
     rows, pushes = _expand(forms, constraints), pushes_of(forms)

@@ -4,14 +4,13 @@ The attitude of such a bar is one vector, of which points beside its axis are no
 name, for steps that have no other way than polynomials.
 """
 
-import numpy as np
+from dataclasses import replace
 
 from simcli.model.affine_forms import Forms
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
 from simcli.model.gather import Worlds
 from simcli.model.link_frames import link_points
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.state import State
 from simcli.model.tables import Model
@@ -26,9 +25,8 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
         worlds: receives the faults.
         model: of the scene.
     """
-    state = State.of(model)
-    form = natural_form(model, Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd))
-    forms, constraints = Forms(form, numbers_of(form)), constraints_of(form, springs=True)
+    form = replace(natural_form(model, State.of(model)), spring_rows=True)
+    forms, constraints = Forms(form), constraints_of(form)
     couples = constraints.couples
     for p in range(len(couples.joint)):
         for link, place in ((couples.link_a[p], couples.point_a), (couples.link_b[p], couples.point_b)):
@@ -44,15 +42,6 @@ def refuse_beside(worlds: Worlds, model: Model) -> None:
             name = form.bodies.name[body]
             words = f"generalized_alpha does not take a wrench beside the axis of bar `{name}`"
             worlds.fault("SC501", f"forces.{form.wrenches.name[k]}", words, INSTEAD.format(name))
-
-
-def numbers_of(form: Model) -> np.ndarray:
-    """Number of each velocity of a natural form among the free coordinates, -1 for those that leave a plane, (NV,)."""
-    unknown, links = np.full(form.n_qd, -1), form.links
-    order = np.concatenate([np.arange(s, s + n) for s, n in zip(links.qd_start, links.n_qd, strict=True)])
-    order = order[form.columns.active[order]]
-    unknown[order] = np.arange(len(order))
-    return unknown
 
 
 def _link_across(forms: Forms, constraints: Constraints, p: int, r: int) -> int | None:

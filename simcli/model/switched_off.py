@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
+from simcli.model.state import State
 from simcli.model.tables import Model
 
 # A drive whose effort is bounded by zero does nothing, whatever a signal aims it at.
@@ -19,7 +19,7 @@ WITHOUT = {"armature": 0.0, "damping": 0.0, "spring_stiffness": 0.0, "spring_ene
 WITHOUT_DRIVING = {"limit_strength": 0.0, "driving_acts": 0.0}
 
 
-def affine_form(model: Model, start: Start) -> Model:
+def affine_form(model: Model, start: State) -> Model:
     """The natural form of a model for the affine solver, in which joints that are off have no laws.
 
     Args:

@@ -35,3 +35,10 @@ def kept(function: Callable) -> Callable:
         return known[key]
 
     return answer
+
+
+def handed_on(function: Callable, before: Any, after: Any) -> Any:
+    """The model after, with what a function of `kept` finds in the one before, which differs in nothing that it reads."""
+    key = (function.__name__, ())
+    after.__dict__.setdefault("_kept", {})[key] = function(before)
+    return after

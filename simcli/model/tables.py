@@ -8,7 +8,7 @@ or W (varied by the batch); index tables carry none. Tables are plural, columns 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from simcli.model.actuation import Inputs, Motions, Signals
+from simcli.model.actuation import Inputs, Lawful, Motions, Signals
 from simcli.model.affine_table import Affine
 from simcli.model.beginning import Beginning
 from simcli.model.contact_tables import Contacts
@@ -375,6 +375,8 @@ class Model:
         naturals: of a scene for the natural solver, else None.
         contacts: pairs of shapes that can touch, None if none can.  affine: of a scene for the affine solver, else None.
         start: what was done to begin with joint_q and joint_qd; None while these are as the scene wrote them.
+        lawful: dofs that have laws in any phase of a run, so that all phases have the same rows; None: those of this model.
+        spring_rows: whether springs are rows, for steps that take them implicitly.
     """
 
     n_worlds: int
@@ -406,6 +408,8 @@ class Model:
     contacts: Contacts | None = None
     affine: Affine | None = None
     start: Beginning | None = None
+    lawful: Lawful | None = None
+    spring_rows: bool = False
 
     @property
     def n_bodies(self) -> int:

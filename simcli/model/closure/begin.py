@@ -13,6 +13,7 @@ from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
 from simcli.model.forces import at_rest
 from simcli.model.row_places import turn_places
+from simcli.model.table_base import handed_on
 from simcli.model.tables import Array, JointKind, Model
 
 MOVED = 1e-9  # [m, rad, 1] changes of a coordinate that are told
@@ -21,14 +22,12 @@ CUT = "leave `assemble: false` out, or write coordinates that close the loop"
 
 
 def begun(model: Model, closes: bool = True) -> Model:
-    """The model with the coordinates and velocities with which a run begins; a model that has begun is left alone.
+    """The model with the coordinates and velocities with which a run begins.
 
     Args:
-        model: the tables, in tree form.
+        model: the tables, in tree form, as the scene wrote them.
         closes: whether loops are to be closed; if not, open ones are a lack.
     """
-    if model.start is not None:
-        return model
     if not (has_rows(model) or has_bounds(model)):
         return at_rest(replace(model, start=Beginning()))
     mechanism = Mechanism.of(model, constraints_of(model))
@@ -45,7 +44,8 @@ def begun(model: Model, closes: bool = True) -> Model:
     lacks += _outside(mechanism, lacks)
     changed = at_rest(_with_start(model, mechanism, before))
     lacks = sorted(lacks, key=lambda lack: lack.world)
-    return replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+    changed = replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
+    return handed_on(constraints_of, model, changed)
 
 
 def has_rows(model: Model) -> bool:

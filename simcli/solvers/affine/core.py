@@ -56,7 +56,7 @@ class AffineCore:
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
         self.accelerates = True
-        energies = energies_of(model, self.tables.unknown_of_dof, self.tables.phases)
+        energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
         self.step = StepMemory(self.potential.n, model, self.tables, arena, options.tolerance)

@@ -51,6 +51,12 @@ def rows_of_dofs(constraints: Constraints, model: Model) -> tuple[np.ndarray, np
     return switches, leads
 
 
+def springs_are_rows(model: Model, options) -> bool:
+    """Whether steps take springs as rows: those in natural coordinates, and those that are implicit in springs."""
+    is_natural = model.columns is not None and model.affine is None
+    return bool(model.springs.name) and (is_natural or options.integrator == "implicit")
+
+
 class Core:
     """Everything of a run on the device.
 
@@ -89,8 +95,7 @@ class Core:
         self.tables = Tables(model, arena, phases)
         self.is_natural = self.tables.is_natural
         self.has_excess = self.is_natural and self.tables.has_excess
-        by_rows = (self.integrator == "implicit" or self.is_natural) and len(model.springs.name) > 0
-        constraints = constraints_of(model, self.tables.phases, springs=by_rows)
+        constraints = constraints_of(model)
         moves = bool(np.any(model.motions.kind))
         self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.turns = self.is_loose and turns(model, options.joint_direction, plan.dt)
@@ -118,13 +123,13 @@ class Core:
         self.rows = FrameRows(self.tables, arena, len(ENERGY))
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.forces.springs_by_rows = by_rows
+        self.forces.springs_by_rows = model.spring_rows
         self.projects = self.has_compliance = False
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
             self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
-                                     Limits.of(options), self.impulses_of(model, options, by_rows, arena))
+                                     Limits.of(options), self.impulses_of(model, options, arena))
             capacity = self.bound.impulses.contacts.capacity if self.touches else 0
             self.contacts = ContactReport(arena, capacity, self.reports["contacts"])
             self.multipliers, self.diag = self.bound.system.force, self.bound.diag
@@ -191,17 +196,16 @@ class Core:
         plain = len(tables.phases) == 1 and not self.forces.n_wrenches and not yielding_rows(constraints, tables).any()
         if self.integrator != "generalized_alpha" and not plain:
             return None
-        every = [constraints_of(phase, tables.phases, springs=self.forces.springs_by_rows) for phase in tables.phases]
-        found = [quadratic_of(phase, one, tables.unknown_of_dof) for phase, one in zip(tables.phases, every, strict=True)]
+        every, found = ([of(phase) for phase in tables.phases] for of in (constraints_of, quadratic_of))
         alike = all(one is not None and one.is_like(found[0]) for one in found)
         alike = alike and all(one.rows.enabled.all() for one in every)
-        return quadratic_of(tables.model, constraints, tables.unknown_of_dof) if alike else None
+        return quadratic_of(tables.model) if alike else None
 
-    def impulses_of(self, model: Model, options, by_rows: bool, arena: Arena):
+    def impulses_of(self, model: Model, options, arena: Arena):
         """Makes the problem of contacts from the system of rows and the number of prescribed dofs; None without contacts."""
         if not self.by_impulses:
             return None
-        phases = [constraints_of(m, self.tables.phases, springs=by_rows) for m in self.tables.phases]
+        phases = [constraints_of(one) for one in self.tables.phases]
         return lambda system, n: Impulses(phases, model, self.tables, arena, system, n, options, self.touches, self.turns,
                                            self.is_large)
 

@@ -26,7 +26,7 @@ def end_outside(solver, before: Model, model: Model) -> list[Event]:
     if not tightens(before, model):
         return []
     core = solver.core
-    old, new = (constraints_of(one, core.tables.phases, springs=core.forces.springs_by_rows) for one in (before, model))
+    old, new = constraints_of(before), constraints_of(model)
     known, bounds = {one.law: one for one in bounds_of(before, old)}, bounds_of(model, new)
     if not bounds:
         return []

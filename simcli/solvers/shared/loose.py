@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.kernels.runtime import Device
-from simcli.model.closure.begin import begun
-from simcli.model.loosen import Start, loosen
+from simcli.model.loosen import loosen
 from simcli.model.natural import natural_form
 from simcli.model.natural_bases import natural_q
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock
+from simcli.model.state import State
 from simcli.model.tables import Model
 from simcli.solvers.shared.engine import Engine
 from simcli.solvers.shared.plan import RunPlan
 from simcli.solvers.shared.solver import NOWHERE, TREE, GeneralizedSolver
-from simcli.solvers.shared.start import start_of
 
 if TYPE_CHECKING:
     from simcli.model.phases import Phase
@@ -42,8 +41,8 @@ class FormedPhase:
     """
 
     phase: "Phase"
-    form: Callable[[Model, Start], Model]
-    start: Start
+    form: Callable[[Model, State], Model]
+    start: State
 
     @property
     def step(self) -> int:
@@ -74,10 +73,9 @@ class LooseSolver:
         compile_seconds: [s], wall time of the call that compiled.
     """
 
-    def __init__(self, form: Callable[[Model, Start], Model], model: Model, options, plan: RunPlan, device: Device,
+    def __init__(self, form: Callable[[Model, State], Model], model: Model, options, plan: RunPlan, device: Device,
                  phases: "Sequence[Phase]" = (), engine: Engine = TREE):
-        self.model = begun(model)
-        start = start_of(self.model)
+        self.model, start = model, State.of(model)
         standing = [form(phase.model, start) for phase in representatives(self.model, phases)]
         later = [FormedPhase(phase, form, start) for phase in phases]
         self.stepper = GeneralizedSolver(form(self.model, start), options, plan, device, later, engine, standing)

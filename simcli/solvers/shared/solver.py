@@ -6,6 +6,7 @@ in integrators.py.
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,13 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.programs import NO_BOUND
 from simcli.kernels.runtime import Device, compile_thoroughly
 from simcli.kernels.self_test import unable
-from simcli.model.closure.begin import begun
+from simcli.model.constraints import stated_alike
 from simcli.model.measures import Source
 from simcli.model.phases import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
 from simcli.solvers.shared.contact_report import SUMMARY, gather, unsolved_events, worst_event, worst_step
-from simcli.solvers.shared.core import ENERGY, HEALTH, Core
+from simcli.solvers.shared.core import ENERGY, HEALTH, Core, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
 from simcli.solvers.shared.endings import ending
 from simcli.solvers.shared.engine import Engine
@@ -54,7 +55,7 @@ class GeneralizedSolver:
     """Steps all worlds of a model.
 
     Args:
-        model: host tables.
+        model: host tables, of a mechanism that has begun (model/closure).
         options: the `solver` section of a scene: integrator, max_velocity.
         plan: steps, frames, channels.
         device: from `start_device`.
@@ -72,14 +73,12 @@ class GeneralizedSolver:
 
     def __init__(self, model: Model, options, plan: RunPlan, device: Device, phases: "Sequence[Phase]" = (),
                  engine: Engine = TREE, standing: Sequence[Model] | None = None):
-        self.engine = engine
-        model = begun(model)
-        self.model, self.plan, self.options = model, plan, options
-        self.present = model
+        self.engine, self.plan, self.options = engine, plan, options
         self.phases = list(phases)
         if standing is None:
             standing = [phase.model for phase in representatives(model, phases)]
-        self.models = (model, *standing)
+        self.models = stated_alike((model, *standing), springs_are_rows(model, options))
+        self.model = self.present = model = self.models[0]
         refuse_unproved(device, getattr(options, "type", "generalized"), self.models, plan.measures.n > 0)
         large = is_large(self.models, options)
         self.device = device.for_worlds(1 if large else model.n_worlds)
@@ -98,8 +97,12 @@ class GeneralizedSolver:
         self.status, self.unsolved = np.zeros(model.n_worlds, int), None
         self.compile_seconds = self.frame_seconds = None
 
+    def stated(self, model: Model) -> Model:
+        """The model of a phase with the rows that all phases have."""
+        return replace(model, lawful=self.model.lawful, spring_rows=self.model.spring_rows)
+
     def lay_out(self, model: Model, arena: Arena) -> Core:
-        """The tables of a phase in an arena, and the room for the state."""
+        """The tables of a phase in an arena, and the room for the state; `model` from `stated`."""
         core = self.engine.core(model, self.options, self.plan, arena, self.models)
         core.engine, core.loop_turns = self.engine, Turns(self.device, arena)
         core.gauges.find(core)
@@ -182,7 +185,7 @@ class GeneralizedSolver:
         while self.phases and self.phases[0].step <= self.n_steps:
             phase = self.phases.pop(0)
             arena = Arena(self.device, self.model.n_worlds)
-            before, self.present = self.present, phase.model
+            before, self.present = self.present, self.stated(phase.model)
             core = self.lay_out(self.present, arena)
             self.move_account(leave_phase)
             self.arena.refill(arena)

@@ -1,25 +1,12 @@
-"""The state in which a run begins, in bodies, and the events of its first frame."""
-
+"""What was done to begin a run, as the status of its worlds and the events of its first frame."""
 
 from simcli.model.beginning import Beginning
 from simcli.model.closure.begin import move_text
-from simcli.model.loosen import Start
 from simcli.model.snapshot import Event, Status
-from simcli.model.state import State
 from simcli.model.tables import Model
 
 ENDS = {"SC477": Status.OUTSIDE_LIMIT}  # of a world that cannot begin; else its loops are open
 INFO, WARNING, ERROR = range(3)  # severities
-
-
-def start_of(model: Model) -> Start:
-    """Where everything is at t = 0.
-
-    Args:
-        model: that has begun, in tree form.
-    """
-    state = State.of(model)
-    return Start(state.joint_q, state.joint_qd, state.body_q, state.body_qd)
 
 
 def lacking(start: Beginning) -> dict[int, Status]:
