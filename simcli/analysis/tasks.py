@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.states import States
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.joints import TYPE_NAME
 from simcli.model.selection import BodyFlags, choose, flagged
 from simcli.model.tables import WORLD, JointKind, Model

@@ -5,7 +5,7 @@ Shapes are known by labels: their name and their body's, as `contact` may write 
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.tables import Array
