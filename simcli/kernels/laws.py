@@ -130,14 +130,15 @@ def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
 
     Reads: law.{effort_limit, drive}
     """
-    limit = law.changed.arena.zero() + law.effort_limit.load(w, k)
+    one = law.changed.arena.zero() + 1.0
+    limit = one * law.effort_limit.load(w, k)
     drive = law.drive.load(w, k)
     found = ti.max(ti.min(drive, limit), -limit)
     if ti.static(law.has_shared_limit):
         if law.shares_limit.at(k) != 0:
             first = k - law.component.at(k)
             square = law.drive.load(w, first) ** 2 + law.drive.load(w, first + 1) ** 2 + law.drive.load(w, first + 2) ** 2
-            found = drive * select(square > limit * limit, limit / ti.sqrt(square), limit * 0.0 + 1.0)
+            found = drive * select(square > limit * limit, limit / ti.sqrt(square), one)
     return found
 
 

@@ -76,6 +76,6 @@ def bound_drive(p: ti.template(), w: ti.i32, n: ti.i32, most: ti.template()):
     Writes: p.{lower, upper}
     """
     on = p.rows.on.load(w, n) != 0.0
-    upper = select(on, ti.min(most, most * 0.0 + UNBOUNDED), p.upper.load(w, n))
+    upper = select(on, ti.min(most, p.arena.zero() + UNBOUNDED), p.upper.load(w, n))
     p.upper.store(w, n, upper)
     p.lower.store(w, n, select(on, -upper, p.lower.load(w, n)))

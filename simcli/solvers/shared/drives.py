@@ -143,13 +143,14 @@ def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
     Reads: c.{forces, state}
     """
     p = c.gauges.drives
-    limit = c.tables.arena.zero() + p.effort_limit.load(w, n)
+    zero = c.tables.arena.zero()
+    limit = zero + p.effort_limit.load(w, n)  # it may be infinite
     first = p.dof.at(n) - p.component.at(n)
-    square = limit * 0.0
+    square = zero
     for k in ti.static(range(3)):
-        of_rate, _stiffness, _damping = servo_law(c.forces, w, first + k, limit * 0.0, c.state.qd.load(w, first + k))
+        of_rate, _stiffness, _damping = servo_law(c.forces, w, first + k, zero, c.state.qd.load(w, first + k))
         square = square + (of_rate + error.parts[k] * c.forces.ball_stiffness.load(w, first + k)) ** 2
-    return select(square > limit * limit, limit / ti.sqrt(square), square * 0.0 + 1.0)
+    return select(square > limit * limit, limit / ti.sqrt(square), zero + 1.0)
 
 
 @ti.func
