@@ -46,7 +46,7 @@ class ArticulationView(ViewData):
         KeyError: nothing fits the pattern, or an included name.
         ValueError: the articulations differ in structure, or a pattern is none.
 
-    Source: the interface of Newton's class of this name (reference/articulations.md A13). Deviations: the worlds of a
+    Source: the interface of Newton's class of this name. Deviations: the worlds of a
     model are alike, so that counts per world never differ; the model is replaced, not changed in place.
     """
 

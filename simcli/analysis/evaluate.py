@@ -147,8 +147,8 @@ def eval_fk(
     Raises:
         ValueError: mask and indices are both given, a shape is not the model's, or a flag is none.
 
-    Source: reference/articulations.md A3, A4. Deviation: what an articulation hangs on is placed by its coordinates too,
-    also where it is not selected or filtered out.
+    Source: forward kinematics of the Newton engine (eval_fk). Deviation: what an articulation hangs on is placed by its
+    coordinates too, also where it is not selected or filtered out.
     """
     state.check(model)
     where, bench = articulation_mask(model, mask, indices), bench_of(model)
@@ -176,7 +176,7 @@ def eval_ik(
     Raises:
         ValueError: mask and indices are both given, a shape is not the model's, or a flag is none.
 
-    Source: reference/articulations.md A5. Deviation: a joint whose child is the inner body counts as one of its parent,
+    Source: eval_ik of the Newton engine. Deviation: a joint whose child is the inner body counts as one of its parent,
     which it places.
     """
     state.check(model)

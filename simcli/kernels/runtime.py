@@ -20,7 +20,7 @@ from simcli.kernels.language.compilations import KernelTaken, Origin, listeners,
 from simcli.kernels.language.rolling import keep_loops_rolled
 from simcli.kernels.language.vectors import keep_vectors
 
-# Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
+# Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
 # Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
@@ -199,7 +199,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         "log_level": ti.ERROR,
         "random_seed": 0,
         "advanced_optimization": False,  # see compile_thoroughly
-        "cfg_optimization": False,  # three times faster to compile, no slower to run (measured on chains of 7 and 20)
     }
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).

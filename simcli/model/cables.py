@@ -30,7 +30,7 @@ def stiffnesses(joint: JointSpec) -> tuple[float, float, float]:
     Returns:
         stretch [N/m], bend [N m/rad], twist [N m/rad].
 
-    Source: reference/articulations.md A9. No deviation.
+    Source: the cable of the Newton engine; sections by Euler and Bernoulli. No deviation.
     """
     if joint.youngs is None:
         bend = joint.bend or 0.0

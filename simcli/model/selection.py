@@ -14,7 +14,7 @@ from simcli.spec.patterns import Pattern, wanted
 class BodyFlags(IntFlag, boundary=STRICT):
     """Kinds of bodies, as bits that add up.
 
-    Source: reference/articulations.md A11. Deviation: no proxies, so that ALL is 3.
+    Source: the body flags of the Newton engine. Deviation: no proxies, so that ALL is 3.
     """
 
     DYNAMIC = 1  # moves by forces

@@ -1,6 +1,6 @@
 """The model: read-only numpy tables. Every number of the physics that the device sees stands here.
 
-Conventions (architecture.md, after Newton): quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
+Conventions, those of the Newton engine: quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
 angular; the world frame has no suffix. A physical table carries a leading world axis of length 1 (shared by all worlds)
 or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
 """

@@ -9,8 +9,8 @@ or cannot do is put in other words here (1.7.4):
     x += y      is meant for memory that others write; here it is x = x + y
     lanes       of a mask are bits, which have no address; they are read from numbers, and cannot be written
 
-Taichi's own fields of vectors, and casts of vectors, end the process. performance.md (findings 2 and 3) has what holds for
-vectors in pieces: they had to lie in fields, so that LLVM found them again.
+Taichi's own fields of vectors, and casts of vectors, end the process. Vectors in
+pieces had to lie in fields, so that LLVM found them again.
 """
 
 from simcli.kernels.language.expressions import is_vector, local

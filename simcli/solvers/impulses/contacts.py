@@ -3,7 +3,8 @@
 A contact is known again by its pair and feature, else by the nearest place of the same pair. What it carried stands where
 the search for impulses begins, and where its proximal term pulls to.
 
-Source: reference/contact-solver.md, sections 1, 4 and 8. Deviations: the margin is that of each shape, not of a world.
+Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviations: the margin is that of each shape, not
+of a world.
 """
 
 import numpy as np
