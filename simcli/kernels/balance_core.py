@@ -5,12 +5,12 @@ import numpy as np
 from simcli.kernels.algorithms import give, take, turns
 from simcli.kernels.bushings import report_cables
 from simcli.kernels.dynamics import collect, demand
-from simcli.kernels.efforts import efforts
+from simcli.kernels.efforts import efforts, turn_of_ball
 from simcli.kernels.elementary import select
 from simcli.kernels.external_forces import load_links
 from simcli.kernels.forces import Forces
 from simcli.kernels.language import ti
-from simcli.kernels.laws import law_terms
+from simcli.kernels.laws import law_terms, limited_drive
 from simcli.kernels.memory import Arena
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
 from simcli.kernels.retraction import retract
@@ -160,12 +160,19 @@ def push_laws(c: ti.template(), w: ti.i32):
             d = ti.max(y.laws.dof.at(k), 0)
             x = s.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
             v = s.qd.load(w, d)
+            if ti.static(y.laws.has_ball):
+                if y.laws.on_ball.at(k) != 0 and r < 0:
+                    x = turn_of_ball(c.forces, s.q, w, y.laws.first_q.at(k), d, y.laws.component.at(k))
             if r >= 0:
                 x = y.rows.residual.load(w, r)
                 v = y.rows.rate.load(w, r)
             given, _k1, _c1, rest, _k2, _c2, _inertia = law_terms(y.laws, c.forces, w, k, x, v)
-            limit = zero + y.laws.effort_limit.load(w, k)
-            effort = ti.max(ti.min(given, limit), -limit) + rest
+            y.laws.drive.store(w, k, given)
+            y.laws.rest.store(w, k, rest)
+        for k in range(y.laws.n):
+            r = y.laws.row.at(k)
+            d = ti.max(y.laws.dof.at(k), 0)
+            effort = limited_drive(y.laws, w, k) + y.laws.rest.load(w, k)
             if r >= 0:
                 acts = zero + y.enabled.load(w, r) != 0.0
                 y.force.store(w, r, select(acts, effort, zero))

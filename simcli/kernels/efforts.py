@@ -45,6 +45,8 @@ def efforts(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, b:
                 for k in ti.static(range(3)):
                     d = first + k
                     stiffness = t.arena.zero() + fo.ball_stiffness.load(w, d)
+                    if ti.static(fo.some_by_law):
+                        stiffness = stiffness * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
                     push, gain = foresee(error.parts[k] * stiffness, stiffness, stiffness * 0.0, s.qd.load(w, d), b)
                     s.tau.store(w, d, s.tau.load(w, d) + push)
                     s.diagonal.store(w, d, s.diagonal.load(w, d) + gain)
@@ -101,6 +103,23 @@ def ball_error(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32,
     q = quaternion_at(s.q, w, t.link_q.at(i))
     error, _factor = turn_to_target(fo, w, t.link_qd.at(i), q.matrix())
     return error
+
+
+@ti.func
+def turn_of_ball(fo: ti.template(), q: ti.template(), w: ti.i32, first_q: ti.i32, d: ti.i32, component: ti.i32):
+    """Component of the target of a ball joint less what turns it there: a drive of dof d acts on it as on a coordinate.
+
+    Args:
+        q: joint_q.  first_q: where the quaternion begins in it.
+
+    Reads: q, fo.target
+    """
+    x = fo.work.arena.zero() + fo.target.load(w, d)
+    error, _factor = turn_to_target(fo, w, d - component, quaternion_at(q, w, first_q).matrix())
+    for k in ti.static(range(3)):
+        if component == k:
+            x = x - error.parts[k]
+    return x
 
 
 @ti.func

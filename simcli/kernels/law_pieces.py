@@ -2,7 +2,7 @@
 
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.laws import AT_LOWER, AT_UPPER, FREE, STUCK, Laws
+from simcli.kernels.laws import AT_LOWER, AT_UPPER, FREE, STUCK, Laws, limit_of
 from simcli.kernels.memory import local
 
 
@@ -41,7 +41,7 @@ def piece_at(law: ti.template(), w: ti.i32, k: ti.i32, aim: ti.template()):
     c1 = law.drive.load(w, k)
     g1 = law.drive_gain.load(w, k)
     g2 = law.rest_gain.load(w, k)
-    limit = zero + law.effort_limit.load(w, k)
+    limit = limit_of(law, w, k)
     friction = zero + law.friction.load(w, k)
     z = aim + law.rest.load(w, k) * delta
     drive = ti.max(ti.min(c1, limit), -limit)
@@ -90,7 +90,7 @@ def next_pieces(law: Laws, w, k, start, way):
     zero = law.changed.arena.zero()
     one, none = local(zero + 1.0), local(zero + ti.math.inf)
     low, high = local(law.low.load(w, k)), local(law.high.load(w, k))
-    c1, g1, limit = local(law.drive.load(w, k)), local(law.drive_gain.load(w, k)), local(law.effort_limit.load(w, k))
+    c1, g1, limit = local(law.drive.load(w, k)), local(law.drive_gain.load(w, k)), local(limit_of(law, w, k))
     slope = select(g1 > 0.0, g1, one)
     sign = select(way > 0.0, one, -one)
     saturated = [local((c1 - end) / slope) for end in (limit, -limit)]
@@ -121,7 +121,7 @@ def draw_line(law: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
     """
     full = law.full.load(w, k)
     linear = full == 0.0
-    held = select(linear, full, full * law.effort_limit.load(w, k))  # an infinite limit is never reached
+    held = select(linear, full, full * limit_of(law, w, k))  # an infinite limit is never reached
     speed = law.rate.load(w, k) + law.shift.load(w, k) * h
     gain = law.rest_gain.load(w, k) + select(linear, law.drive_gain.load(w, k), full * 0.0)
     push = law.rest.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)

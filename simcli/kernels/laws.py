@@ -21,11 +21,11 @@ import numpy as np
 from simcli.kernels.coordinate_laws import bound_law, foresee, foresee_again, servo_law, torsion_law
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraint_tables import Laws as LawTable
-from simcli.model.tables import DriveMode, Model
+from simcli.model.tables import DriveMode, JointKind, Model
 
 # What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.
 RECOVERY, RECOVERY_TIME = 0.2, 0.1
@@ -39,6 +39,9 @@ class Laws:
         dof, row: index into joint_qd, or -1; row that is the coordinate, or -1.
         is_loop: 1 for a coordinate of a joint outside the tree.  is_driven: 1 for one whose drive is in the law.
         is_roll, is_ball: 1 for a velocity and for a limit of a ball outside the tree.  component: which of the three.
+        first_q: index into joint_q of its joint.
+        on_ball: 1 for a component of the drive of a ball.  shares_limit: 1 if the three of them have an effort limit.
+        share: that of a component, see `share_limits`.
         lock: FREE, STUCK, AT_LOWER or AT_UPPER.  slide: sign of sliding, 0 if there is no friction.
         full: sign of a drive at its effort limit, else 0.
         held, ended: speed of a lock where the last step and where this one ended, infinite for a free coordinate.
@@ -75,13 +78,18 @@ class Laws:
         self.has_soft_limit = items.ints(on_loop & (table.dof >= 0) & ~rolls)
         self.is_roll, self.has_roll = items.ints(rolls), bool(np.any(rolls))
         self.component = items.ints(component_of_ball(table, model))
+        self.first_q = items.ints(model.joints.q_start[model.dofs.joint[np.maximum(table.dof, 0)]] if table.n else table.dof)
         self.is_driven, self.is_loop, self.is_ball = items.ints(drives), items.ints(hinge), items.ints(is_ball)
+        on_ball = drives & (model.joints.kind[model.dofs.joint[table.dof]] == JointKind.BALL) if table.n else drives
+        self.on_ball, self.has_ball = items.ints(on_ball), bool(np.any(on_ball))
+        limited_ball = on_ball & limited[table.dof] if table.n else drives
+        self.shares_limit, self.has_shared_limit = items.ints(limited_ball), bool(np.any(limited_ball))
         self.lower, self.upper = items.column(table.lower), items.column(table.upper)
         self.friction, self.velocity_limit = items.column(table.friction), items.column(table.velocity_limit)
         self.effort_limit = items.column(table.effort_limit)
         kept = ("lock", "slide", "full", "speed", "effort", "aim", "base", "target")
-        graph = ("coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low", "high",
-                 "drive_now", "rest_now")
+        graph = ("share", "coordinate", "rate", "shift", "lag", "delta", "drive", "drive_gain", "rest", "rest_gain", "low",
+                 "high", "drive_now", "rest_now")
         speeds = ("held", "ended")
         search = ("push", "gain", "found", "goal", "reach", "brink", "beyond")
         for name in (*kept, *speeds, *graph, *search):
@@ -104,6 +112,82 @@ def component_of_ball(table: LawTable, model: Model) -> np.ndarray:
 
 
 @ti.func
+def limit_of(law: ti.template(), w: ti.i32, k: ti.i32):
+    """Effort limit of the drive of law k; of a ball the share of its component.
+
+    Reads: law.{effort_limit, share}
+    """
+    limit = law.changed.arena.zero() + law.effort_limit.load(w, k)
+    if ti.static(law.has_shared_limit):
+        if law.shares_limit.at(k) != 0:
+            limit = law.share.load(w, k)
+    return limit
+
+
+@ti.func
+def limited_drive(law: ti.template(), w: ti.i32, k: ti.i32):
+    """Effort of the drive of law k at once, within its limit: of a ball by the size of all three.
+
+    Reads: law.{effort_limit, drive}
+    """
+    one = law.changed.arena.zero() + 1.0
+    limit = one * law.effort_limit.load(w, k)
+    drive = law.drive.load(w, k)
+    found = ti.max(ti.min(drive, limit), -limit)
+    if ti.static(law.has_shared_limit):
+        if law.shares_limit.at(k) != 0:
+            first = k - law.component.at(k)
+            square = law.drive.load(w, first) ** 2 + law.drive.load(w, first + 1) ** 2 + law.drive.load(w, first + 2) ** 2
+            found = drive * select(square > limit * limit, limit / ti.sqrt(square), one)
+    return found
+
+
+@ti.func
+def share_limits(law: ti.template(), w: ti.i32, may: ti.template(), rounding: ti.template()):
+    """Share the effort limits E of balls among their components: a ball is a box of the shares where it is met.
+
+        u = (kappa x + c1 - g1 v) / (1 + kappa),   |u| <= E: no bound,   else E |u_k| / |u|
+
+    x is the drive and v the velocity that were found, kappa = g1 delta. Where both stay as they are, x is c1 - g1 v if that
+    is within E, else E along it: the nearest point of the ball, whatever kappa is; it makes the way there short.
+
+    Args:
+        may: lanes that may change theirs.
+        rounding: change relative to E that is none.
+
+    Reads:  law.{graph, found, effort, slide}, columns
+    Writes: law.{share, changed}
+    """
+    zero = law.changed.arena.zero()
+    for k in range(law.n):
+        if law.shares_limit.at(k) != 0 and law.component.at(k) == 0:
+            kappa = zero
+            size = zero
+            for m in ti.static(range(3)):
+                kappa = kappa + law.drive_gain.load(w, k + m) * law.delta.load(w, k + m) * (1.0 / 3.0)
+            for m in ti.static(range(3)):
+                size = size + wanted_drive(law, w, k + m, kappa) ** 2
+            size = ti.sqrt(size)
+            for m in ti.static(range(3)):
+                limit = zero + law.effort_limit.load(w, k + m)
+                u = ti.abs(wanted_drive(law, w, k + m, kappa))
+                full = size > limit
+                share = select(full, limit * u / select(full, size, zero + 1.0), zero + ti.math.inf)
+                before = law.share.load(w, k + m)
+                moved = may & ~((share == before) | (ti.abs(share - before) <= rounding * limit))
+                law.changed.store(w, 0, select(moved, zero + 1.0, law.changed.load(w, 0)))
+                law.share.store(w, k + m, select(may, share, before))
+
+
+def wanted_drive(law, w, k, kappa):
+    """Component of u, see `share_limits`."""
+    v = law.found.load(w, k)
+    rest = local(law.rest.load(w, k) - law.rest_gain.load(w, k) * v - law.friction.load(w, k) * law.slide.load(w, k))
+    given = local(law.drive.load(w, k) - law.drive_gain.load(w, k) * v)
+    return local(((law.effort.load(w, k) - rest) * kappa + given) / (kappa + 1.0))
+
+
+@ti.func
 def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), v: ti.template()):
     """Smooth forces of law k now: those of its drive, without an effort limit, and of the rest.
 
@@ -122,8 +206,8 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
     if d >= 0:
         bound, bound_stiffness, bound_damping, _stored = bound_law(fo, w, d, x, v)
         rests = bound_stiffness + bound_damping > 0.0
-        if ti.static(law.has_roll):
-            if law.is_roll.at(k) != 0:
+        if ti.static(law.has_ball):
+            if law.on_ball.at(k) != 0:
                 rests = zero > 0.0
         if law.has_soft_limit.at(k) != 0:
             rest = bound
@@ -136,7 +220,7 @@ def law_terms(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, x: ti
             drive = select(rests, zero, given)
             drive_stiffness = select(rests, zero, servo_stiffness)
             drive_damping = select(rests, zero, servo_damping)
-            if ti.static(law.has_roll):
+            if ti.static(law.has_ball):
                 drive = drive + (fo.target.load(w, d) - x) * fo.ball_stiffness.load(w, d)
                 drive_stiffness = drive_stiffness + fo.ball_stiffness.load(w, d)
     return drive, drive_stiffness, drive_damping, rest, stiffness, damping, inertia
@@ -245,7 +329,7 @@ def split_power(law: ti.template(), fo: ti.template(), w: ti.i32, k: ti.i32, end
 
     Reads: law and fo columns
     """
-    limit = law.effort_limit.load(w, k)
+    limit = limit_of(law, w, k)
     drive = select(now, law.drive_now.load(w, k), law.drive.load(w, k) - law.drive_gain.load(w, k) * end)
     drive = ti.max(ti.min(drive, limit), -limit)
     line = drive + law.rest_now.load(w, k) - law.friction.load(w, k) * law.slide.load(w, k)

@@ -35,6 +35,8 @@ def effort_power(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i3
                     d = t.link_qd.at(i) + k
                     after = s.qd.load(w, d) + s.qdd.load(w, d) * b
                     pull = (error.parts[k] - after * b) * fo.ball_stiffness.load(w, d)
+                    if ti.static(fo.some_by_law):
+                        pull = pull * ti.cast(1 - fo.by_law.at(d), t.arena.device.real)
                     supplied = supplied + pull * (s.qd.load(w, d) + after) * 0.5
     fo.power.store(w, 0, fo.power.load(w, 0) + dissipated)
     fo.power.store(w, 1, fo.power.load(w, 1) + supplied)

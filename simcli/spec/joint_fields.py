@@ -52,7 +52,7 @@ JOINTS: dict[str, JointFields] = {
             "damping": MOVING,
             "armature": MOVING,
             "velocity_limit": SCALAR | _types("ball"),
-            "effort_limit": SCALAR,
+            "effort_limit": SCALAR | _types("ball"),
             "compliance": NONE,
             "mimic": SCALAR,
             "motion": _types("revolute prismatic screw"),
@@ -65,7 +65,7 @@ JOINTS: dict[str, JointFields] = {
             "damping": SCALAR | _types("ball"),
             "armature": SCALAR | _types("ball"),
             "velocity_limit": SCALAR | _types("ball"),
-            "effort_limit": SCALAR,
+            "effort_limit": SCALAR | _types("ball"),
             "compliance": ROWS,
             "mimic": SCALAR,
             "motion": _types("revolute prismatic screw"),
@@ -118,12 +118,18 @@ def _uneven(joint: JointSpec) -> bool:
     return len({stiffness or 0.0 for stiffness in held}) > 1
 
 
+def _limited_unevenly(joint: JointSpec) -> bool:
+    return len({None if drive is None else drive.effort_limit for drive in joint.drive or ()}) > 1
+
+
 def _bounded_softly(joint: JointSpec) -> bool:
     return joint.compliance > 0 and joint.limit is not None
 
 
 REFUSED_FORMS: tuple[Form, ...] = (
     Form("ball", _uneven, "drive", "a ball drive of different stiffnesses", "give its three dofs the same"),
+    Form("ball", _limited_unevenly, "effort_limit", "effort limits that differ between the dofs of a ball",
+         "write one for all"),
     Form("distance", _soft, "limit", "a soft limit of a distance", "leave the stiffness out, or use a spring"),
     Form("distance", _bounded_softly, "compliance", "compliance of a distance's bounds", "write `length`, or use a spring"),
 )
@@ -240,7 +246,8 @@ NOTES = """\
   velocity (damping (target_velocity - qd)) and effort (target), implicit in the step; what a mode does not read is
   refused. The target of a ball is a rotation vector, in the parent anchor frame; its spring is geodesic.
 - `friction`: dry friction with exact stiction.
-- `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's.
+- `velocity_limit`, `effort_limit`: bounds that are never passed; the effort limit is the drive's, of a ball that of the size
+  of its torque.
 - `compliance`: of the rows of a joint outside the tree. A joint of the tree has no rows: write `loop: true`.
 - `mimic`: a gear between two joints, q = ratio * q_other + offset, dof by dof. A follower may lead.
 - `motion`: the coordinate follows exactly, whatever else acts on it; the effort that it takes is reported.

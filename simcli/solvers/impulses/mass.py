@@ -11,6 +11,7 @@ from simcli.kernels.complementarity.large import mass_place
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
+from simcli.kernels.laws import limit_of
 from simcli.kernels.system import System
 from simcli.solvers.tree.integrators import H
 
@@ -48,7 +49,7 @@ def state_mass(c: ti.template(), w: ti.i32, h: ti.template()):
             drive = y.laws.drive.load(w, k)
             drive_gain = y.laws.drive_gain.load(w, k)
             if m.has_drive.at(k) != 0:  # in a row, unless it is constant
-                limit = y.laws.effort_limit.load(w, k)
+                limit = limit_of(y.laws, w, k)
                 push = push + select(drive_gain > 0.0, zero, ti.max(ti.min(drive, limit), -limit))
             else:
                 push = push + drive

@@ -110,7 +110,7 @@ class Impulses:
         self.enough = tolerance if self.has_hard else limits.exact
         self.passes = max(options.contact.passes, options.max_iterations if turns else 0)
         self.rounds = self.passes if tables.is_natural else 1
-        self.searches = self.passes if tables.is_natural and spins else 1
+        self.searches = self.passes if tables.is_natural and (spins or system.laws.has_shared_limit) else 1
         self.start = self.problem.velocities.slot()
         self.kept, self.awake = self.problem.rows.items.slot(), plain.slot()
         self.load, self.stiff = arena.slot(n if turns else 0), arena.slot(tables.n_links if turns else 0, Mat3)
@@ -195,7 +195,7 @@ def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
 def needs_end(c: ti.template(), w: ti.i32):
     """1 for the worlds in which a contact or a rigid row of this step asks for its end."""
     found = c.tables.arena.zero() + 1.0
-    if ti.static(c.touches and not c.bound.impulses.has_hard):
+    if ti.static(c.touches and not c.bound.impulses.has_hard and not c.bound.system.laws.has_shared_limit):
         found = select(c.bound.impulses.contacts.collider.contacts.count.load(w, 0) > 0.0, found, found * 0.0)
     return found
 

@@ -21,6 +21,7 @@ Source: Jean (1999), the step in impulses. Deviation: bounds that are far are ro
 from simcli.kernels.contact_chart import find_gaps
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws import limit_of
 from simcli.solvers.impulses.contacts import aim_again, find_contacts
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_motion, speed_of_row, state_mass
@@ -169,7 +170,7 @@ def row_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32, 
         on, bias, soft = row_of_line(c, on, m.push.load(w, k), m.gain.load(w, k), bias, h)
     elif kind == DRIVE:
         on, bias, soft = row_of_line(c, on, y.laws.drive.load(w, k), y.laws.drive_gain.load(w, k), bias, h)
-        upper = ti.min(y.laws.effort_limit.load(w, k) * h, upper)
+        upper = ti.min(limit_of(y.laws, w, k) * h, upper)
         lower = -upper
     elif kind == FRICTION:
         upper = y.laws.friction.load(w, k) * h

@@ -16,6 +16,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.law_pieces import choose
 from simcli.kernels.laws import FREE
 from simcli.kernels.programs import only, repeat, within
+from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.contacts import aim_contacts, rub
 from simcli.solvers.impulses.direction import turn_directions
 from simcli.solvers.impulses.mass import mirrored
@@ -81,10 +82,12 @@ def searching(c, rest: tuple = ()) -> tuple:
     """
     aims = (aim,) if c.touches else ()
     spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
+    balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
     restates = only(is_awake, state_rows, within(problem_of, *READY), *(aims if not rest else ()))
     search = (within(problem_of, *SEARCH), count_iterations, sleep, *wakes)
-    return (repeat(restates, *(only(is_first_search, *rest) if rest else (),), *spins, *search, wanted=searches_again),)
+    first = only(is_first_search, *rest) if rest else ()
+    return (repeat(restates, *(first,), *spins, *balls, *search, wanted=searches_again),)
 
 
 @ti.func
@@ -230,13 +233,14 @@ def wake(c: ti.template(), w: ti.i32):
 
 
 def searches_again(c, w):
-    """The worlds that search again: because bounds woke, or for the bounds of spins."""
+    """The worlds that search again: because bounds woke, or for the bounds of spins and of drives of balls."""
     m = c.bound.impulses
     found = m.awakened.load(w, 0) != 0.0
-    if m.first_spin < 0:
+    if m.first_spin < 0 and not c.bound.system.laws.has_shared_limit:
         return found
     more = ti.cast(c.now.load(w, "search") < c.now.load(w, "searches"), c.tables.arena.device.real)
-    return found | (m.spins.load(w, 0) * more != 0.0)
+    wants = 1.0 if c.bound.system.laws.has_shared_limit else m.spins.load(w, 0)
+    return found | (wants * more != c.tables.arena.zero())
 
 
 @ti.func

@@ -3,11 +3,11 @@
 Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.efforts import turn_to_target
+from simcli.kernels.efforts import turn_of_ball, turn_to_target
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.law_pieces import choose, find_reach
-from simcli.kernels.laws import split_power, state_law
+from simcli.kernels.laws import share_limits, split_power, state_law
 from simcli.kernels.rotation_log import pulled_back
 from simcli.kernels.rows import turning
 from simcli.solvers.rows.repeat import foreseen
@@ -40,6 +40,9 @@ def choose_pieces(c: ti.template(), w: ti.i32, k: ti.i32, stage: ti.i32, b: ti.t
         if k == 0:
             state_laws(c, w, stage, b, h, g, instant)
         aim_laws(c, w, k, g)
+        if ti.static(y.laws.has_shared_limit):
+            if k < NEWTON_CHOICES:
+                share_limits(y.laws, w, may, c.bound.rounding)
         for n in range(y.laws.n):
             choose_again(c, w, n, k, may)
         if k > 0:
@@ -99,6 +102,9 @@ def motion_of_dof(c: ti.template(), w: ti.i32, n: ti.i32, i: ti.i32, stage: ti.i
             moved = c.k1_q.load(w, d)
             gained = c.k1_qd.load(w, d)
     x = c.state.q.load(w, ti.max(c.tables.dof_q.at(d), 0))
+    if ti.static(y.laws.has_ball):
+        if y.laws.on_ball.at(n) != 0:
+            x = turn_of_ball(c.forces, c.state.q, w, y.laws.first_q.at(n), d, y.laws.component.at(n))
     return x, c.state.qd.load(w, d), y.entry.load(w, y.m_start.at(i + 1) - 1), moved, gained
 
 

@@ -121,15 +121,36 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
             for k in ti.static(range(3)):
                 if p.component.at(n) == k:
                     given = given + error.parts[k] * c.forces.ball_stiffness.load(w, d)
+            given = given * share_of_ball(c, w, n, error)
     if ti.static(c.forces.has_soft_limits):
         _bound, stiffness, damping, _stored = bound_law(c.forces, w, d, x, v)
         given = select((stiffness + damping > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
-    limit = zero + p.effort_limit.load(w, n)
+    limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
     given = select(given > limit, limit, select(given < -limit, -limit, given))
     if ti.static(p.has_motion):
         if p.kind.at(n) == MOTION:
             given = effort_of_motion(c, w, n)
     return switched(c, w, p.row.at(n), given)
+
+
+@ti.func
+def share_of_ball(c: ti.template(), w: ti.i32, n: ti.i32, error: ti.template()):
+    """Part of the torque of a ball, of whose drive n is a component, that its limit lets pass.
+
+    Args:
+        error: rotation vector to the target.
+
+    Reads: c.{forces, state}
+    """
+    p = c.gauges.drives
+    zero = c.tables.arena.zero()
+    limit = zero + p.effort_limit.load(w, n)  # it may be infinite
+    first = p.dof.at(n) - p.component.at(n)
+    square = zero
+    for k in ti.static(range(3)):
+        of_rate, _stiffness, _damping = servo_law(c.forces, w, first + k, zero, c.state.qd.load(w, first + k))
+        square = square + (of_rate + error.parts[k] * c.forces.ball_stiffness.load(w, first + k)) ** 2
+    return select(square > limit * limit, limit / ti.sqrt(square), zero + 1.0)
 
 
 @ti.func
