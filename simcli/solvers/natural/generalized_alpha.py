@@ -86,8 +86,8 @@ def begin_alpha(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
-    """One step of length h that ends at t.
+def step_alpha(c: ti.template(), w: ti.i32, start: ti.template(), t: ti.template(), h: ti.template()):
+    """One step of length h from a time to t.
 
     Reads:  c.steps, c.alpha, c.forces
     Writes: c.steps, c.alpha, c.state.{q, qd}, c.forces.work
@@ -125,8 +125,10 @@ def step_alpha(c: ti.template(), w: ti.i32, t: ti.template(), h: ti.template()):
             else:
                 if ti.static(c.signals.n > 0):
                     if k <= 0:
-                        follow_signals(c, w, t - h * ti.cast(k == BEGIN, c.tables.arena.device.real),
-                                       -1.0 - 2.0 * ti.min(k, 0), -1)
+                        now = t
+                        if k == BEGIN:
+                            now = start
+                        follow_signals(c, w, now, -1.0 - 2.0 * ti.min(k, 0), -1)
                 if ti.static(c.led.n > 0):
                     if k == BEGIN:
                         lead_bodies(c, w, h, h, 1)

@@ -56,7 +56,7 @@ def place_natural(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templa
     again = 0
     if not last and p >= c.bound.n_evaluations:
         kind = CORRECT
-        stage = p - c.bound.n_evaluations
+        stage = c.stages  # a world that jumps is corrected over the time of its second evaluation
     elif p == 0:
         kind = START
         stage = 0

@@ -113,7 +113,7 @@ def step_quadratic(c: ti.template(), w: ti.i32, h: ti.template()):
                 if places:
                     harden_rows(c, w)
                     bend_gradients(f, f.next_x, w)
-                    factor = factor * (h * g)
+                    factor = factor * 0.0 - 1.0
                 running = demand_correction(c, w, factor)
         if running != 0:
             if k == 0 or places or (k == 1 and c.pushes.is_mixed):

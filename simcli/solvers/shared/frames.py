@@ -92,7 +92,8 @@ def advance_natural(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
                     enter_steps(c, w)
                 t, side = natural_time(c, w, first, i, steps)
                 if ti.static(c.integrator == "generalized_alpha"):
-                    step_alpha(c, w, t, c.constants.load(w, H))
+                    h = c.constants.load(w, H)
+                    step_alpha(c, w, h * ti.cast(first + i - 1, c.tables.arena.device.real), t, h)
                 else:
                     if ti.static(c.signals.n > 0):
                         follow_signals(c, w, t, side, -1)
