@@ -68,6 +68,8 @@ def time_of(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     node = c.nodes.load(w, c.now.load(w, "node"))
     side = 1.0 - 2.0 * node
+    if ti.static(c.integrator == "zhong06"):  # what jumps in the middle of its steps does so at their end
+        side = ti.cast(-1.0, real)
     if c.now.load(w, "instant") != 0:
         node = ti.cast(0.0, real)
         side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
@@ -93,20 +95,3 @@ def begin_program(c, w, first, steps) -> None:
 def first_of(c, w):
     """Steps before the frame (inside kernels)."""
     return ti.cast(c.now.load(w, "first_high"), ti.i64) * WORD + c.now.load(w, "first_low")
-
-
-@ti.func
-def natural_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """As `time_of`, for round i of natural coordinates, counted from 1: the last one shows the frame.
-
-    Reads: c.constants
-    """
-    real = c.tables.arena.device.real
-    h = c.constants.load(w, H)
-    step = i - 1
-    t = h * ti.cast(first + ti.min(step + 1, steps), real)
-    side = ti.cast(1 - 2 * ti.min(steps, 1), real)
-    if ti.static(c.integrator == "zhong06"):  # at the middle of the step
-        if i <= steps:
-            t = h * (ti.cast(first + step, real) + 0.5)
-    return t, side
