@@ -5,7 +5,7 @@ import pytest
 from support.barriers import Drop, box_mesh, rest_gap
 from support.device import live_device
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 G = 9.8
 KAPPA = 1e9  # [N/m^3]

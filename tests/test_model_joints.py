@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from simcli import rotations as rot
 from simcli.model import joints, rows
-from simcli.model import rotations as rot
 from simcli.model.joints import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
 from simcli.spec import dofs

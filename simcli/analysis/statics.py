@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.runtime import Device
-from simcli.model import rotations as rot
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray

@@ -1,9 +1,9 @@
 """Scalars of a block for work that goes lane by lane: what branches by nature, and needs lists."""
 
 import numpy as np
-from taichi.lang import impl
 
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import number
 from simcli.kernels.language.vectors import vector
 from simcli.kernels.memory import get_lane
@@ -49,8 +49,8 @@ class Notes:
     def place_of(self, block, k):
         """The place of scalar or vector k of a block (inside kernels)."""
         if self.arena.device.is_gpu:
-            return impl.expr_init(self.arena.apart(k * self.width) + (block + number(self, "place")))
-        return impl.expr_init((block * number(self, "count") + k) * self.width + number(self, "place") & MASK)
+            return local(self.arena.apart(k * self.width) + (block + number(self, "place")))
+        return local((block * number(self, "count") + k) * self.width + number(self, "place") & MASK)
 
     def item(self, place, m: int):
         """Number m behind a place, assignable (inside kernels)."""
@@ -61,7 +61,7 @@ class Notes:
         place = self.place_of(block, k)
         if self.width > 1:
             return vector([self.item(place, m) for m in range(self.width)])
-        return impl.expr_init(self.arena.whole(place + self.arena.before) if self.kind == ti.i32 else self.item(place, 0))
+        return local(self.arena.whole(place + self.arena.before) if self.kind == ti.i32 else self.item(place, 0))
 
     def value(self, block, k, kind):
         """The value of a kind that begins at k (inside kernels)."""
@@ -70,7 +70,7 @@ class Notes:
     def store(self, block, k, value):
         """Replace a scalar or vector, or the scalars of a value (inside kernels)."""
         if self.width > 1:
-            place, value = self.place_of(block, k), impl.expr_init(value)
+            place, value = self.place_of(block, k), local(value)
             for m in range(self.width):
                 self.item(place, m)._assign(get_lane(value, m))
         elif self.kind == ti.i32:

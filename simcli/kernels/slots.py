@@ -11,17 +11,12 @@ whoever looks at the first of none looks at nothing else.
 from collections.abc import Sequence
 
 import numpy as np
-from taichi.lang import impl
 
+from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import number
 
 SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
 KINDS = (SLOTS, INTS, REALS)
-
-
-def local(x):
-    """A local variable that starts as x (Taichi would otherwise evaluate x again at each use)."""
-    return impl.expr_init(x)
 
 
 def width_of(kind) -> int:

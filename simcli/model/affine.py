@@ -9,7 +9,7 @@ with no mass for the world. Source: reference/affine-bodies.md B.2, B.5. Deviati
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
 from simcli.model.mechanism import BodyPart

@@ -15,7 +15,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import Driven
 from simcli.model.affine_forms import Affine, Forms, Vector, constant_vector
 from simcli.model.constraint_tables import Constraints, Form

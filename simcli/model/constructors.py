@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import Array
 
 DEPENDENT = 1e-6  # least singular value of X, relative to the largest, of independent vectors

@@ -11,7 +11,7 @@ so that Newton's equation holds with reported coordinates.
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.joints import Motion
 from simcli.model.led import leading_joints

@@ -18,7 +18,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.affine_forms import Affine, Forms, Vector
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.pushes import Push, pushes_of

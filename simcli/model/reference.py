@@ -5,7 +5,7 @@ Slow and short: what `build` needs for its checks, and what device code is compa
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.links import SIX
 from simcli.model.tables import WORLD, Array, LinkKind, Links, Model
 

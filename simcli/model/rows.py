@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.joints import JointType, Motion, Row, RowKind
 
 Array = np.ndarray

@@ -41,7 +41,7 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step
-from simcli.solvers.shared.measures import look_at_start
+from simcli.solvers.shared.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
 from simcli.solvers.tree.integrators import (
     combine_slopes,
@@ -87,7 +87,12 @@ def frame_of_tree(c) -> tuple:
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
-    return frame(c, kind(c), start, end)
+    return *frame(c, kind(c), start, end), *looks(c)
+
+
+def looks(c) -> tuple:
+    """The stage that looks at a step, where looks are stages."""
+    return (look,) if c.gauges.within else ()
 
 
 def at_last_step(c) -> tuple:
@@ -141,8 +146,7 @@ def evaluation(c, first=None, starts: bool = False) -> tuple:
         first: a stage before all others, if there is one.
         starts: whether it is the first of a step.
     """
-    looks = (look_at_start,) if starts and c.gauges.within else ()
-    begins = (place, *looks, *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    begins = (place, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree
