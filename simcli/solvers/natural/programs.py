@@ -70,9 +70,6 @@ from simcli.solvers.natural.stages import (
     harden_instant,
     is_taken_again,
     lacks_somewhere,
-    lead_to_end,
-    lead_to_frame,
-    lead_to_start,
     load_midpoint,
     pull_vectors,
     push_midpoint,
@@ -96,6 +93,7 @@ from simcli.solvers.rows.stages import (
     measure_rows,
     solve_system,
 )
+from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
 from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end, lead_work
 from simcli.solvers.tree.stages import follow, load_forces, place, show_reactions

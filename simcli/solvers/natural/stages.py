@@ -18,7 +18,6 @@ from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
-from simcli.solvers.shared.clock import follow_leads, time_of
 from simcli.solvers.shared.motions import impulse_work
 from simcli.solvers.tree.integrators import H, copy
 
@@ -359,24 +358,3 @@ def show_projection(c: ti.template(), w: ti.i32):
         given = c.bound.projected.load(w, r) / h
         y.force.store(w, r, y.force.load(w, r) + select(jumps, given, given * 0.0))
         c.bound.projected.store(w, r, given * 0.0)
-
-
-@ti.func
-def lead_to_start(c: ti.template(), w: ti.i32):
-    """Motions where the step begins."""
-    t, _side = time_of(c, w)
-    follow_leads(c, w, t, 1, 0)
-
-
-@ti.func
-def lead_to_end(c: ti.template(), w: ti.i32):
-    """Motions where the step ends."""
-    t, _side = time_of(c, w)
-    follow_leads(c, w, t, 0, 0)
-
-
-@ti.func
-def lead_to_frame(c: ti.template(), w: ti.i32):
-    """Motions at the time of a frame."""
-    t, _side = time_of(c, w)
-    follow_leads(c, w, t, 0, 1)

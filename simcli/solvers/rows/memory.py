@@ -97,7 +97,7 @@ class Constrained:
             end have got what armature takes of them (rotors.py).
         spins_free: (links) 1 for free bodies that have inertia by themselves.
         first: (unknowns) the first solution of a correction.
-        excess: (2 n dofs) what the weights have too much, see natural/steps.py.  carried: (n dofs) with what a try begins.
+        excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
         projected: (rows) [N s] by which velocities were projected since the last step, in natural coordinates with contact.

@@ -34,27 +34,6 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
 
 
 @ti.func
-def follow_leads(c: ti.template(), w: ti.i32, t: ti.template(), starts: ti.i32, at_frame: ti.i32):
-    """Let prescribed motions follow their signals in a step whose forces are those of its middle.
-
-    Args:
-        t: [s], the middle of the step, or the time of a frame.
-        starts: 1 for the velocities at the start of the step, 0 for the positions at its end.
-        at_frame: 1 at a frame.
-
-    Reads:  c.leads
-    Writes: the driven slots
-    """
-    real = c.tables.arena.device.real
-    h = c.constants.load(w, H)
-    side = ti.cast(2 * starts - 1, real)
-    if at_frame != 0:
-        drive(c.leads, w, t, h * LEAN[c.precision])
-    else:
-        drive(c.leads, w, t - side * h * 0.5, side * h * LEAN[c.precision])
-
-
-@ti.func
 def time_of(c: ti.template(), w: ti.i32):
     """[s], the time of an evaluation of a program, and from which side a jump there is seen: 1 after it, -1 before it.
 
@@ -95,3 +74,30 @@ def begin_program(c, w, first, steps) -> None:
 def first_of(c, w):
     """Steps before the frame (inside kernels)."""
     return ti.cast(c.now.load(w, "first_high"), ti.i64) * WORD + c.now.load(w, "first_low")
+
+
+@ti.func
+def lead_to_start(c: ti.template(), w: ti.i32):
+    """Prescribed motions where a step begins whose forces are those of its middle, after what jumps there.
+
+    Reads:  c.leads
+    Writes: the driven slots
+    """
+    t, _side = time_of(c, w)
+    h = c.constants.load(w, H)
+    drive(c.leads, w, t - h * 0.5, h * LEAN[c.precision])
+
+
+@ti.func
+def lead_to_end(c: ti.template(), w: ti.i32):
+    """Prescribed motions where such a step ends, before what jumps there; else as `lead_to_start`."""
+    t, _side = time_of(c, w)
+    h = c.constants.load(w, H)
+    drive(c.leads, w, t + h * 0.5, -h * LEAN[c.precision])
+
+
+@ti.func
+def lead_to_frame(c: ti.template(), w: ti.i32):
+    """Prescribed motions at the time of a frame, after what jumps there; else as `lead_to_start`."""
+    t, _side = time_of(c, w)
+    drive(c.leads, w, t, c.constants.load(w, H) * LEAN[c.precision])
