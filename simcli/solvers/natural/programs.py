@@ -63,7 +63,7 @@ from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
     chooses_somewhere,
-    demand_velocities,
+    end_projection,
     end_velocities,
     fill_matrix,
     filter_correction,
@@ -75,9 +75,9 @@ from simcli.solvers.natural.stages import (
     push_midpoint,
     show_projection,
     soften_step,
+    state_projection,
     state_system,
     take_projection,
-    use_velocities,
 )
 from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.stages import (
@@ -174,8 +174,8 @@ def projection(c) -> tuple:
     soft = (*measurement(c), soften_step) if c.bound.system.n_rows else ()
     excess = (return_excess,) if c.has_excess else ()
     further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
-    return (place, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), demand_velocities, solve_system,
-            take_projection, further, use_velocities)  # fmt: skip
+    return (place, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
+            take_projection, further, end_projection)  # fmt: skip
 
 
 def evaluation(c, is_frame: bool = False) -> tuple:

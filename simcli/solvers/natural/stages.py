@@ -75,7 +75,7 @@ def fill_matrix(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def demand_velocities(c: ti.template(), w: ti.i32):
+def state_projection(c: ti.template(), w: ti.i32):
     """The system and right-hand side of the projection of velocities: A dv = -A v with the least kinetic energy.
 
     Reads:  c.bound.system
@@ -111,7 +111,7 @@ def take_projection(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def use_velocities(c: ti.template(), w: ti.i32):
+def end_projection(c: ti.template(), w: ti.i32):
     """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
 
     Reads:  c.bound.system
