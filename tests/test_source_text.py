@@ -89,21 +89,3 @@ def test_modules_are_not_searched_at_a_start(room):
             "inspect.getmodule = lambda *found: calls.append(found) or own(*found)\n"
             f"import simcli.kernels, {room}; print(len(calls))")  # fmt: skip
     assert int(python(code)) < 20
-
-
-def test_what_taichi_does_not_need_is_not_imported():
-    """It pickles functions that were typed at a prompt, and asks its makers for news."""
-    code = ("import sys\nfrom simcli.kernels.runtime import start_device\nstart_device('cpu')\n"
-            "print([name for name in ('dill', 'urllib.request', 'ssl') if name in sys.modules])\n"
-            "from simcli.kernels.language.internals import module\n"
-            "print(module('.lang._wrap_inspect').dill.source.findsource.__name__)\n"
-            "import dill\nprint(dill.__version__ > '')")  # fmt: skip
-    assert python(code) == "[]\nfindsource\nTrue\n"
-
-
-def test_makers_of_fields_are_not_written_down():
-    code = ("import traceback\nfrom simcli.kernels.memory import Arena\nfrom simcli.kernels.runtime import start_device\n"
-            "device, calls, own = start_device('cpu'), [], traceback.extract_stack\n"
-            "traceback.extract_stack = lambda *found, **more: calls.append(found) or own(*found, **more)\n"
-            "arena = Arena(device, 1); arena.slot(3); arena.build(); print(len(calls))")  # fmt: skip
-    assert int(python(code)) == 0

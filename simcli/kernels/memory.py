@@ -160,18 +160,17 @@ class Arena:
             notes: where those of each begin.
             n_constants: in tables.
         """
-        self.before = 0 if self.device.is_gpu else 1
         whole, real = self.storage.whole, self.storage.real
         self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
         self.constants = {what: part[begins[what] : begins[what] + n_constants[what]]
                           for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
         for each, first in zip(self.notes, notes, strict=False):
-            each.place = int(first) - self.before
-        self.origin = Origin(begins[SLOTS] - self.before)
+            each.place = int(first)
+        self.origin = Origin(begins[SLOTS])
         for what, first in begins.items():
             apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
             for strip in self.strips(what):
-                strip.place = first - self.before + strip.row * apart
+                strip.place = first + strip.row * apart
 
     def refill(self, other: "Arena"):
         """Take the shared tables of another arena, built or not, of the same layout."""
@@ -246,11 +245,11 @@ class Arena:
 
     def at(self, k: int, place, block):
         """Pack k behind a place, as an assignable expression (inside kernels)."""
-        return item(memory(), place + (self.apart(k) + self.before))
+        return item(memory(), place + self.apart(k))
 
     def constant(self, what: str, k: int, place):
         """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
-        return (self.whole if what == INTS else self.real)(place + (k + self.before))
+        return (self.whole if what == INTS else self.real)(place + k)
 
     def real(self, place):
         """A number of the memory as an assignable expression (inside kernels)."""

@@ -199,7 +199,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         "log_level": ti.ERROR,
         "random_seed": 0,
         "advanced_optimization": False,  # see compile_thoroughly
-        "cfg_optimization": False,  # three times faster to compile, no slower to run (measured on chains of 7 and 20)
     }
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).

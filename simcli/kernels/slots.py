@@ -31,7 +31,7 @@ class Strip:
         n: items.
         step: numbers of an item.
         row: number of the first among all that the arena has of a block, or of tables.
-        place: where that is in the memory, of the first block, less one on the CPU.
+        place: where that is in the memory, of the first block.
     """
 
     _data_oriented = True

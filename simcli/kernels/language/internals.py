@@ -1,18 +1,16 @@
 """Taichi's package, and all that is taken from below its public interface (1.7.4, frozen upstream), by name.
 
 A maintained fork is tried by the name of its package, below; where it has renamed something, here is the list of what has to
-be found again. It is imported without what it needs for people alone: while it is imported it asks who calls it, with source
-and context, for each of its own functions; it imports what pickles functions, for texts that were typed at a prompt, and
-what asks its makers' server for a newer version.
+be found again.
+
+While it is imported, Taichi asks for each of its own functions who calls it, with source and context, which Python finds by
+a search through all modules; here it is told the line that runs, and no more.
 """
 
 import importlib
 import inspect
 import linecache
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 
 PACKAGE = "taichi"
@@ -24,32 +22,9 @@ os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is
 os.environ.setdefault("TI_SKIP_VERSION_CHECK", "ON")
 
 
-class _Later(ModuleType):
-    """In place of a module that is imported when somebody wants something of it."""
-
-    def __getattr__(self, name: str):
-        return getattr(importlib.import_module(self.__name__), name)
-
-
 def _caller_named_only(frame, context=1):
     """What Taichi reads of `inspect.getframeinfo` while it is imported: the line that runs, fourth."""
     return frame.f_code.co_filename, frame.f_lineno, "", [linecache.getline(frame.f_code.co_filename, frame.f_lineno)]
-
-
-@contextmanager
-def _importing_less() -> Iterator[None]:
-    news = f"{PACKAGE}._version_check"
-    later = {name: _Later(name) for name in ("dill", news) if name not in sys.modules}
-    if news in later and os.environ.get("TI_SKIP_VERSION_CHECK") == "ON":
-        later[news].start_version_check_thread = lambda: None  # as its own does
-    getframeinfo, inspect.getframeinfo = inspect.getframeinfo, _caller_named_only
-    sys.modules.update(later)
-    try:
-        yield
-    finally:
-        inspect.getframeinfo = getframeinfo
-        for name in later:
-            del sys.modules[name]
 
 
 def module(name: str = "") -> ModuleType:
@@ -57,11 +32,14 @@ def module(name: str = "") -> ModuleType:
     return importlib.import_module(PACKAGE + name)
 
 
-with _importing_less():
+_getframeinfo, inspect.getframeinfo = inspect.getframeinfo, _caller_named_only
+try:
     ti = module()
+finally:
+    inspect.getframeinfo = _getframeinfo
 
 core = module("._lib").core
-impl, kernel_impl, ops, snode = (module(f".lang.{name}") for name in ("impl", "kernel_impl", "ops", "snode"))
+impl, kernel_impl, ops = (module(f".lang.{name}") for name in ("impl", "kernel_impl", "ops"))
 ASTTransformer = module(".lang.ast.ast_transformer").ASTTransformer
 ASTTransformerContext = module(".lang.ast.ast_transformer_utils").ASTTransformerContext
 Expr = module(".lang.expr").Expr

@@ -34,7 +34,6 @@ from simcli.kernels.language.internals import (
 OF_DEVICE = ("lanes", "block_dim")  # names of attributes: numbers that are the same for all scenes
 MOST_INTS, MOST_REALS = 8192, 2048  # numbers that a kernel reads
 ZERO = "zero"  # a number that the compiler does not know
-LEAST_STATEMENTS = 5  # of a function that is compiled as a block of its own, its head and its text in words included
 MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments
 
 _build_attribute, _build_name = ASTTransformer.build_Attribute, ASTTransformer.build_Name
@@ -239,29 +238,7 @@ def _build_function(ctx, node: ast.FunctionDef):
             create(name, variable)
 
         ctx.create_variable = created
-    elif _listening and ZERO in _listening[-1].known and is_stage(ctx.func.func, node):
-        with aside((_listening[-1].known[ZERO] & 0) == 0):  # true, as LLVM sees, and Taichi if it optimises
-            return _build_function_def(ctx, node)
     return _build_function_def(ctx, node)
-
-
-def is_stage(function: Callable, node: ast.FunctionDef) -> bool:
-    """Whether a function, of which this is the text, leaves all that it finds in memory, and is worth a block of its own."""
-    if function not in _is_stage:
-        parts = [node, *statements_below(node)]
-        _is_stage[function] = len(parts) >= LEAST_STATEMENTS and not any(isinstance(part, ast.Return) for part in parts)
-    return _is_stage[function]
-
-
-def statements_below(node: ast.stmt) -> Iterator[ast.stmt]:
-    """All statements that stand in one; no expression has any."""
-    for name in ("body", "orelse"):
-        for part in getattr(node, name, ()):
-            yield part
-            yield from statements_below(part)
-
-
-_is_stage: dict[Callable, bool] = {}
 
 
 ASTTransformer.build_FunctionDef = staticmethod(_build_function)

@@ -4,9 +4,6 @@ LLVM believes that today's processors like loop bodies of thousands of instructi
 That is most of the time that a scene takes to compile, grows with the scene, and gains nothing: the memory of a block of
 worlds sets the pace. A body with a call is left alone. So every loop of a device function gets one, after a test that is
 never true but that the compiler cannot decide; bounds are opaque to it, so that its work does not depend on the scene.
-
-Measured (Zen 4): the kernel of the planar N-four-bar in natural coordinates compiles in 5 s instead of 11, with 40 windows
-in 6 s instead of 24; steps of chains of 2 to 20 hinges take 0 to 8 % less.
 """
 
 import ast
