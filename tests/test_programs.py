@@ -82,19 +82,37 @@ output: {{every: 1 ms}}
 """
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
          **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
+# In natural coordinates: laws that stop something, rows that are polynomials, forces that jump at the start of a step.
+SMOOTH = LOOP.replace(", limit: [-1, 0.004], friction: 0.05", "").replace("generalized, dt", "natural, dt")
+NATURAL = {"zhong06": LOOP.replace("generalized, dt", "natural, dt").replace("INTEGRATOR", "zhong06"),
+           "polynomials": SMOOTH.replace("INTEGRATOR", "zhong06"),
+           "generalized_alpha": SMOOTH.replace("INTEGRATOR", "generalized_alpha").replace("target: 0.5", "target: $s")
+           + "signals: {s: {step: {time: 0.01, before: 0.5, after: -0.5}}}\n",
+           "moreau": TOUCHING.replace("SOLVER", "natural")}  # fmt: skip
 OTHERS = ("generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])
-def case(request, tmp_path):
-    """Makes solvers of a scene."""
+def maker(text, tmp_path):
+    """Makes solvers of a scene, and says how many frames it has."""
     path = tmp_path / "scene.yaml"
-    path.write_text(CASES[request.param])
+    path.write_text(text)
     job = prepare(Request(path))
     device = live_device()
     schedule, options = job.schedule, job.spec.solver
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels)
     return lambda: (SOLVERS[options.type](job.model, options, plan, device, job.phases), plan.n_frames)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])
+def case(request, tmp_path):
+    """Makes solvers of a tree, or of free bodies."""
+    return maker(CASES[request.param], tmp_path)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "moreau")) for name in NATURAL])
+def natural(request, tmp_path):
+    """Makes solvers in natural coordinates."""
+    return maker(NATURAL[request.param], tmp_path)
 
 
 def inner(solver):
@@ -111,6 +129,14 @@ def columns_of(solver, n_frames):
 
 
 def test_a_call_may_end_after_any_line(case):
+    check_calls(case)
+
+
+def test_a_call_may_end_after_any_line_of_natural_steps(natural):
+    check_calls(natural)
+
+
+def check_calls(case):
     wanted, (solver, n_frames) = columns_of(*case()), case()
     inner(solver).core.loop_turns.most_lines = FEW_LINES
     found = columns_of(solver, n_frames)
