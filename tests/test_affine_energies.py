@@ -16,7 +16,7 @@ from simcli.model.affine_rows import energies_of
 from simcli.model.loosen import Start
 from simcli.model.natural import natural_form
 from simcli.model.state import State
-from simcli.solvers.affine.core import AffineCore
+from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.shared.plan import RunPlan
 
 DT, ALPHA = 0.01, 100.0

@@ -58,14 +58,14 @@ def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body
 
 
 @ti.func
-def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
-    """Keep the contacts with friction for the step that begins, in worlds that ask.
+def grip(c: ti.template(), w: ti.i32, x: ti.template()):
+    """Keep the contacts with friction for the step that begins.
 
     Reads:  c.{at, candidates, anchors}
     Writes: c.grips, c.candidates.counts
     """
     for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
+        if c.arena.writes(lane):
             put(c.grips.count, w, lane, 0, 0.0)
             put(c.grips.lost, w, lane, 0, stored(c, w, lane))
             anchor = -1

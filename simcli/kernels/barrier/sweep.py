@@ -112,18 +112,15 @@ def feature_box(c: ti.template(), w: ti.i32, lane: ti.i32, f: ti.i32):
 
 
 @ti.func
-def search(c: ti.template(), w: ti.i32, who: ti.template()):
-    """Find the candidates of the worlds of a block that ask, one pair of shapes after another.
-
-    Args:
-        who: (1), 0 in worlds that do not ask.
+def search(c: ti.template(), w: ti.i32):
+    """Find the candidates of the worlds of a block, one pair of shapes after another.
 
     Reads:  c.{at, move}
     Writes: c.candidates, c.{low, high, crowded}, c.notes
     """
     bound_shapes(c, w)
     for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
+        if c.arena.writes(lane):
             put(c.candidates.count, w, lane, 0, 0.0)
             put(c.candidates.needed, w, lane, 0, 0.0)
             n_touching = c.rule.n_touching

@@ -29,7 +29,7 @@ def put(slot: Slot, w, lane, item, value):
     """Replace the value of an item in one world, if it writes (`Arena.writing`)."""
     for k, new in enumerate(value.parts if isinstance(value, Value) else [value]):
         part = slot.part(w, item, k)
-        put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new))
+        put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
 
 
 def vector(x=0.0, y=0.0, z=0.0) -> Vec3:

@@ -16,10 +16,10 @@ from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
 from simcli.kernels.tree import vector_at
 from simcli.kernels.values import Sym3, Vec3
-from simcli.solvers.affine.core import DIAGNOSTICS
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
+from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
-from simcli.solvers.affine.step import find_multipliers
+from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contact_report import CONTACTS, put_row
 from simcli.solvers.shared.drives import report_powers
 
