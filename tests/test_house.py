@@ -50,8 +50,8 @@ OWNERS = {  # library -> rooms that may import it
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/recorder_process.py", "sweeps/worker.py"}
 MOST_OF_STAGE = 40  # lines of a device function
-# Rooms with longer ones: steps that are no lists of stages yet, collision, and pieces of the barrier.
-LONG_STAGES = {"kernels/barrier/pieces.py", "kernels/collision/boxes.py", "kernels/collision/epa.py",
+# Rooms with longer ones: steps that are no lists of stages yet, and collision.
+LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/epa.py",
                "kernels/collision/features.py", "kernels/collision/gjk.py", "kernels/collision/rounds.py",
                "kernels/collision/terrain.py", "solvers/natural/alpha_forces.py", "solvers/natural/generalized_alpha.py",
                "solvers/natural/led.py", "solvers/natural/phases.py", "solvers/natural/quadratic.py",

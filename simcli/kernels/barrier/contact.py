@@ -10,7 +10,7 @@ from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
-from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.collision.lanes import alone, one, put, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
@@ -93,10 +93,20 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template()):
     place_vertices(c, w, x)
     for lane in range(c.lanes):
         if c.arena.writes(lane):
-            total = measure_candidates(c, w, lane)
-            if ti.static(c.has_friction):
-                total = measure_grips(c, w, lane, x, total)
-            put(c.energy, w, lane, 0, total)
+            measure_world(c, w, lane, x)
+
+
+@alone
+@ti.func
+def measure_world(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+    """`measure` in one world.
+
+    Writes: c.energy
+    """
+    total = measure_candidates(c, w, lane)
+    if ti.static(c.has_friction):
+        total = measure_grips(c, w, lane, x, total)
+    put(c.energy, w, lane, 0, total)
 
 
 @ti.func

@@ -16,7 +16,7 @@ from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
-from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.lanes import alone, one, put, vector, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import get_lane, local
 from simcli.kernels.values import Vec3
@@ -66,14 +66,24 @@ def grip(c: ti.template(), w: ti.i32, x: ti.template()):
     """
     for lane in range(c.lanes):
         if c.arena.writes(lane):
-            put(c.grips.count, w, lane, 0, 0.0)
-            put(c.grips.lost, w, lane, 0, stored(c, w, lane))
-            anchor = -1
-            count_nearest(c, w, lane)
-            for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
-                if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
-                    anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
-            put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
+            grip_world(c, w, lane, x)
+
+
+@alone
+@ti.func
+def grip_world(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+    """`grip` in one world.
+
+    Writes: c.grips, c.candidates.counts
+    """
+    put(c.grips.count, w, lane, 0, 0.0)
+    put(c.grips.lost, w, lane, 0, stored(c, w, lane))
+    anchor = -1
+    count_nearest(c, w, lane)
+    for k in range(whole_of(c.candidates.count, w, lane, 0)):
+        if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
+            anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
+    put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
 
 
 @ti.func

@@ -32,6 +32,16 @@ def put(slot: Slot, w, lane, item, value):
         put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
 
 
+def alone(function):
+    """A device function (c, w, lane, ...) of one world, which is called where that writes: it need not ask again."""
+
+    def call(c, w, lane, *args):
+        with c.arena.writing(None):
+            return function(c, w, lane, *args)
+
+    return call
+
+
 def vector(x=0.0, y=0.0, z=0.0) -> Vec3:
     """A vector of scalars."""
     return Vec3(x, y, z)
