@@ -10,15 +10,9 @@ from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
-from simcli.kernels.collision.lanes import alone, one, put, whole_of
+from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
-
-
-def count_of(items, w, lane):
-    """How many candidates or grips a world has."""
-    return local(ti.cast(one(items.count, w, lane, 0), ti.i32))
 
 
 @ti.func
@@ -91,15 +85,13 @@ def measure(c: ti.template(), w: ti.i32, x: ti.template()):
     Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, taken}, c.candidates.acts
     """
     place_vertices(c, w, x)
-    for lane in range(c.lanes):
-        if c.arena.writes(lane):
-            measure_world(c, w, lane, x)
+    measure_worlds(c, w, x)
 
 
-@alone
+@by_world
 @ti.func
-def measure_world(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
-    """`measure` in one world.
+def measure_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+    """`measure` in a world.
 
     Writes: c.energy
     """
@@ -121,7 +113,7 @@ def measure_candidates(c: ti.template(), w: ti.i32, lane: ti.i32):
     count_nearest(c, w, lane)
     for b in range(c.n_bodies):
         put(c.pattern, w, lane, b, 0.0)
-    for k in range(count_of(c.candidates, w, lane)):
+    for k in range(whole_of(c.candidates.count, w, lane, 0)):
         put(c.candidates.acts, w, lane, k, 0.0)
         if counts(c, w, lane, k):
             energy, gap = stencil_energy(c, w, lane, k)
@@ -150,7 +142,7 @@ def measure_grips(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), b
     taken = 1.0 * one(c.grips.lost, w, lane, 0)
     total = 1.0 * barrier
     held = 0.0 * taken
-    for g in range(count_of(c.grips, w, lane)):
+    for g in range(whole_of(c.grips.count, w, lane, 0)):
         potential, stored, work = grip_energy(c, w, lane, g, x)
         total += potential
         held += stored
@@ -173,24 +165,33 @@ def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), 
     Writes: c.at, gradient, matrix.value
     """
     place_vertices(c, w, x)
-    for lane in range(c.lanes):
-        if c.arena.writes(lane):
-            n_candidates = count_of(c.candidates, w, lane)
-            n_grips = count_of(c.grips, w, lane) if ti.static(c.has_friction) else 0
-            for k in range(n_candidates + n_grips):
-                is_near = 1
-                a, b = 0, 0
-                if k < n_candidates:
-                    is_near = 0
-                    if counts(c, w, lane, k):
-                        is_near = stencil_pieces(c, w, lane, k, exact)
-                    a, b = bodies_of(c, w, lane, k)
-                elif ti.static(c.has_friction):
-                    g = k - n_candidates
-                    grip_pieces(c, w, lane, g, x)
-                    a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
-                if is_near == 1:
-                    add_pieces(c, w, lane, a, b, gradient, matrix)
+    add_worlds(c, w, x, gradient, matrix, exact)
+
+
+@by_world
+@ti.func
+def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
+               exact: ti.template()):
+    """`add` in a world.
+
+    Writes: gradient, matrix.value
+    """
+    n_candidates = whole_of(c.candidates.count, w, lane, 0)
+    n_grips = whole_of(c.grips.count, w, lane, 0) if ti.static(c.has_friction) else 0
+    for k in range(n_candidates + n_grips):
+        is_near = 1
+        a, b = 0, 0
+        if k < n_candidates:
+            is_near = 0
+            if counts(c, w, lane, k):
+                is_near = stencil_pieces(c, w, lane, k, exact)
+            a, b = bodies_of(c, w, lane, k)
+        elif ti.static(c.has_friction):
+            g = k - n_candidates
+            grip_pieces(c, w, lane, g, x)
+            a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
+        if is_near == 1:
+            add_pieces(c, w, lane, a, b, gradient, matrix)
 
 
 @ti.func

@@ -16,7 +16,7 @@ square of the gradient is projected apart from the others, with which it need no
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
-from simcli.kernels.barrier.stencils import corners, places, thickness
+from simcli.kernels.barrier.stencils import at_corners, corners, places, thickness
 from simcli.kernels.barrier.sweep import apart, lower, upper
 from simcli.kernels.barrier.tables import PIECE
 from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, whole_of
@@ -271,8 +271,5 @@ def chosen(mask, a, b):
 @ti.func
 def edges_at_rest(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """[m], the two edges of a candidate, each in its link."""
-    y_0 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
-    y_1 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
-    y_2 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
-    y_3 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    y_0, y_1, y_2, y_3 = at_corners(c.vertex, c, w, lane, k)
     return y_1 - y_0, y_3 - y_2

@@ -2,7 +2,7 @@
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
-from simcli.kernels.collision.lanes import alone, one, put
+from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import local
@@ -119,15 +119,13 @@ def search(c: ti.template(), w: ti.i32):
     Writes: c.candidates, c.{low, high, crowded}, c.notes
     """
     bound_shapes(c, w)
-    for lane in range(c.lanes):
-        if c.arena.writes(lane):
-            search_world(c, w, lane)
+    search_worlds(c, w)
 
 
-@alone
+@by_world
 @ti.func
-def search_world(c: ti.template(), w: ti.i32, lane: ti.i32):
-    """`search` in one world.
+def search_worlds(c: ti.template(), w: ti.i32, lane: ti.i32):
+    """`search` in a world.
 
     Writes: c.candidates, c.{crowded, notes}
     """

@@ -32,14 +32,20 @@ def put(slot: Slot, w, lane, item, value):
         put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
 
 
-def alone(function):
-    """A device function (c, w, lane, ...) of one world, which is called where that writes: it need not ask again."""
+def by_world(function):
+    """Make of a device function (c, w, lane, ...) of one world one of a block (c, w, ...): of those that write, in turn."""
 
-    def call(c, w, lane, *args):
-        with c.arena.writing(None):
-            return function(c, w, lane, *args)
+    def take(c, w, lane, args):
+        with c.arena.writing(None):  # it need not ask again
+            function(c, w, lane, *args)
 
-    return call
+    @ti.func
+    def take_all(c: ti.template(), w: ti.i32, args: ti.template()):
+        for lane in range(c.lanes):
+            if c.arena.writes(lane):
+                take(c, w, lane, args)
+
+    return lambda c, w, *args: take_all(c, w, args)
 
 
 def vector(x=0.0, y=0.0, z=0.0) -> Vec3:

@@ -190,23 +190,18 @@ def go_straight(c: ti.template(), w: ti.i32):
         c.step.way.store(w, i, (c.given.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
 
 
-def is_on_its_way(c, w):
-    """Mask of the lanes where something that moves as prescribed has not arrived (inside kernels)."""
-    left = c.tables.arena.zero()
-    left = way_left(c, w, left)
-    return left > 0.0
-
-
 @ti.func
-def way_left(c: ti.template(), w: ti.i32, none: ti.template()):
-    """Largest of what the given coordinates still have to go.
+def let_arrive(c: ti.template(), w: ti.i32):
+    """What it takes prescribed bodies to arrive is no matter of descent.
 
-    Reads: c.given.goal, c.potential.rows.x
+    Reads:  c.given.goal, c.potential.rows.x
+    Writes: c.step.bound
     """
-    left = none
+    left = c.tables.arena.zero()
     for n in range(c.given.n):
         left = ti.max(left, ti.abs(c.given.goal.load(w, n) - c.potential.rows.x.load(w, unknown_of(c.given, n))))
-    return left
+    bound = c.step.bound.load(w, 0)
+    c.step.bound.store(w, 0, select(left > 0.0, bound + ti.math.inf, bound))
 
 
 @ti.func

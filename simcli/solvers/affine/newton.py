@@ -14,7 +14,6 @@ from simcli.kernels.memory import any_lane
 from simcli.kernels.potentials.coordinates import cap_at_limits, raise_limits
 from simcli.kernels.potentials.energy import add_gradient, add_hessian, find_energy, find_slopes, follow_rows
 from simcli.kernels.tree import store_vector, vector_at
-from simcli.solvers.affine.given import is_on_its_way
 from simcli.solvers.affine.holds import add_holds, energy_of_holds
 from simcli.solvers.tree.integrators import copy
 
@@ -245,16 +244,6 @@ def raise_forces(c: ti.template(), w: ti.i32):
     gives = raise_limits(c.potential, w, z.tolerance)
     z.bound.store(w, 0, zero + ti.math.inf)
     z.done.store(w, 0, select(gives <= z.tolerance, z.done.load(w, 0), zero))
-
-
-@ti.func
-def let_arrive(c: ti.template(), w: ti.i32):
-    """What it takes prescribed bodies to arrive is no matter of descent.
-
-    Writes: c.step.bound
-    """
-    bound = c.step.bound.load(w, 0)
-    c.step.bound.store(w, 0, select(is_on_its_way(c, w), bound + ti.math.inf, bound))
 
 
 @ti.func

@@ -24,62 +24,11 @@ Source: Li et al. 2020 (IPC), the incremental potential; Lan et al. 2022 (ABD), 
 (J), external forces act in both formulas, and bdf2 starts by a step of bdf1 rather than by a copy of the state.
 """
 
-from simcli.kernels.programs import only, only_blocks, repeat, repeat_blocks
+from simcli.kernels.programs import Repeat, only, only_blocks, repeat, repeat_blocks, when
+from simcli.solvers.affine import newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
-from simcli.solvers.affine.given import arrive, go_straight, lead, stay, take_given
+from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
 from simcli.solvers.affine.holds import find_aims
-from simcli.solvers.affine.newton import (
-    add_contact_energy,
-    add_contacts,
-    add_energies,
-    begin_search,
-    count_iteration,
-    cut_at_limits,
-    cut_way,
-    end_search,
-    factorize,
-    find_energies,
-    find_way,
-    grip_contacts,
-    has_arrived,
-    is_cut,
-    is_running,
-    is_unfit,
-    lacks_curvature,
-    let_arrive,
-    linearise,
-    measure_direction,
-    raise_forces,
-    search_contacts,
-    settle,
-    shorten,
-    solve,
-    stop_crowded,
-    take_way,
-)
-from simcli.solvers.affine.stages import (
-    account,
-    aim,
-    begin,
-    choose_pace,
-    choose_trial,
-    close_step,
-    count_anew,
-    count_steps,
-    fall,
-    find_motion,
-    find_multipliers,
-    fly,
-    follow_end,
-    follow_loops,
-    follow_start,
-    load_wrenches,
-    measure_lengths,
-    open_step,
-    remember_contacts,
-    stand_still,
-    weigh_past,
-)
 from simcli.solvers.tree.stages import end_step, has_steps, is_start
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
@@ -91,22 +40,20 @@ def frame_of_affine(c) -> tuple:
     Args:
         c: core of the run.
     """
-    steps = repeat_blocks(*STEPS[c.integrator](c), where=has_steps, wanted=has_steps)
-    return steps, only_blocks(is_start, *start(c))
+    steps = repeat_blocks(STEPS[c.integrator](c), where=has_steps, wanted=has_steps)
+    return steps, only_blocks(is_start, start(c))
 
 
 def bdf1(c) -> tuple:
     """A step of order 1."""
-    return count_anew, open_step, choose_pace, *minimum(c), find_motion, *end(c)
+    return stages.count_anew, stages.open_step, stages.choose_pace, minimum(c), stages.find_motion, end(c)
 
 
 def bdf2(c) -> tuple:
     """A step of order 2, taken again by bdf1 in worlds and by bodies where something else acts than at its start."""
-    first = (count_anew, open_step, weigh_past, choose_pace, *minimum(c))
-    if not c.restarts:
-        return *first, find_motion, count_steps, *end(c)
-    again = (find_breaks, only(returns, go_back, choose_pace, *minimum(c)))
-    return *first, *again, find_motion, count_steps, begin_anew, keep_regimes, *end(c)
+    again = find_breaks, only(returns, go_back, stages.choose_pace, minimum(c))
+    return (stages.count_anew, stages.open_step, stages.weigh_past, stages.choose_pace, minimum(c), when(c.restarts, *again),
+            stages.find_motion, stages.count_steps, when(c.restarts, begin_anew, keep_regimes), end(c))  # fmt: skip
 
 
 STEPS = {"bdf1": bdf1, "bdf2": bdf2}
@@ -114,33 +61,34 @@ STEPS = {"bdf1": bdf1, "bdf2": bdf2}
 
 def start(c) -> tuple:
     """The start of a run, which a frame shows: see above."""
-    still = (stand_still, *((follow_start,) if c.signals.n else ()), aim, *((stay,) if c.given.n else ()))
-    evaluated = (begin_search, *trial(c, begins=True))
-    tried = (open_step, measure_lengths, choose_trial, *minimum(c), find_motion, find_multipliers)
-    kept = (keep_regimes,) if c.restarts else ()
-    return count_anew, begin, *still, *evaluated, *tried, *still, *evaluated, count_anew, *kept
+    still = stages.stand_still, when(c.signals.n, stages.follow_start), stages.aim, when(c.given.n, stay)
+    evaluated = newton.begin_search, trial(c, begins=True)
+    opened = stages.count_anew, stages.begin, still, evaluated, stages.open_step, stages.measure_lengths
+    tried = stages.choose_trial, minimum(c), stages.find_motion, stages.find_multipliers
+    return *opened, *tried, still, evaluated, stages.count_anew, when(c.restarts, keep_regimes)
 
 
 def end(c) -> tuple:
     """What a step leaves."""
-    return (account, *((remember_contacts,) if c.has_friction else ()), close_step,
-            *((follow_loops,) if c.loops.n_turns else ()), end_step)  # fmt: skip
+    return (stages.account, when(c.has_friction, stages.remember_contacts), stages.close_step,
+            when(c.loops.n_turns, stages.follow_loops), end_step)  # fmt: skip
 
 
 def minimum(c) -> tuple:
     """Targets, then Newton's method. The first trial is where the bodies are, and where prescribed ones shall be."""
-    aims = (*((find_aims,) if c.holds.n else ()), *((lead,) if c.given.n else ()))
-    targets = (fly, *((follow_end,) if c.signals.n else ()), *((load_wrenches,) if c.forces.n_wrenches else ()), fall, aim)
-    first = only(is_running, *trial(c, begins=True), *halvings(c), *settlement(c))
-    iterations = repeat(*direction(c), *trial(c), *halvings(c), *settlement(c), where=is_running, wanted=is_running)
-    return *targets, *aims, begin_search, first, iterations, end_search
+    flight = stages.fly, when(c.signals.n, stages.follow_end), when(c.forces.n_wrenches, stages.load_wrenches), stages.fall
+    aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)
+    running = newton.is_running
+    first = only(running, trial(c, begins=True), halvings(c), settlement(c))
+    iterations = repeat(direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
+    return flight, aims, newton.begin_search, first, iterations, newton.end_search
 
 
 def direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
-    contacts, given = (add_contacts,) if c.touches else (), (take_given,) if c.given.n else ()
-    hessian = repeat_blocks(add_energies, *contacts, *given, factorize, at_most=2, wanted=lacks_curvature)
-    return linearise, hessian, solve, measure_direction, *((cut_at_limits,) if c.potential.laws.n else ())
+    hessian = newton.add_energies, when(c.touches, newton.add_contacts), when(c.given.n, take_given), newton.factorize
+    return (newton.linearise, repeat_blocks(hessian, at_most=2, wanted=newton.lacks_curvature), newton.solve,
+            newton.measure_direction, when(c.potential.laws.n, newton.cut_at_limits))  # fmt: skip
 
 
 def trial(c, begins: bool = False) -> tuple:
@@ -151,20 +99,20 @@ def trial(c, begins: bool = False) -> tuple:
         c: core of the run.
         begins: whether it is the first one of a step.
     """
-    straight, arrival = ((go_straight,), (arrive,)) if c.given.n else ((), ())
+    way, there = (newton.find_way, when(c.given.n, go_straight)), (newton.take_way, when(c.given.n, arrive))
     if not c.touches:
-        return find_way, *straight, take_way, *arrival, find_energies
-    way = repeat(find_way, *straight, search_contacts, cut_way, take_way, *arrival, at_most=MOST_ARCS, wanted=is_cut)
-    held = (grip_contacts,) if begins and c.has_friction else ()
-    return way, *held, stop_crowded, find_energies, add_contact_energy
+        return way, there, newton.find_energies
+    arcs = repeat(way, newton.search_contacts, newton.cut_way, there, at_most=MOST_ARCS, wanted=newton.is_cut)
+    held = when(begins and c.has_friction, newton.grip_contacts)
+    return arcs, held, newton.stop_crowded, newton.find_energies, newton.add_contact_energy
 
 
-def halvings(c) -> tuple:
+def halvings(c) -> Repeat:
     """The line search: half of the direction, as long as the energy grows by it."""
-    return (repeat(shorten, *trial(c), where=is_unfit, wanted=is_unfit),)
+    return repeat(newton.shorten, trial(c), where=newton.is_unfit, wanted=newton.is_unfit)
 
 
 def settlement(c) -> tuple:
     """Take the point. Where hard limits still give, their forces are raised, and the search goes on."""
-    raises = (only(has_arrived, raise_forces),) if c.potential.laws.n else ()
-    return settle, *raises, *((let_arrive,) if c.given.n else ()), count_iteration
+    raised = when(c.potential.laws.n, only(newton.has_arrived, newton.raise_forces))
+    return newton.settle, raised, when(c.given.n, let_arrive), newton.count_iteration

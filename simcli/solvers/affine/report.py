@@ -178,20 +178,9 @@ def report_wrenches(c: ti.template(), w: ti.i32):
                 add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
 
 
-@ti.func
-def along(zero: ti.template(), k: ti.i32):
-    """The unit vector along axis k, which the kernel knows."""
-    real = zero * 0.0
-    x = real
-    y = real
-    z = real
-    if k == 0:
-        x = real + 1.0
-    elif k == 1:
-        y = real + 1.0
-    else:
-        z = real + 1.0
-    return Vec3(x, y, z)
+def along(zero, k):
+    """The unit vector along axis k, which the kernel knows (inside kernels)."""
+    return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
 
 def add_to(slot, w, row, value):
