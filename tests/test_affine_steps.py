@@ -6,7 +6,7 @@ from support.affine_oracle import couple, mass_matrix, polar, steps
 from support.forward import CHANNELS as FEW
 from support.scenes import scene
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.phases import build_phases
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve

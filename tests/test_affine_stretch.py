@@ -8,9 +8,9 @@ import pytest
 from support.browser import CHROMIUM, Browser
 
 import simcli
+from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
-from simcli.model import rotations as rot
 from simcli.records.integrity import verify
 from simcli.view import quantised, stretch
 from simcli.view.content import Content

@@ -8,12 +8,12 @@ from support.device import live_device
 from support.random_models import TREE_TYPES, random_mechanism
 from support.zoo import random_states, zoo
 
+from simcli import rotations as rot
 from simcli.analysis.mechanics import Mechanics
 from simcli.analysis.run_states import step_back
 from simcli.analysis.states import frame_range
 from simcli.errors import UsageError
 from simcli.kernels.runtime import start_device
-from simcli.model import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.reference import link_poses
 from simcli.model.tables import LinkKind

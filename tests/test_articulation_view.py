@@ -10,7 +10,7 @@ from support.pinocchio_model import pinocchio_trees
 from support.robots import apart, crew, members, place, robots, shaken
 
 import simcli as package
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.state import State
 from simcli.model.tables import JointKind

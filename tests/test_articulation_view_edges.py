@@ -11,11 +11,11 @@ from support.robots import apart, crew, members, robots
 from support.scenes import scene
 
 import simcli as package
+from simcli import rotations as rot
 from simcli.analysis import evaluate
 from simcli.errors import UsageError
 from simcli.kernels.algorithms import Algorithms
 from simcli.model import build, edit
-from simcli.model import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.groups import Filters, find_group
 from simcli.model.state import State

@@ -9,9 +9,9 @@ from support.contacts import read_model, scene
 from support.device import live_device
 from support.scenes import scene as write_scene
 
+from simcli import rotations as rot
 from simcli.kernels.memory import Arena
 from simcli.model import build
-from simcli.model import rotations as rot
 from simcli.model.closure.begin import begun
 from simcli.model.surfaces import surfaces
 from simcli.model.switched_off import affine_form

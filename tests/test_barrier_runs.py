@@ -5,7 +5,7 @@ import pytest
 from support.barriers import Drop, box_mesh, rest_gap
 from support.device import live_device
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 G = 9.8
 KAPPA = 1e9  # [N/m^3]
@@ -36,9 +36,9 @@ def test_cubes_hover_where_the_closed_form_says(tmp_path, integrator):
     solver = f"solver: {{{scheme}, contact: {{d_hat: 0.01}}}}\nrun: {{duration: 4}}"
     run = Drop(block([[0, 0, -G]] * 3, (masses / 0.064).tolist(), solver), live_device(), tmp_path, ["contacts"])
     expected = [rest_gap(m * G / 4, 0.01, KAPPA) for m in masses]
-    assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # reference/affine-bodies.md B.8
+    assert expected == pytest.approx([9.169e-3, 9.466e-3, 6.390e-3], abs=1e-6)  # Li et al. (2020), by bisection
     assert run.columns["diag/gap"][-1] == pytest.approx(expected, abs=TOLERANCE)
-    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z, reference B.3
+    sag = masses * G * 0.2**2 / (8 * 1e8 * 0.4**3)  # of the centre: slope 8 kappa V of the rigidity along z
     assert run.columns["frames/body_q"][-1, :, 0, 2] - 0.2 == pytest.approx(expected - sag, abs=1e-7)
     total = run.columns["energy/total"]
     assert (np.diff(total, axis=0) <= 1e-9 * np.abs(total[0])).all()

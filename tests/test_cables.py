@@ -8,9 +8,9 @@ import pytest
 from support.forward import Runner
 from support.scenes import scene
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build_worlds
-from simcli.model import rotations as rot
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.spec import resolve
 

@@ -14,9 +14,9 @@ from support.runs import SWING
 from support.zoo import random_states, zoo
 
 import simcli as package
+from simcli import rotations as rot
 from simcli.cli import doorman, mechanics_text
 from simcli.errors import Exit, OutputError
-from simcli.model import rotations as rot
 from simcli.pipeline import build_model, read_scene
 from simcli.records import results
 

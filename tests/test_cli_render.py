@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.model import rotations as rot
 from simcli.records.reader import open_trajectory
 from simcli.view import images
 from simcli.view import render as render_page

@@ -13,7 +13,7 @@ from support.contacts import ROCK, SHAPES, SOLIDS, Bench, random_poses, read_mod
 from support.device import live_device
 from support.supports import gap_along, reach
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 KINDS = tuple(SHAPES)
 PAIRS = tuple(product(KINDS, KINDS))

@@ -5,7 +5,7 @@ import pytest
 from support.contacts import Bench, read_model, scene
 from support.device import live_device
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 CUBE = "v -1 -1 -1\nv 1 -1 -1\nv 1 1 -1\nv -1 1 -1\nv -1 -1 1\nv 1 -1 1\nv 1 1 1\nv -1 1 1\nf 1 2 3 4\nf 5 6 7 8\n"
 LOWER = {"slab": "{type: box, size: [2, 2, 0.2]}", "capsule": "{type: capsule, radius: 0.1, length: 1}",

@@ -6,7 +6,7 @@ from support.contacts import SHAPES, SOLIDS, Bench, random_poses, read_model, sc
 from support.device import live_device
 from support.supports import reach
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 KINDS = tuple(SHAPES)
 N = 64  # worlds

@@ -79,7 +79,8 @@ def test_what_others_write_meanwhile_is_passed_on(capfd):
 
 def test_nobody_is_told_of_a_start():
     """Taichi would ask its makers' server for a newer version, in a thread of its own."""
-    asked = ("from simcli.kernels.runtime import start_device\nfrom taichi import _version_check\n"
+    asked = ("from simcli.kernels.runtime import start_device\n"
+             "from simcli.kernels.language.internals import module\n_version_check = module('._version_check')\n"
              "asked = []\n_version_check.try_check_version = lambda: asked.append(True)\n"
              "start_device('cpu')\nimport time; time.sleep(0.2); print(asked)")  # fmt: skip
     assert python(asked) == "[]\n"
@@ -123,8 +124,9 @@ def test_a_device_goes_on_while_nothing_is_new(tmp_path):
 @pytest.mark.parametrize("other", ["precision='float32'", "threads=2", "offline_cache=False"])
 def test_another_device_is_started(other):
     """And one that had options is not taken for one without."""
-    code = ("from taichi.lang import impl\nfrom simcli.kernels.runtime import start_device\nfound = []\n"
+    code = ("from simcli.kernels.language.backend import program\nfrom simcli.kernels.runtime import start_device\n"
+            "found = []\n"
             f"for words in ({{'threads': 1}}, {{'threads': 1}}, dict(threads=1) | dict({other}), {{'threads': 1}}):\n"
-            "    start_device('cpu', **words)\n    found.append(impl.get_runtime().prog)\n"
+            "    start_device('cpu', **words)\n    found.append(program())\n"
             "print([a is b for a, b in zip(found, found[1:])])")  # fmt: skip
     assert python(code) == "[True, False, False]\n"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from simcli import rotations as rot
 from simcli.model import constructors as con
-from simcli.model import rotations as rot
 from simcli.model.constructors import Basis
 
 ENERGY = 1e-12  # relative, issue 4

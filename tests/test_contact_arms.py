@@ -10,7 +10,7 @@ import yaml
 from support.contact_scenes import INTEGRATOR, batch, run
 from support.contacts import ROCK, SHAPES, SOLIDS, rock_file
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 ROUNDING = 1e-9  # [1] of the largest change: velocities of a step and their rotation into natural coordinates
 ARM = 1e-6  # [1] of an arm: normals of rounded shapes are found by iteration, to the square root of rounding

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from support.contacts import read_model, terrain
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.kernels.collision.tables import Collider
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
-from simcli.model import rotations as rot
 from simcli.model.colliders import MOST_CORNERS, colliders
 from simcli.model.csv_table import CsvError, read_grid
 from simcli.model.hull import HullError, convex_hull

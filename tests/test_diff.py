@@ -1,5 +1,6 @@
 """What differs between two runs: bit by bit, and by time, world and name. Budget: 25 s."""
 
+import pickle
 import shutil
 from itertools import pairwise
 
@@ -12,12 +13,15 @@ from support.diff_files import CHANNELS, PERIOD, ROW_LABEL, SCENE, flip_bit, wri
 from support.process import python
 from support.tiny_model import tiny_model
 
+from simcli.analysis.diff import frame_pairs, rising_numbers
 from simcli.analysis.diff.comparison import WORK_OF_SOLVER, Asked, compare
 from simcli.analysis.diff.extremes import Extremes, Tolerance
 from simcli.analysis.diff.frame_pairs import Align, pair_frames
 from simcli.analysis.diff.labelled import oriented
+from simcli.analysis.diff.rising_numbers import RisingNumbers
 from simcli.errors import FileError, UsageError
 from simcli.model.snapshot import Event, Status
+from simcli.records import tiles
 from simcli.records.bits import differing_bits, size_of_rows
 from simcli.records.integrity import held
 from simcli.records.layout import axes_of, selected
@@ -202,7 +206,7 @@ def test_one_changed_number_is_found_by_name(path, tmp_path, name, place, channe
     assert (spread.n, spread.n_different, spread.n_above) == (36, 1, 1)
     assert spread.absolute.value == pytest.approx(1.0)
     assert spread.absolute.b == pytest.approx(spread.absolute.a + 1)
-    assert found.time_of(3) == pytest.approx(3 * PERIOD)
+    assert found.times[3] == pytest.approx(3 * PERIOD)
 
 
 def test_a_difference_within_tolerance_is_told_and_not_above(path, tmp_path):
@@ -247,22 +251,89 @@ def test_other_rhythms_are_compared_at_equal_times(path, tmp_path):
     every_third = write_run(tmp_path / "b.h5", which=range(0, 12, 3), dt=5e-4)
     found = compared(path, every_third)
     assert (len(found.pairs.a), found.pairs.only_a, found.pairs.only_b) == (4, 8, 0)
-    assert found.pairs.a.tolist() == [0, 3, 6, 9]
+    assert list(found.pairs.a) == [0, 3, 6, 9]
     assert not found.above
     assert [channel.name for channel in found.channels if channel.name.startswith("contacts")]
     backwards = compared(every_third, path)
-    assert backwards.pairs.b.tolist() == [0, 3, 6, 9]
+    assert list(backwards.pairs.b) == [0, 3, 6, 9]
     assert not backwards.above
 
 
 def test_aligned_by_step_frames_of_one_count_are_compared(path, tmp_path):
     halved = write_run(tmp_path / "b.h5", dt=5e-4)
     with open_trajectory(path) as a, open_trajectory(halved) as b:
-        assert pair_frames(a, b).a.tolist() == list(range(12))
+        assert list(pair_frames(a, b).a) == list(range(12))
         by_step = pair_frames(a, b, Align.STEP)
-        assert (by_step.a.tolist(), by_step.b.tolist()) == ([0, 2, 4, 6, 8, 10], [0, 1, 2, 3, 4, 5])
-        assert (a.step[by_step.a] == b.step[by_step.b]).all()
+        assert (list(by_step.a), list(by_step.b)) == ([0, 2, 4, 6, 8, 10], [0, 1, 2, 3, 4, 5])
+        assert (a.step[by_step.a[:]] == b.step[by_step.b[:]]).all()
     assert compared(path, halved, LOOSE, align=Align.STEP).above
+
+
+class Instants:
+    """What the pairing of frames asks a run for."""
+
+    def __init__(self, step, dt):
+        self.path, self.n_frames = "run.h5", len(step)
+        self._columns = {"frames/step": np.array(sorted(step)), "frames/time": np.array(sorted(step)) * dt}
+
+    def column(self, name):
+        return self._columns[name]
+
+
+STEPS = st.sets(st.integers(0, 120), min_size=1) | st.builds(lambda n, every: set(range(0, n * every, every)),
+                                                              st.integers(1, 60), st.integers(1, 7))  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(mine=STEPS, theirs=STEPS, dt=st.sampled_from([1e-3, 5e-4, 7e-4]), align=st.sampled_from(Align),
+       at_once=st.integers(1, 9))  # fmt: skip
+def test_pairs_found_block_by_block_are_those_of_all_frames(mine, theirs, dt, align, at_once):
+    a, b = Instants(mine, 1e-3), Instants(theirs, dt)
+    x, y = (run.column(f"frames/{align}") for run in (a, b))
+    nothing = 1e-9 if max(len(x), len(y)) > 1 else 0  # far below a thousandth of a step, far above rounding
+    wanted = np.argwhere(np.abs(x[:, None] - y) <= nothing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frame_pairs, "FRAMES_AT_ONCE", at_once)
+        if not len(wanted):
+            with pytest.raises(UsageError, match="no frame of"):
+                pair_frames(a, b, align)
+            return
+        pairs = pair_frames(a, b, align)
+    assert np.column_stack([pairs.a, pairs.b]).tolist() == wanted.tolist()
+    assert (pairs.only_a, pairs.only_b) == (len(x) - len(wanted), len(y) - len(wanted))
+
+
+@settings(max_examples=100, deadline=None)
+@given(parts=st.lists(st.lists(st.sampled_from([1, 1, 1, 2, 300, 70_000]), max_size=20), max_size=6),
+       piece=st.integers(1, 7), start=st.integers(0, 70), stop=st.integers(0, 140))  # fmt: skip
+def test_rising_numbers_are_kept_as_they_are(parts, piece, start, stop):
+    wanted, kept = np.zeros(0, np.int64), RisingNumbers()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rising_numbers, "PIECE", piece)
+        for gaps in parts:
+            further = np.cumsum(np.array(gaps, np.int64)) + (wanted[-1] if len(wanted) else 0)
+            kept.append(further)
+            wanted = np.concatenate([wanted, further])
+    assert (len(kept), np.asarray(kept).tolist()) == (len(wanted), wanted.tolist())
+    assert kept[start:stop].tolist() == wanted[start:stop].tolist()
+    assert [kept[k] for k in range(-len(wanted), len(wanted))] == [*wanted.tolist(), *wanted.tolist()]
+
+
+@pytest.mark.parametrize(("step", "n_bytes"), [(np.arange(0, 10**7, 2), 1000), (np.arange(10**6) ** 2 // 10**5, 2 * 10**6)])
+def test_rising_numbers_take_little_memory(step, n_bytes):
+    kept = RisingNumbers()
+    kept.append(step)
+    assert len(pickle.dumps(kept)) < n_bytes
+
+
+def test_frames_that_do_not_rise_are_damage_wherever_they_stand(monkeypatch):
+    monkeypatch.setattr(frame_pairs, "FRAMES_AT_ONCE", 4)
+    for k in (1, 4, 11):
+        for order in (1, -1):
+            runs = Instants(range(12), 1e-3), Instants(range(3), 1e-3)
+            runs[0].column("frames/step")[k] = 0
+            with pytest.raises(FileError, match="/frames/step does not rise"):
+                pair_frames(*runs[::order], Align.STEP)
 
 
 def test_no_common_frame_is_wrong_usage(tmp_path):
@@ -429,11 +500,14 @@ def test_extremes_are_those_of_the_whole_however_it_is_cut(data):
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 200), min_size=1, unique=True), st.lists(st.integers(0, 200), min_size=1, unique=True),
-       st.integers(1, 40))  # fmt: skip
-def test_tiles_hold_every_pair_once_and_stay_in_one_tile(a, b, length):
+       st.integers(1, 40), st.integers(1, 40))  # fmt: skip
+def test_tiles_hold_every_pair_once_and_stay_in_one_tile(a, b, length, at_once):
     n = min(len(a), len(b))
     frames = [np.array(sorted(x)[:n]) for x in (a, b)]
     parts = list(cut_frames(frames, length))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles, "FRAMES_AT_ONCE", at_once)
+        assert list(cut_frames(frames, length)) == parts
     assert np.concatenate([np.arange(n)[part] for part in parts]).tolist() == list(range(n))
     for some in frames:
         assert all(len(set(some[part] // length)) == 1 for part in parts)

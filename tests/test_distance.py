@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.forward import model_of
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.solvers import SOLVERS, RunPlan
 
 LENGTH = 1e-9  # [m], tolerance of the projection and what it leaves

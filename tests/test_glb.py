@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.diff_files import write_run
 
+from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.model import rotations as rot
 from simcli.records.reader import open_trajectory
 from simcli.view.parts import HERE, UPRIGHT, Item
 from simcli.view.tessellation import triangles_of

@@ -7,7 +7,7 @@ from support.forests import close_loop, plant, random_forest, reverse, vary_all
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism
 from support.trials import coordinate_errors, run_trial
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.joints import CATALOGUE
 
 pinocchio_model = pytest.importorskip("support.pinocchio_model", reason="pinocchio is not installed")

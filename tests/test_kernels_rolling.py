@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.device import live_device
 from support.runs import MIXED
-from taichi.lang.ast.ast_transformer import ASTTransformer
 
 from simcli.kernels import runtime
 from simcli.kernels.language import rolling
+from simcli.kernels.language.internals import ASTTransformer
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
 

@@ -8,7 +8,7 @@ from support.device import live_device
 from support.forward import Runner, model_of, slope
 
 from simcli.kernels.algorithms import Algorithms
-from simcli.model.rotations import quat_to_matrix
+from simcli.rotations import quat_to_matrix
 from simcli.solvers.tree.integrators import STAGES
 
 ORDERS = {"semi_implicit": 1, "implicit": 2, "rk4": 4}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.scenes import scene
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build, build_worlds, from_scene
-from simcli.model import rotations as rot
 from simcli.model.param_units import param_unit
 from simcli.model.reference import body_poses
 from simcli.model.tables import WORLD, DriveMode, JointKind, Model

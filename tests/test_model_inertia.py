@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.inertia import SOLIDS, MassProperties, combine, shape_properties, shift_inertia
 from simcli.model.mesh import MeshError, mesh_properties, read_mesh, weld
 from simcli.model.tables import ShapeKind

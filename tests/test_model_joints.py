@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from simcli import rotations as rot
 from simcli.model import joints, rows
-from simcli.model import rotations as rot
 from simcli.model.joints import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
 from simcli.spec import dofs
@@ -181,7 +181,7 @@ def test_motion_columns_are_the_rates_of_the_joint_transform(name, axes):
 
 
 def test_all_of_rible_are_in_the_catalogue_with_the_dofs_that_the_spec_knows():
-    """And the rows of each are those of the table of reference/natural-coordinates.md A.6."""
+    """And the rows of each are those of the table of joints of Rible."""
     assert set(joints.RIBLE) == set(dofs.RIBLE)
     parts = {"floating": (0, 0, 0), "orbital": (0, 1, 0), "planar": (0, 0, 1), "prismatic": (0, 0, 2)}
     turns = {"spherical": 0, "universal": 1, "revolute": 2}
@@ -221,7 +221,7 @@ def test_screw_advances_over_many_turns():
 
 
 def test_row_kinds_are_those_of_the_table():
-    """Counts per kind as in the table of reference/natural-coordinates.md A.6."""
+    """Counts per kind as in the table of joints of Rible."""
     axis = np.array([0.0, 0.0, 1.0])
     expected = {"revolute": (3, 0, 2), "prismatic": (0, 2, 3), "cylindrical": (0, 2, 2), "fixed": (3, 0, 3),
                 "ball": (3, 0, 0), "universal": (3, 0, 1), "planar": (0, 1, 2)}  # fmt: skip

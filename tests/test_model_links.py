@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.random_models import SCALAR_TYPES, TREE_TYPES, random_mechanism, random_model
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.links import can_invert
 from simcli.model.reference import body_poses, dof_inertia

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.random_models import TREE_TYPES, random_body, random_mechanism, random_model
 
+from simcli import rotations as rot
 from simcli.model import describe
-from simcli.model import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.joints import CATALOGUE
 from simcli.model.mechanism import JointPart, Mechanism

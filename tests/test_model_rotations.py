@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 TOLERANCE = 1e-14  # some 50 roundings of numbers of size one
 

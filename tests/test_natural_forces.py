@@ -9,8 +9,8 @@ from support.forward import Runner
 from support.process import simcli as command
 
 import simcli
+from simcli import rotations as rot
 from simcli.kernels.tables import tree_dofs
-from simcli.model import rotations as rot
 from simcli.model.affine_forms import Forms
 from simcli.model.loosen import Start
 from simcli.model.natural import natural_form

@@ -8,7 +8,7 @@ import yaml
 from support.process import simcli as command
 
 import simcli
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.mobility import bilateral_rows, carry, type_and_motion
 from simcli.model.rows import joint_transform, motion_columns, row_residual
 from simcli.spec import dofs

@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 import yaml
+from benchmarks.contact_peers import mujoco_natural_map, states_of, touching_mjcf
 from support.device import live_device
 
 from simcli import pipeline
 from simcli.analysis.natural_map import natural_map
-from simcli.analysis.peers_contact import mujoco_natural_map, states_of, touching_mjcf
 from simcli.cli import bench_contact
 from simcli.model.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS

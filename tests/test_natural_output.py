@@ -7,8 +7,8 @@ import pytest
 from support.process import simcli as command
 
 import simcli
+from simcli import rotations as rot
 from simcli.model import constructors as con
-from simcli.model import rotations as rot
 from simcli.model.constructors import Basis
 
 SCENE = """

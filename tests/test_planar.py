@@ -5,9 +5,9 @@ import pytest
 from support.forward import Runner
 from support.scenes import scene
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.model import rotations as rot
 from simcli.model.constraints import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables import JointKind

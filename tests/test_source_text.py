@@ -8,11 +8,11 @@ from importlib import import_module
 
 import pytest
 from support.process import python
-from taichi.lang import kernel_impl
 
 import simcli.kernels
 import simcli.solvers
 from simcli.kernels.language import source_text, ti
+from simcli.kernels.language.internals import kernel_impl
 
 
 def device_functions():
@@ -77,11 +77,6 @@ def test_what_leaves_no_code_is_part_of_the_text():
     assert meaning(lines) == meaning(inspect.getsourcelines(ends_with_pass)[0])
 
 
-def test_lines_are_unfolded_as_by_python():
-    for line in ("\tx = 1  \n", "    s = 'a  b'\n", "\n", "        # why  \t so\n"):
-        assert source_text._unfolded(line, 4, 9999) == textwrap.fill(line, tabsize=4, width=9999)
-
-
 def test_python_keeps_its_own_functions():
     assert python("import inspect; mine = inspect.getframeinfo\n"
                   "import simcli.kernels; print(mine is inspect.getframeinfo)") == "True\n"  # fmt: skip
@@ -94,20 +89,3 @@ def test_modules_are_not_searched_at_a_start(room):
             "inspect.getmodule = lambda *found: calls.append(found) or own(*found)\n"
             f"import simcli.kernels, {room}; print(len(calls))")  # fmt: skip
     assert int(python(code)) < 20
-
-
-def test_what_taichi_does_not_need_is_not_imported():
-    """It pickles functions that were typed at a prompt, and asks its makers for news."""
-    code = ("import sys\nfrom simcli.kernels.runtime import start_device\nstart_device('cpu')\n"
-            "print([name for name in ('dill', 'urllib.request', 'ssl') if name in sys.modules])\n"
-            "from taichi.lang import _wrap_inspect\nprint(_wrap_inspect.dill.source.findsource.__name__)\n"
-            "import dill\nprint(dill.__version__ > '')")  # fmt: skip
-    assert python(code) == "[]\nfindsource\nTrue\n"
-
-
-def test_makers_of_fields_are_not_written_down():
-    code = ("import traceback\nfrom simcli.kernels.memory import Arena\nfrom simcli.kernels.runtime import start_device\n"
-            "device, calls, own = start_device('cpu'), [], traceback.extract_stack\n"
-            "traceback.extract_stack = lambda *found, **more: calls.append(found) or own(*found, **more)\n"
-            "arena = Arena(device, 1); arena.slot(3); arena.build(); print(len(calls))")  # fmt: skip
-    assert int(python(code)) == 0

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.spec import dofs, json_schema, load_document, resolve, resolved_yaml, structure
-from simcli.spec.check_physics import principal
 from simcli.spec.faults import Faults
 from simcli.spec.loader import parse_text
 from simcli.spec.resolve import warnings
@@ -267,9 +268,8 @@ def test_spellings_of_a_pose_agree(tmp_path):
     cp, sp = math.cos(0.1), math.sin(0.1)
     cy, sy = math.cos(0.15), math.sin(0.15)
     # Half-angle formula of R_z(0.3) R_y(0.2) R_x(0.1), written out independently as a product of quaternions.
-    from simcli.spec.frames import multiply
-
-    q = multiply((0, 0, sy, cy), multiply((0, sp, 0, cp), (sr, 0, 0, cr)))
+    yaw, pitch, roll = (np.array(some) for some in ((0, 0, sy, cy), (0, sp, 0, cp), (sr, 0, 0, cr)))
+    q = rot.quat_multiply(yaw, rot.quat_multiply(pitch, roll)).tolist()
     angle = 2 * math.acos(q[3])
     values = {
         "xyzw": list(q),
@@ -422,13 +422,26 @@ def test_declared_loops_and_cables_are_never_tree(tmp_path):
     assert tree.loop_joints == ("j", "c")
 
 
-def test_principal_moments():
-    """Against a matrix made from known moments by a rotation."""
-    c, s = math.cos(0.7), math.sin(0.7)
-    rows = ((3 * c * c + 5 * s * s, (3 - 5) * c * s, 0.0), ((3 - 5) * c * s, 3 * s * s + 5 * c * c, 0.0), (0.0, 0.0, 4.0))
-    assert principal(rows) == pytest.approx((3, 4, 5), rel=ROUNDING)
-    assert principal(((1, 1, 1), (1, 1, 1), (1, 1, 1))) == pytest.approx((0, 0, 3), abs=ROUNDING)
-    assert principal(((1e-300, 0, 0), (0, 2e-300, 0), (0, 0, 3e-300))) == pytest.approx((1e-300, 2e-300, 3e-300))
+@pytest.mark.parametrize(
+    ("moments", "code"),
+    [((3, 4, 5), ""), ((1, 1, 3), "SC404"), ((-1, 4, 4), "SC403"), ((0, 0, 0), ""), ((3e-300, 4e-300, 5e-300), ""),
+     ((1e-300, 1e-300, 3e-300), "SC404")],
+)  # fmt: skip
+def test_an_inertia_is_judged_by_its_principal_moments(tmp_path, moments, code):
+    R = rot.quat_to_matrix(rot.quat_from_rpy([0.7, -0.3, 0.2]))
+    rows = (R @ np.diag(moments) @ R.T).tolist()
+    rows = [[rows[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)]  # symmetric to the bit
+    text = HEAD + f"bodies: {{a: {{mass: 1, inertia: {{full: {rows}}}}}}}\n"
+    text += "joints: {j: {type: revolute, parent: world, child: a}}\n"
+    if not code:
+        resolve(document(tmp_path, text))
+        return
+    with pytest.raises(SceneError) as caught:
+        resolve(document(tmp_path, text))
+    (fault,) = caught.value.faults
+    shown = f"{moments[0]:.4g} kg" if code == "SC403" else "{:.4g} + {:.4g} < {:.4g}".format(*moments)
+    assert fault.code == code
+    assert shown in fault.message
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
@@ -514,7 +527,7 @@ def test_places_of_values(tmp_path):
 
 
 def test_the_room_starts_light():
-    code = "import sys, simcli.spec; print([m for m in ('numpy', 'taichi', 'h5py', 'rich') if m in sys.modules])"
+    code = "import sys, simcli.spec; print([m for m in ('taichi', 'h5py', 'rich') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 

@@ -10,8 +10,8 @@ from support.process import simcli as command
 from support.scenes import faults_of, scene
 
 import simcli
+from simcli import rotations as rot
 from simcli.model import build_worlds
-from simcli.model import rotations as rot
 from simcli.model.closure.chart import moved
 from simcli.model.closure.close import Mechanism
 from simcli.model.closure.gaps import gradients

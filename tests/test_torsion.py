@@ -5,8 +5,8 @@ import pytest
 from support.forward import Runner, model_of, slope
 from support.scenes import scene
 
+from simcli import rotations as rot
 from simcli.errors import SceneError
-from simcli.model import rotations as rot
 from simcli.spec import resolve
 
 OSCILLATOR = """

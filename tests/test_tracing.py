@@ -1,6 +1,4 @@
-"""Taichi's front end in fewer words makes the same programs, parses a function once, and still says where a mistake is."""
-
-import ast
+"""Taichi's front end in fewer words makes the same programs, and still says where a mistake is."""
 
 import pytest
 from support.device import live_device
@@ -35,18 +33,6 @@ def twice(x):
     return x + x
 
 
-@ti.func
-def half(values):
-    return values.half()
-
-
-class Halves:
-    _data_oriented = True
-
-    def half(self):
-        return 0.5
-
-
 def made(function):
     """The result of a kernel of a function that is built into it."""
     live_device()
@@ -56,30 +42,6 @@ def made(function):
         return function()
 
     return kernel()
-
-
-def test_a_function_is_parsed_once_for_a_kernel_and_serves_within_itself(monkeypatch):
-    parsed, parse = [], ast.parse
-    monkeypatch.setattr(ast, "parse", lambda text, *more: parsed.append(text) or parse(text, *more))
-
-    @ti.func
-    def four():
-        return twice(twice(1.0)) + twice(0.0)
-
-    assert made(four) == 4.0
-    assert sum("def twice" in str(text) for text in parsed) == 1
-    assert sum("def four" in str(text) for text in parsed) == 1
-
-
-def test_a_function_that_serves_a_vector_first_serves_an_object_after(monkeypatch):
-    monkeypatch.setattr("taichi.lang.matrix_ops.half", lambda vector: ti.cast(0.5, ti.f64), raising=False)
-    both = Halves()
-
-    @ti.func
-    def quarter():
-        return half(ti.Vector([1.0, 2.0])) * half(both)
-
-    assert made(quarter) == 0.25
 
 
 def test_mistakes_are_told_with_their_place():

@@ -21,10 +21,10 @@ from support.scenes import FALL, faults_of, scene
 from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
+from simcli import rotations as rot
 from simcli.analysis.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
-from simcli.model import rotations as rot
 from simcli.model.from_scene import build
 from simcli.records.layout import axes_of, selected
 from simcli.records.model_columns import model_arrays

@@ -108,7 +108,7 @@ POSES = """(() => simcli.stage.worlds[simcli.state.focus].bodies.slice(0, simcli
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_bodies_are_seen_where_their_poses_say(browser, pages, name):
     """At three times: poses as in the file, paint where they are projected, and a picture that is not empty."""
-    from simcli.model import rotations as rot
+    from simcli import rotations as rot
     from simcli.records.reader import open_trajectory
 
     path = pages(name, "--world", "0")

@@ -8,6 +8,7 @@ import numpy as np
 from simcli.analysis.evaluate import bench_of, eval_fk, eval_ik
 from simcli.analysis.view_data import ViewData
 from simcli.model.groups import Filters, find_group
+from simcli.model.selection import BodyFlags
 from simcli.model.state import State
 from simcli.model.tables import Array, JointKind, Model
 from simcli.spec.patterns import Pattern
@@ -45,7 +46,7 @@ class ArticulationView(ViewData):
         KeyError: nothing fits the pattern, or an included name.
         ValueError: the articulations differ in structure, or a pattern is none.
 
-    Source: the interface of Newton's class of this name (reference/articulations.md A13). Deviations: the worlds of a
+    Source: the interface of Newton's class of this name. Deviations: the worlds of a
     model are alike, so that counts per world never differ; the model is replaced, not changed in place.
     """
 
@@ -65,31 +66,37 @@ class ArticulationView(ViewData):
                           exclude_joint_types, include_loop_closing_joints)  # fmt: skip
         super().__init__(model, find_group(model, pattern, filters))
 
-    def eval_fk(self, state: State, mask: Any = None, indices: Sequence[int] | None = None) -> None:
+    def eval_fk(
+        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+    ) -> None:
         """Forward kinematics of whole articulations: body_q and body_qd from joint_q and joint_qd.
 
         Args:
             state: written in place; bodies that are not selected keep their values.
             mask: (W,) or (W, C) bool; not together with `indices`.
             indices: numbers w C + c of articulations of the view; those that do not exist are ignored.
+            body_flag_filter: sum of `BodyFlags`; bodies of other kinds keep their values.
 
         Raises:
-            ValueError: mask and indices are both given, or a shape is wrong.
+            ValueError: mask and indices are both given, a shape is wrong, or a flag is none.
         """
-        eval_fk(self._model, state, mask=self._model_mask(mask, indices))
+        eval_fk(self._model, state, self._model_mask(mask, indices), body_flag_filter=body_flag_filter)
 
-    def eval_ik(self, state: State, mask: Any = None, indices: Sequence[int] | None = None) -> None:
+    def eval_ik(
+        self, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+    ) -> None:
         """Projection of whole articulations: joint_q and joint_qd from body_q and body_qd, each joint by itself.
 
         Args:
             state: written in place; joints that are not selected keep their values.
             mask: (W,) or (W, C) bool; not together with `indices`.
             indices: numbers w C + c of articulations of the view; those that do not exist are ignored.
+            body_flag_filter: sum of `BodyFlags`; joints that place bodies of other kinds keep their values.
 
         Raises:
-            ValueError: mask and indices are both given, or a shape is wrong.
+            ValueError: mask and indices are both given, a shape is wrong, or a flag is none.
         """
-        eval_ik(self._model, state, mask=self._model_mask(mask, indices))
+        eval_ik(self._model, state, self._model_mask(mask, indices), body_flag_filter=body_flag_filter)
 
     def eval_jacobian(
         self, state: State, mask: Any = None, indices: Sequence[int] | None = None, out: Array | None = None

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.states import Held, States
 from simcli.errors import UsageError, install_hint
-from simcli.model import rotations as rot
 from simcli.model.tables import LinkKind, Model
 
 Array = np.ndarray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.selection import owners
+from simcli.model.selection import BodyFlags, flagged, owners
 from simcli.model.state import State
 from simcli.model.tables import Array, JointKind, Model
 
@@ -132,7 +132,9 @@ def _of(mask: Array | None, owner: Array) -> Array | bool:
     return True if mask is None else mask[:, owner] & (owner >= 0)
 
 
-def eval_fk(model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None) -> None:
+def eval_fk(
+    model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+) -> None:
     """Forward kinematics: body_q and body_qd from joint_q and joint_qd.
 
     Args:
@@ -140,22 +142,25 @@ def eval_fk(model: Model, state: State, mask: Any = None, indices: Sequence[int]
         state: written in place. Bodies of articulations that are not selected keep their values.
         mask: see `articulation_mask`; not together with `indices`.
         indices: see `articulation_mask`.
+        body_flag_filter: sum of `BodyFlags`; bodies of other kinds keep their values.
 
     Raises:
-        ValueError: mask and indices are both given, or a shape is not the model's.
+        ValueError: mask and indices are both given, a shape is not the model's, or a flag is none.
 
-    Source: reference/articulations.md A3, A4. Deviation: what an articulation hangs on is placed by its coordinates too,
-    also where it is not selected.
+    Source: forward kinematics of the Newton engine (eval_fk). Deviation: what an articulation hangs on is placed by its
+    coordinates too, also where it is not selected or filtered out.
     """
     state.check(model)
     where, bench = articulation_mask(model, mask, indices), bench_of(model)
-    bodies = _of(where, bench.of_body)
+    bodies = _of(where, bench.of_body) & flagged(model, body_flag_filter)[0]
     pose, twist = bench.algorithms.forward_kinematics(state.joint_q, state.joint_qd)
     for target, values in ((state.body_q, pose), (state.body_qd, twist)):
-        np.copyto(target, values, where=bodies if bodies is True else bodies[..., None])
+        np.copyto(target, values, where=bodies[..., None])
 
 
-def eval_ik(model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None) -> None:
+def eval_ik(
+    model: Model, state: State, mask: Any = None, indices: Sequence[int] | None = None, body_flag_filter: int = BodyFlags.ALL
+) -> None:
     """Projection of the bodies on the joints: joint_q and joint_qd from body_q and body_qd, each joint by itself.
 
     Angles come out in (-pi, pi]; of a screw its advance tells the full turns. Slots of cables keep their values.
@@ -166,15 +171,17 @@ def eval_ik(model: Model, state: State, mask: Any = None, indices: Sequence[int]
             loop belongs to the articulation of both its bodies.
         mask: see `articulation_mask`; not together with `indices`.
         indices: see `articulation_mask`.
+        body_flag_filter: sum of `BodyFlags`; joints that place bodies of other kinds keep their values.
 
     Raises:
-        ValueError: mask and indices are both given, or a shape is not the model's.
+        ValueError: mask and indices are both given, a shape is not the model's, or a flag is none.
 
-    Source: reference/articulations.md A5. No deviation.
+    Source: eval_ik of the Newton engine. Deviation: a joint whose child is the inner body counts as one of its parent,
+    which it places.
     """
     state.check(model)
     where, bench = articulation_mask(model, mask, indices), bench_of(model)
-    joints = _of(where, bench.of_joint)
+    joints = _of(where, bench.of_joint) & flagged(model, body_flag_filter)[1]
     joints = (model.joints.kind != JointKind.CABLE) & np.broadcast_to(joints, (model.n_worlds, model.n_joints))
     q, qd = bench.algorithms.projection(state.body_q, state.body_qd)
     counts = np.diff(model.joints.q_start), np.diff(model.joints.qd_start)

@@ -4,12 +4,14 @@ The tree of the scene is the chart, whatever its solver: equilibria and modes ar
 yields (compliance, in maximal and natural coordinates) asks for the loose form, in which its rows are springs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from simcli.analysis.equilibrium import Equilibrium, as_it_is, search
+from simcli.analysis.prestress import Prestress, Solved, chosen_springs, prestress_of, solve, without
 from simcli.analysis.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
@@ -108,6 +110,7 @@ class Study:
         device: where it was computed.
         equilibrium: where the motions are about.
         notes: what a reader should know.
+        solved: numbers of springs that were asked for.
     """
 
     model: Model
@@ -115,6 +118,12 @@ class Study:
     device: Device
     equilibrium: Equilibrium
     notes: list[str]
+    solved: Solved | None = None
+
+    @cached_property
+    def prestress(self) -> Prestress:
+        """How springs hold the equilibrium."""
+        return prestress_of(self.statics, self.equilibrium.posture)
 
     @cached_property
     def stiffness(self) -> Slope:
@@ -239,7 +248,8 @@ class Study:
             self._algorithms.destroy()
 
 
-def study(model: Model, device: Device, searches: bool = True, stable: bool = False) -> Study:
+def study(model: Model, device: Device, searches: bool = True, stable: bool = False, unknowns: Sequence[str] = (),
+          least: float = 0.0) -> Study:  # fmt: skip
     """The equilibrium of a model, from which its small motions follow.
 
     Args:
@@ -247,10 +257,20 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
         device: from `start_device`, in float64.
         searches: False to take the initial state as it is.
         stable: search a stable one.
+        unknowns: numbers of springs that follow from the initial state being one, see `prestress.chosen_springs`.
+        least: [N], of the tensions of slack springs among them.
 
     Raises:
         NoEquilibriumError: there is none.
+        UsageError: nothing depends on an unknown, or it is none.
     """
+    solved = None
+    if unknowns:
+        chosen = chosen_springs(model, unknowns)
+        bare = Statics(charted(without(model, chosen)), device)
+        solved = solve(model, bare, chosen, least)
+        bare.close()
+        model = solved.model
     statics = Statics(charted(model), device)
     if not searches and np.nan_to_num(model.joint_qd).any():
         fastest = int(np.abs(np.nan_to_num(model.joint_qd[0])).argmax())
@@ -259,7 +279,7 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
     equilibrium = search(statics, stable) if searches else as_it_is(statics)
     equilibrium = replace(equilibrium, posture=statics.aligned(equilibrium.posture))
     check_bounds(statics, equilibrium)
-    return Study(model, statics, device, equilibrium, notes_of(model, equilibrium))
+    return Study(model, statics, device, equilibrium, notes_of(model, equilibrium), solved)
 
 
 def check_bounds(statics: Statics, equilibrium: Equilibrium) -> None:

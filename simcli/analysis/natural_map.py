@@ -2,7 +2,8 @@
 
     P(x - u/d) = x,  u = w + mu |w_t| n,  w = J v + b;   the natural map is d (x - P(x - u/d))
 
-Source: reference/contact-solver.md, section 3.6. Deviation: none; the device's own is complementarity/cones.py.
+Source: Fukushima, Luo and Tseng (2002), the natural map of the cone. Deviation: none; the device's own is
+complementarity/cones.py.
 """
 
 import numpy as np

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.states import Choice, States
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.tables import LinkKind, Model
 from simcli.records.reader import Trajectory
 from simcli.records.series import Column

@@ -9,17 +9,17 @@ order six; the last extrapolation is the error that is given with them.
 Notation: n unknowns x, velocities of the dofs of the tree; m directions y, which the rows leave; xi = x / unit, unit a
 length for dofs that move and 1 for those that turn, so that directions of both kinds compare; U = unit N, N^T N = 1.
 
-Source: reference/natural-coordinates.md A.12 (K over the null space of the rows). Deviation: F'' and phi'' by differences.
+Source: the stiffness over the null space of the rows, as in the statics of Rible. Deviation: F'' and phi'' by differences.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.runtime import Device
-from simcli.model import rotations as rot
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray

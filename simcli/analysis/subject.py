@@ -30,7 +30,8 @@ SAME = 1e-9  # relative: other versions and machines may round otherwise, nobody
 # Tables that say how a run starts, is driven and drawn: not what its states mean.
 NOT_COMPARED = ("initial_", "applied_", "shape_", "dof_drive_", "dof_limit_", "dof_damping", "dof_friction",
                 "dof_effort_", "dof_velocity_", "body_q", "joint_articulation")  # fmt: skip
-TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs", "wrenches")
+TABLES = ("bodies", "joints", "dofs", "links", "mimics", "cables", "shapes", "points", "springs",
+          "bushings", "wrenches")  # fmt: skip
 
 
 @dataclass(frozen=True)

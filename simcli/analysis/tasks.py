@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.states import States
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.joints import TYPE_NAME
-from simcli.model.selection import choose
+from simcli.model.selection import BodyFlags, choose, flagged
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.records.named import unknown
 from simcli.records.reader import Trajectory
@@ -99,9 +99,11 @@ class Forward(OnTree):
 
     Attributes:
         select: patterns of the bodies that are given, none for all.
+        flags: kinds of bodies that are given.
     """
 
     select: tuple[str, ...] = ()
+    flags: BodyFlags = BodyFlags.ALL
     kind = "fk"
     outputs = ("body_q", "body_qd", "point_position", "point_velocity")
 
@@ -112,6 +114,7 @@ class Forward(OnTree):
     def kept(self, model: Model) -> tuple[Array, Array]:
         """Indices of the bodies and points that are wanted."""
         bodies = chosen_bodies(model, self.select)
+        bodies = bodies[of_kind(model, self.flags, bodies)[0][bodies]]
         return bodies, np.flatnonzero(np.isin(model.points.body, bodies))
 
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
@@ -151,6 +154,7 @@ class Inverse(OnTree):
 
     Args:
         unwrap: angles go on from those of the state before of the same world; else one pose decides.
+        flags: kinds of bodies whose joints are given, and whose residuals count.
     """
 
     kind = "ik"
@@ -158,16 +162,28 @@ class Inverse(OnTree):
     inputs = ("body_q", "body_qd")
     outputs = ("joint_q", "joint_qd", "residual_position", "residual_angle", "residual_velocity", "residual_spin")
 
-    def __init__(self, unwrap: bool = False):
-        self.unwrap, self.last = unwrap, {}
+    def __init__(self, unwrap: bool = False, flags: BodyFlags = BodyFlags.ALL):
+        self.unwrap, self.flags, self.last = unwrap, flags, {}
+
+    def axes(self, model: Model) -> ResultAxes:
+        """The joints that are wanted."""
+        return result_axes(model).of_joints(*self.kept(model))
+
+    def kept(self, model: Model) -> tuple[Array, Array, Array]:
+        """Indices of the joints that are wanted, of their coordinates and of their velocities."""
+        joints = of_kind(model, self.flags)[1]
+        counts = np.diff(model.joints.q_start), np.diff(model.joints.qd_start)
+        return np.flatnonzero(joints), *(np.flatnonzero(np.repeat(joints, count)) for count in counts)
 
     def __call__(self, mechanics: "Mechanics", states: States, world: Array) -> dict[str, Array]:
         """Joint coordinates and rates, and the residuals of both."""
         model, pose = mechanics.model, states.values["body_q"]
         twist = field(states, "body_qd", (model.n_bodies, 6))
         q, qd = mechanics("projection", world, pose, twist)
-        found = residuals(pose, twist, *mechanics("forward_kinematics", world, q, qd))
-        return {"joint_q": self.unwrapped(model, states.world, q) if self.unwrap else q, "joint_qd": qd} | found
+        back, counted = mechanics("forward_kinematics", world, q, qd), of_kind(model, self.flags)[0]
+        found = residuals(*(values[:, counted] for values in (pose, twist, *back)))
+        q, (_, of_q, of_qd) = self.unwrapped(model, states.world, q) if self.unwrap else q, self.kept(model)
+        return {"joint_q": q[:, of_q], "joint_qd": qd[:, of_qd]} | found
 
     def unwrapped(self, model: Model, world: Array, q: Array) -> Array:
         """Coordinates whose angles have taken the branch nearest to the state before of their world, (N, NQ)."""
@@ -316,6 +332,18 @@ class Jacobians(OnTree):
         """J(q)."""
         found = mechanics("jacobian", world, states.values["joint_q"])[0]
         return {"jacobian": found[:, chosen_bodies(mechanics.model, self.select)]}
+
+
+def of_kind(model: Model, flags: BodyFlags, among: Array | slice = np.s_[:]) -> tuple[Array, Array]:
+    """Bodies of some kinds and the joints that place them, (B,) and (J,) bool.
+
+    Raises:
+        UsageError: no body `among` those asked for is of these kinds.
+    """
+    bodies, joints = flagged(model, flags)
+    if model.n_bodies and not bodies[among].any():
+        raise UsageError(f"--body-flags {flags.name.lower()}: none of the bodies asked for is of this kind")
+    return bodies, joints
 
 
 def chosen_bodies(model: Model, patterns: Sequence[str]) -> Array:

@@ -1,9 +1,8 @@
-"""`simcli bench`: speed, beside other engines, with the difference of the results beside the times."""
+"""`simcli bench`: speed of runs and of inverse dynamics."""
 
-import statistics
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +10,13 @@ from typing import Annotated
 import typer
 
 from simcli.cli import bench_contact, bench_cubes, bench_scenes, console
+from simcli.cli.bench_work import Row, Runs, States, Work
 from simcli.cli.options import JsonFlag, SetValues, existing_file
-from simcli.errors import Exit, UsageError
+from simcli.errors import Exit
 
 _TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coordinates, or runs that touch: humanoids that "
           "fall, stacks of five boxes, piles of 8, 27 and 64 cubes with barrier contact.")  # fmt: skip
-_PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
+PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 
 
 class Task(StrEnum):
@@ -32,35 +32,6 @@ class Task(StrEnum):
 
 TOUCHING = {Task.HUMANOID: 512, Task.STACKS: 256}  # worlds
 WORLDS = 1024  # of the others
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table.
-
-    Attributes:
-        scene: name.  task: run or rnea.  engine: name and version.  precision, worlds, steps, threads: of the work.
-        microseconds: median time per world-step (or per state), per thread of work given.
-        per_second: world-steps (or states) per second.
-        compile: [s], compiling, apart from the times above.
-        ratio: the peer's time over ours, None without a peer.
-        difference: largest difference of the end coordinates [m, rad] (or efforts, relative) from the peer's.
-        residual: [m/s], largest natural map of the contacts of a step, of a few worlds; None without contacts.
-    """
-
-    scene: str
-    task: str
-    engine: str
-    precision: str
-    worlds: int
-    steps: int
-    threads: int
-    microseconds: float
-    per_second: float
-    compile: float
-    ratio: float | None
-    difference: float | None
-    residual: float | None = None
 
 
 def bench(
@@ -85,13 +56,13 @@ def bench(
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, help="CPU threads.")] = 1,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, ...")] = "cpu",
     duration: Annotated[float, typer.Option("--duration", metavar="T", help="Simulated time of a run, in seconds.")] = 4.0,
-    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each engine, in turn.")] = 3,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Runs of each scene.")] = 3,
     sets: SetValues = [],  # noqa: B006
     json: JsonFlag = False,
 ) -> int:
-    """Time a scene through run's own path, writing joint states, beside MuJoCo or pinocchio.
+    """Time a scene through run's own path, writing joint states.
 
-    Every tenth step is written, of four-bars every hundredth.
+    Every tenth step is written, of four-bars every hundredth. Other engines beside it: tests/benchmarks/peers.py.
 
     Example: simcli bench --precision float32
     """
@@ -99,20 +70,19 @@ def bench(
         return _cubes(worlds or 1, device, threads, tuple(sets), json)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for path, share, more in _scenes(scene, task, Path(folder)):
-            stride = 100 if task is Task.FOURBAR else 10
-            work = _Work(path, worlds or TOUCHING.get(task, WORLDS), precision, threads, device, duration * share, repeat,
-                         (*more, *sets), Path(folder), stride, task in TOUCHING)  # fmt: skip
-            for row in work.time(task):
-                rows.append(row)
-                console.say(_line(row))
+        for work in works(scene, task, worlds, precision, threads, device, duration, tuple(sets), Path(folder)):
+            timed = subject(work, task)
+            seconds = [timed.once() for _ in range(repeat)]
+            rows.append(work.row(timed, seconds, timed.residual() if task in TOUCHING else None))
+            console.say(line(rows[-1]))
     growth = _growth(rows) if task is Task.FOURBAR and not scene else None
     if json:
         console.emit("bench", {"rows": [asdict(row) for row in rows], "exponent": growth})
     else:
-        console.data(_table(rows))
+        console.data(console.table([cells(row) for row in rows], HEAD, indent=""))
         if growth is not None:
             console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
+        console.say(PEERS)
     return Exit.OK
 
 
@@ -129,6 +99,19 @@ def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: 
     return Exit.OK
 
 
+def works(scene: Path | None, task: Task, worlds: int | None, precision: str, threads: int, device: str, duration: float,
+          sets: tuple[str, ...], folder: Path) -> Iterator[Work]:  # fmt: skip
+    """What a task times: a scene, or the task's own ones."""
+    worlds, stride = worlds or TOUCHING.get(task, WORLDS), 100 if task is Task.FOURBAR else 10
+    for path, share, more in _scenes(scene, task, folder):
+        yield Work(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride)
+
+
+def subject(work: Work, task: Task) -> Runs | States:
+    """What of a scene a task times."""
+    return States(work) if task is Task.RNEA else Runs(work)
+
+
 def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
     """Scenes to time, with the share of the duration of each and what is set in it."""
     if task is Task.HUMANOID:
@@ -139,146 +122,6 @@ def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, fl
     return [(path, share, ()) for path, share in built_in(folder)]
 
 
-@dataclass(frozen=True)
-class _Work:
-    scene: Path
-    worlds: int
-    precision: str
-    threads: int
-    device: str
-    duration: float
-    repeat: int
-    sets: tuple[str, ...]
-    folder: Path
-    stride: int  # steps between frames
-    touches: bool = False
-
-    def time(self, task: Task) -> Iterator[Row]:
-        """The rows of a task."""
-        if self.touches:
-            return bench_contact.time_touching(self, task)
-        return self.time_rnea() if task is Task.RNEA else self.time_runs()
-
-    def job(self):
-        """The scene with the benchmark's batch, step count and output; what the scene says of them does not count."""
-        from simcli import pipeline
-
-        _, spec = pipeline.read_scene(self.scene, self.sets)
-        every = self.stride * spec.solver.dt
-        sets = [f"batch.worlds={self.worlds}", f"solver.precision={self.precision}", f"output.every={every!r}",
-                f"run.duration={round(self.duration / every) * every!r}", "output.channels=[joints]",
-                f"output.dtype={self.precision}", "expect=[]"]  # fmt: skip
-        request = pipeline.Request(self.scene, self.folder / "bench.h5", (*self.sets, *sets), self.device, self.threads,
-                                   force=True)  # fmt: skip
-        return pipeline.prepare(request)
-
-    def time_runs(self) -> Iterator[Row]:
-        """Ours and the peer's rows."""
-        from simcli.analysis import peers
-
-        job = self.job()
-        integrator, n_steps, dt = job.spec.solver.integrator, job.schedule.n_steps, job.schedule.dt
-        ours, theirs, compiling, peer = self.take_turns(
-            job, lambda: peers.run_mujoco(job.model, integrator, dt, n_steps, self.threads)
-        )
-        difference = float(abs(_end_coordinates(job) - peer.result).max()) if theirs else None
-        yield from self.rows(job.spec.name, Task.RUN, n_steps, ours, theirs, compiling, peer, difference)
-
-    def take_turns(self, job, run_peer):
-        """Run a job and its peer in turns; say why there is no peer, if there is none.
-
-        Returns:
-            [s] of our runs, [s] of the peer's, [s] of compiling, the peer's last result.
-        """
-        from simcli import pipeline
-
-        ours, theirs, compiling, peer = [], [], 0.0, None
-        for _ in range(self.repeat):
-            with console.stdout_kept_clean():
-                outcome = pipeline.execute(job)
-            ours.append(outcome.stepping)
-            compiling = max(compiling, outcome.compile)
-            if not isinstance(peer, str):
-                peer = attempt(run_peer)
-                theirs += [] if isinstance(peer, str) else [peer.seconds]
-        if not theirs:
-            console.say(f"  {job.spec.name}: {peer}")
-        return ours, theirs, compiling, peer
-
-    def time_rnea(self) -> Iterator[Row]:
-        """Inverse dynamics of random states."""
-        import time
-
-        import numpy as np
-
-        from simcli import pipeline
-        from simcli.analysis import peers
-        from simcli.kernels.algorithms import Algorithms
-        from simcli.kernels.runtime import compile_thoroughly, start_device
-
-        document, spec = pipeline.read_scene(self.scene, self.sets)
-        model = pipeline.build_model(document, spec)
-        rng = np.random.default_rng(0)
-        q, qd, qdd = (rng.uniform(-1.0, 1.0, (self.worlds, model.n_qd)) for _ in range(3))
-        if model.n_q != model.n_qd:
-            raise UsageError("rnea is timed on trees of scalar joints")
-        with console.stdout_kept_clean():
-            algorithms = Algorithms(model, start_device(self.device, self.precision, self.threads))
-            compile_thoroughly()
-            start = time.perf_counter()
-            efforts = algorithms.inverse_dynamics(q, qd, qdd)
-            compiling = time.perf_counter() - start
-        ours, theirs, peer = [], [], None
-        for _ in range(self.repeat):
-            algorithms.inverse_dynamics(q, qd, qdd)  # wakes the threads, as the peer's first call does
-            start = time.perf_counter()
-            efforts = algorithms.inverse_dynamics(q, qd, qdd)
-            ours.append(time.perf_counter() - start)
-            if not isinstance(peer, str):
-                peer = attempt(lambda: peers.run_pinocchio(model, q, qd, qdd, self.threads))
-                if not isinstance(peer, str):
-                    theirs.append(peer.seconds)
-        difference = None
-        if theirs:
-            difference = float(abs(efforts - peer.result).max() / abs(peer.result).max())
-        else:
-            console.say(f"  {spec.name}: {peer}")
-        yield from self.rows(spec.name, Task.RNEA, 1, ours, theirs, compiling, peer, difference)
-
-    def rows(self, name: str, task: Task, n_steps: int, ours, theirs, compiling, peer, difference,
-             residuals=(None, None)) -> Iterator[Row]:
-        """The rows of one scene: medians, and the median of the ratios turn by turn."""
-        from simcli import __version__
-
-        total = self.worlds * n_steps
-        ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True)) if theirs else None
-        seconds = statistics.median(ours)
-        yield Row(name, task.value, f"simcli {__version__}", self.precision, self.worlds, n_steps, self.threads,
-                  seconds / total * 1e6, total / seconds, compiling, ratio, difference, residuals[0])  # fmt: skip
-        if theirs:
-            seconds = statistics.median(theirs)
-            yield Row(name, task.value, peer.name, "float64", self.worlds, n_steps, self.threads, seconds / total * 1e6,
-                      total / seconds, 0.0, None, None, residuals[1])  # fmt: skip
-
-
-def attempt(run):
-    """The peer's result, or a line that says why there is none."""
-    try:
-        return run()
-    except ModuleNotFoundError as error:
-        return f"{error.name} is not installed: no peer (pip install {_PACKAGES.get(error.name, error.name)})"
-    except UsageError as error:
-        return str(error)
-
-
-def _end_coordinates(job):
-    """joint_q at the last frame, (W, NQ)."""
-    from simcli.records.reader import open_trajectory
-
-    with open_trajectory(job.output) as trajectory:
-        return trajectory.column("frames/joint_q")[-1]
-
-
 def _growth(rows: list[Row]) -> float:
     """Exponent p of time = c N^p, fitted to the rows by least squares of logarithms."""
     import numpy as np
@@ -287,20 +130,16 @@ def _growth(rows: list[Row]) -> float:
     return float(np.polyfit(np.log(bench_scenes.WINDOWS), np.log(times), 1)[0])
 
 
-def _line(row: Row) -> str:
+def line(row: Row) -> str:
+    """A row, while the others are still to come."""
     return f"  {row.scene}: {row.engine} {row.microseconds:.3f} us"
 
 
-def _table(rows: list[Row]) -> str:
-    head = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "ratio",
-            "difference", "residual m/s")  # fmt: skip
-    lines = [head]
-    for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-        difference = "" if row.difference is None else f"{row.difference:.1e}"
-        residual = "" if row.residual is None else f"{row.residual:.1e}"
-        lines.append((row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
-                      f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}", ratio,
-                      difference, residual))  # fmt: skip
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+HEAD = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "residual m/s")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row of the table."""
+    return (row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
+            f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}",
+            "" if row.residual is None else f"{row.residual:.1e}")  # fmt: skip

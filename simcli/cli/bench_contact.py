@@ -1,12 +1,7 @@
-"""Falling humanoids and stacks of boxes beside mujoco.rollout: speed, and how well each keeps the law of contact."""
+"""The scenes of `simcli bench` that touch: falling humanoids, stacks of boxes."""
 
 from pathlib import Path
 
-import numpy as np
-
-from simcli.cli import console
-
-WATCHED = 4  # worlds whose every step is looked at for the residuals
 HUMANOID = Path(__file__).resolve().parents[1] / "docs" / "humanoid.yaml"
 PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
           'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
@@ -33,44 +28,3 @@ def stacks(folder: Path) -> Path:
     path = folder / "stacks.yaml"
     path.write_text(STACK.format(boxes=boxes))
     return path
-
-
-def time_touching(work, task):
-    """Rows of a scene with contact: ours and the peer's, with the residuals of both.
-
-    Args:
-        work: see bench.py.
-        task: of the rows.
-    """
-    from simcli.analysis import peers_contact
-
-    job = work.job()
-    n_steps, dt = job.schedule.n_steps, job.schedule.dt
-    ours, theirs, compiling, peer = work.take_turns(job, lambda: peers_contact.run_touching(job.model, dt, n_steps))
-    mine, yours = our_natural_map(work, n_steps), None
-    if theirs:
-        yours = float(np.max(peers_contact.mujoco_natural_map(job.model, dt, n_steps, WATCHED)))
-    yield from work.rows(job.spec.name, task, n_steps, ours, theirs, compiling, peer, None, (mine, yours))
-
-
-def our_natural_map(work, n_steps: int) -> float:
-    """[m/s], the largest natural map of the contacts of every step of some worlds."""
-    from dataclasses import replace
-
-    from simcli.analysis.natural_map import natural_map
-    from simcli.kernels.runtime import start_device
-    from simcli.solvers import SOLVERS
-    from simcli.solvers.shared.plan import RunPlan
-    from simcli.solvers.shared.stated import stated_contacts
-
-    job = replace(work, worlds=min(WATCHED, work.worlds)).job()
-    with console.stdout_kept_clean():
-        plan = RunPlan(job.schedule.dt, 1, n_steps, frozenset(("joints",)))
-        device = start_device(work.device, work.precision, 1)
-        solver, worst = SOLVERS[job.spec.solver.type](job.model, job.spec.solver, plan, device), 0.0
-        solver.initial()
-        for _ in range(n_steps):
-            solver.advance(1)
-            worst = max(worst, *(natural_map(*world).max(initial=0.0) for world in stated_contacts(solver)))
-    return float(worst)
-

@@ -59,9 +59,8 @@ def pile(side: int) -> list[str]:
 
 def table(rows: list[dict]) -> str:
     """The rows as text."""
-    lines = [("cubes", "worlds", "steps", "steps per second", "iterations", "most", "contacts", "compile s")]
-    lines += [(str(row["cubes"]), str(row["worlds"]), str(row["steps"]), f"{row['per_second']:.3g}",
-               f"{row['iterations']:.2f}", str(row["most_iterations"]), str(row["contacts"]), f"{row['compile']:.1f}")
-              for row in rows]  # fmt: skip
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    head = ("cubes", "worlds", "steps", "steps per second", "iterations", "most", "contacts", "compile s")
+    lines = [(str(row["cubes"]), str(row["worlds"]), str(row["steps"]), f"{row['per_second']:.3g}",
+              f"{row['iterations']:.2f}", str(row["most_iterations"]), str(row["contacts"]), f"{row['compile']:.1f}")
+             for row in rows]  # fmt: skip
+    return console.table(lines, head, indent="")

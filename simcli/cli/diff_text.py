@@ -124,7 +124,7 @@ def _row(found: "Comparison", channel: "ChannelDifference") -> tuple:
         return channel.name, "0", channel.worst.unit, *[""] * 7
     ratio = f"{spread.excess.value:.3g}" if channel.judged else "not judged"
     return (channel.worst.label, f"{peak.value:.3g}", channel.worst.unit, f"{spread.relative.value:.3g}", str(peak.frame),
-            f"{found.time_of(peak.frame):g}", str(peak.world), f"{peak.a:.9g}", f"{peak.b:.9g}", ratio)  # fmt: skip
+            f"{found.times[peak.frame]:g}", str(peak.world), f"{peak.a:.9g}", f"{peak.b:.9g}", ratio)  # fmt: skip
 
 
 def verdict(found: "Comparison", tolerance: "Tolerance") -> str:
@@ -137,7 +137,7 @@ def verdict(found: "Comparison", tolerance: "Tolerance") -> str:
         told = f"; beside them {' and '.join(others)} differ, which are not judged" if others else ""
         return f"{console.paint('no difference:', 'good')} {plural(len(found.channels), 'channel')}, {rest}{told}"
     first = min((channel.spread.first for channel in found.above), key=lambda peak: peak.frame)
-    when = f"the first at frame {first.frame}, t = {found.time_of(first.frame):g} s, world {first.world}"
+    when = f"the first at frame {first.frame}, t = {found.times[first.frame]:g} s, world {first.world}"
     return (f"{console.paint('different:', 'bad')} {len(found.above)} of {plural(len(found.channels), 'channel')} above "
             f"{bounds}; {when}")  # fmt: skip
 
@@ -238,7 +238,7 @@ def _peak_data(found: "Comparison", peak: "Peak") -> dict[str, Any] | None:
     """An extreme and its place; null where nothing differs, or where a number is infinite."""
     if peak.frame < 0:
         return None
-    return {**vars(peak), "time": found.time_of(peak.frame)}
+    return {**vars(peak), "time": found.times[peak.frame]}
 
 
 def bit_data(one: "BitDifference") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`simcli equilibrium`: the static equilibrium of a scene."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,28 +14,49 @@ if TYPE_CHECKING:
     from simcli.analysis.modes import Study
 
 
+Unknown = Annotated[
+    list[str],
+    typer.Option(
+        "--unknown",
+        metavar="PATTERN",
+        help="Keep the initial state, and find what balances it: 'forces.cable*.rest_length', or stiffness, tension, "
+        "force_density. Repeatable.",
+    ),
+]
+Least = Annotated[
+    float, typer.Option("--least-tension", metavar="N", min=0.0, help="Of --unknown: tension of slack springs, at least.")
+]
+
+
 def equilibrium(
     scene: ScenePath,
     stable: Stable = False,
     world: World = 0,
     initial: Annotated[bool, typer.Option("--initial", help="Print an `initial:` block to paste into the scene.")] = False,
+    unknown: Unknown = [],  # noqa: B006
+    least: Least = 0.0,
     sets: SetValues = [],  # noqa: B006
     device: DeviceName = "auto",
     threads: Threads = None,
     json: JsonFlag = False,
 ) -> int:
-    """Search the static equilibrium near the initial state: coordinates, reactions, stability.
+    """Search the static equilibrium near the initial state: coordinates, reactions, springs, stability.
 
     Springs, drives, soft limits, gravity and wrenches are in balance there, loops are closed, and everything is at rest.
+    With --unknown the initial state stays, and the numbers of springs that balance it are found instead.
     Not found: exit code 1, with what is out of balance where the search ended.
     Example: simcli equilibrium scenes/slider_crank.yaml --stable
     """
     if initial and json:
         raise UsageError("--initial and --json contradict each other: give one of them")
-    with studied(scene, sets, world, True, stable, device, threads) as study:
+    if unknown and (initial or stable):
+        raise UsageError("--unknown keeps the initial state, and --initial and --stable are about another one")
+    if least and not unknown:
+        raise UsageError("--least-tension is about springs with an --unknown: name them")
+    with studied(scene, sets, world, not unknown, stable, device, threads, unknown, least) as study:
         say_notes(study)
         if json:
-            console.emit("equilibrium", {"world": world, **equilibrium_data(study)})
+            console.emit("equilibrium", {"world": world, **unknowns_data(study), **equilibrium_data(study)})
         elif initial:
             console.data(block(study))
         else:
@@ -54,7 +75,29 @@ def lines(study: "Study") -> list[str]:
     vectors = ["  ".join(f"{number(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
     return [console.table([*rows], ("coordinate", "joint_q", "unit")), "",
-            console.table([*zip(model.joints.name, vectors, strict=True)], header)]  # fmt: skip
+            console.table([*zip(model.joints.name, vectors, strict=True)], header), *of_springs(study)]  # fmt: skip
+
+
+def of_springs(study: "Study") -> list[str]:
+    """Springs as a table, how they hold the mechanism, and the numbers that were asked for."""
+    found, names = study.prestress, study.model.springs.name
+    if not names:
+        return []
+    columns = (map(number, clean(values)) for values in (found.length, found.tension, found.density))
+    states = f"{console.plural(len(found.self_stress), 'state')} of self-stress"
+    ways = f"{console.plural(found.mechanisms, 'infinitesimal mechanism')}, {found.rigid_motions} of them as one rigid body"
+    header = ("spring", "length [m]", "tension [N]", "tension / length [N/m]")
+    out = ["", console.table([*zip(names, *columns, strict=True)], header), "", f"{states}; {ways}"]
+    if study.solved is not None:
+        values = study.solved.values
+        rows = [(path, number(value), study.solved.units[path]) for path, value in values.items()]
+        out += ["", console.table(rows, ("found", "value", "unit"))]
+    return out
+
+
+def unknowns_data(study: "Study") -> dict[str, Any]:
+    """The numbers that were asked for, as JSON."""
+    return {} if study.solved is None else {"unknowns": study.solved.values, "unknown_units": study.solved.units}
 
 
 def block(study: "Study") -> str:

@@ -3,7 +3,9 @@
 from simcli.cli.mechanics import (
     Ask,
     At,
+    BodyFlag,
     DeviceName,
+    Flags,
     Force,
     Frames,
     Output,
@@ -29,6 +31,7 @@ def fk(
     at: At = [],  # noqa: B006
     world: Worlds = None,
     select: SelectPatterns = [],  # noqa: B006
+    body_flags: BodyFlag = Flags.all,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
     force: Force = False,
@@ -39,12 +42,14 @@ def fk(
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.
 
     body_q is the pose of the body frame, body_qd the velocity of the centre of mass and the angular velocity, world.
-    The tree decides; joints that close loops are not read. --select gives some bodies only.
+    The tree decides; joints that close loops are not read. --select and --body-flags
+    give some bodies only.
     Example: simcli fk outputs/swing.h5 --frames ::10 -o poses.csv
     """
     from simcli.analysis.tasks import Forward
+    from simcli.model.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads, {"joint_q": q, "joint_qd": qd})
-    task = Forward(tuple(split_words(select)))
+    task = Forward(tuple(split_words(select)), BodyFlags[body_flags.upper()])
     conclude(ask, task, perform(ask, task))
     return Exit.OK

@@ -8,7 +8,9 @@ from simcli.cli import console
 from simcli.cli.mechanics import (
     Ask,
     At,
+    BodyFlag,
     DeviceName,
+    Flags,
     Force,
     Frames,
     Output,
@@ -33,6 +35,7 @@ def ik(
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that passes \\[m, rad].")
     ] = 1e-6,
+    body_flags: BodyFlag = Flags.all,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
     force: Force = False,
@@ -45,13 +48,15 @@ def ik(
     Nothing is searched: poses that a joint does not allow are projected, and the residual says how far the bodies are from
     where the coordinates put them; beyond --tolerance the exit code is 1. One-axis angles lie in (-pi, pi], since one pose
     knows no turns; --unwrap continues them from state to state. Joints that close loops get their coordinates too.
+    --body-flags gives the joints that place bodies of this kind only, and the residuals of those bodies.
     Example: simcli ik scene.yaml --states poses.csv -o joints.csv
     """
     from simcli.analysis.tasks import Inverse
     from simcli.analysis.verdicts import Worst
+    from simcli.model.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)
-    task, worst = Inverse(unwrap), Worst()
+    task, worst = Inverse(unwrap, BodyFlags[body_flags.upper()]), Worst()
     report = perform(ask, task, worst.look)
     report.facts |= worst.facts
     conclude(ask, task, report)

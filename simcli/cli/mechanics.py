@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +53,19 @@ Q = Annotated[
 ]
 Qd = Annotated[list[str], typer.Option("--qd", metavar="VALUES", help="Joint velocities, likewise.")]
 Qdd = Annotated[list[str], typer.Option("--qdd", metavar="VALUES", help="Joint accelerations, likewise.")]
+
+
+class Flags(StrEnum):
+    """Kinds of bodies, as `model.selection.BodyFlags` names them."""
+
+    dynamic = "dynamic"
+    kinematic = "kinematic"
+    all = "all"
+
+
+BodyFlag = Annotated[
+    Flags, typer.Option("--body-flags", help="Only bodies that move by forces, or as prescribed; joints that place such.")
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write .h5, .csv or .json.", show_default="a table on stdout"),

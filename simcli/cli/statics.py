@@ -34,8 +34,19 @@ World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World o
 
 @contextmanager
 def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bool, device: str,
-            threads: int | None) -> "Iterator[Study]":  # fmt: skip
+            threads: int | None, unknowns: list[str] = (), least: float = 0.0) -> "Iterator[Study]":  # fmt: skip
     """The study of one world of a scene.
+
+    Args:
+        scene: the file.
+        sets: overrides.
+        world: of the batch.
+        searches: see `analysis.modes.study`, also for `stable`, `unknowns` and `least`.
+        stable: likewise.
+        device: name.
+        threads: of the CPU.
+        unknowns: likewise.
+        least: [N], likewise.
 
     Raises:
         SceneError: the scene is invalid, or has what no linear equations can have.
@@ -55,7 +66,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     model = build_model(document, spec, (world,))
     refuse(model, document)
     with console.stdout_kept_clean():
-        found = study(model, start_device(device, "float64", threads), searches, stable)
+        found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least)
         if spec.events:
             found.notes.append("events of the scene come later than its start, and are not looked at")
         yield found
@@ -113,9 +124,22 @@ def equilibrium_data(study: "Study") -> dict[str, Any]:
         "joint_q": by_joint(model, study.joint_q(), model.joints.q_start),
         "body_q": dict(zip(model.bodies.name, posture.found.pose[0], strict=True)),
         "joint_wrench": dict(zip(model.joints.name, wrenches, strict=True)),
-        "multiplier": {label: value for label, value, holds in rows if holds},
+        "multiplier": {label: value for label, value, holds in rows if holds}, **springs_data(study),
         "units": {"residual": ["N", "N m"], "joint_q": by_joint(model, units, model.joints.q_start), "body_q": "m, 1",
-                  "joint_wrench": "N, N m", "multiplier": "N or N m"},
+                  "joint_wrench": "N, N m", "multiplier": "N or N m", "springs": {"length": "m", "tension": "N",
+                  "force_density": "N/m"}, "self_stress": "1"},
+    }  # fmt: skip
+
+
+def springs_data(study: "Study") -> dict[str, Any]:
+    """Springs at an equilibrium, and how they hold it, as JSON."""
+    found, names = study.prestress, study.model.springs.name
+    numbers = zip(names, found.length, found.tension, found.density, strict=True)
+    return {
+        "springs": {name: {"length": length, "tension": tension, "force_density": density}
+                    for name, length, tension, density in numbers},
+        "self_stress": [dict(zip(names, state, strict=True)) for state in found.self_stress],
+        "mechanisms": found.mechanisms, "rigid_motions": found.rigid_motions, "redundant_rows": found.redundant_rows,
     }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class Algorithms:
             worlds takes rounds of W states one after the other if W is a whole number of packs (`round_length`).
 
     All arrays have the state as their first axis; joint layouts, units and frames are those of the file (joint_q,
-    joint_qd, body_q, body_qd). Source: reference/articulations.md A1 to A6.
+    joint_qd, body_q, body_qd). Source: the Newton engine (eval_fk, eval_ik), whose conventions these are.
     """
 
     def __init__(self, model: Model, device: Device, n_states: int = 1):
@@ -128,7 +128,7 @@ class Algorithms:
     def projection(self, body_q, body_qd) -> tuple[np.ndarray, np.ndarray]:
         """Joint coordinates and rates of every joint from poses and twists, (N, NQ) and (N, NV); NaN for cables.
 
-        Source: reference/articulations.md A5 (eval_ik): each joint by itself, angles in (-pi, pi] from one pose.
+        Source: eval_ik of the Newton engine: each joint by itself, angles in (-pi, pi] from one pose.
         """
         pose, twist = self.states(np.reshape(body_q, (len(body_q), -1)), np.reshape(body_qd, (len(body_qd), -1)))
         q, qd = self.results(pose, self.model.n_q), self.results(pose, self.model.n_qd)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.algorithms import give, take, turns
-from simcli.kernels.cables import report_cables
+from simcli.kernels.bushings import report_cables
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.efforts import efforts
 from simcli.kernels.elementary import select
@@ -119,8 +119,8 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
+    if ti.static(c.forces.bushings.n_cables > 0):
+        report_cables(c.forces.bushings, c.rows, w)
     sum_efforts(c, w)
     report_bodies(t, s, c.rows, w)
 

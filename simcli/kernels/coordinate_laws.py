@@ -6,6 +6,7 @@ implicit step knows of a law.
 """
 
 from simcli.kernels.elementary import select
+from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 
 
@@ -63,3 +64,22 @@ def servo_law(fo, w, d, x, v):
         damping = local(damping + fo.rate_gain.load(w, d))
         effort = local(effort + (fo.target.load(w, d) - x) * stiffness + (fo.target_rate.load(w, d) - v) * damping)
     return effort, stiffness, damping
+
+
+def spring_law(fo, w, k, length, rate):
+    """Spring k between two points, along its length: its tension; a slack one never pushes.
+
+        T = k (length - rest) + c rate     as if it acted; F = -T along the length
+
+    Returns:
+        Tension as if it acted; its elastic part k (length - rest), 0 where a slack one hangs; stiffness; damping; what is
+        stored; and a mask of where it acts: a slack spring that is stretched gives nothing while its damper would push.
+    """
+    none = fo.work.arena.zero()
+    stiffness, damping = local(none + fo.spring_stiffness.load(w, k)), local(none + fo.spring_damping.load(w, k))
+    stretch = local(length - fo.rest_length.load(w, k))
+    is_slack = local(none + ti.cast(fo.slack.at(k), fo.work.arena.device.real) > 0.0)
+    tension = local(stretch * stiffness + rate * damping)
+    elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
+    acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
+    return tension, elastic, stiffness, damping, local(stretch * elastic * 0.5), acts

@@ -94,7 +94,7 @@ def ball_error(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32,
 
     A spring on it is the gradient of an energy, which three springs on three coordinates are not.
 
-    Source: reference/articulations.md A7. No deviation.
+    Source: the ball drive of the Newton engine. No deviation.
 
     Reads: s.q, fo.target
     """

@@ -3,6 +3,7 @@
 from math import factorial, pi, sqrt
 
 from simcli.kernels.language import ti
+from simcli.kernels.language.backend import default_real
 from simcli.kernels.memory import get_lane, is_pack, local, put_lane
 from simcli.kernels.runtime import keeps_order
 from simcli.kernels.values import Quat, Vec3
@@ -22,7 +23,7 @@ ARC_TERMS = {"float64": 20, "float32": 9}  # of that series: the first one left 
 
 def precision_of() -> str:
     """Precision of the kernel being compiled."""
-    return "float64" if ti.lang.impl.get_runtime().default_fp == ti.f64 else "float32"
+    return "float64" if default_real() == ti.f64 else "float32"
 
 
 def select(mask, a, b):

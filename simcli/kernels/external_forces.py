@@ -1,6 +1,7 @@
 """External forces on links: of springs between points, cables and wrenches, which know poses and twists only."""
 
-from simcli.kernels.cables import load_cables
+from simcli.kernels.bushings import load_bushings
+from simcli.kernels.coordinate_laws import spring_law
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.points import add_force, world_point
@@ -11,35 +12,38 @@ TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
 
 @ti.func
 def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
-    """External forces on links, and their powers.
+    """External forces on links, their powers, and what springs, cables and bushings store.
 
     Powers: dissipated by dampers, input by wrenches.
 
-    Reads:  fo springs, cables and wrenches, s.{R, o, v, origin}
-    Writes: s.external, fo.power
+    Reads:  fo springs, bushings and wrenches, s.{R, o, v, origin}
+    Writes: s.external, fo.{power, stored}
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
     dissipated = zero
+    stored = zero
     for i in range(t.n_links):
         s.external.store(w, i, Force.of(none, none))
-    if ti.static(fo.cables.n > 0):
-        dissipated = dissipated + load_cables(t, fo.cables, s, w)
+    if ti.static(fo.bushings.n > 0):
+        dissipated, stored = load_bushings(t, fo.bushings, s, w)
     for k in range(fo.n_springs):
-        dissipated = dissipated + load_spring(t, fo, s, w, k)
+        taken, kept = load_spring(t, fo, s, w, k)
+        dissipated = dissipated + taken
+        stored = stored + kept
     supplied = zero
     for k in range(fo.n_wrenches):
         of_force, of_torque = load_wrench(t, fo, s, w, k)
         supplied = supplied + of_force + of_torque
     fo.power.store(w, 0, dissipated)
     fo.power.store(w, 1, supplied)
+    fo.stored.store(w, 0, stored)
 
 
 @ti.func
 def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32, k: ti.i32):
-    """Force of spring k on its two links, and the power that its damper takes [W].
-
-        tension T = k (L - L0) + c L' along the line of its ends; a slack one never pushes
+    """Force of spring k on its two links, along the line of its ends; the power that its damper takes [W], and what it
+    stores [J].
 
     Reads:  fo springs, s.{R, o, v, origin}
     Writes: s.external
@@ -54,17 +58,12 @@ def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
     length = ti.sqrt(gap.dot(gap))
     along = gap * (1.0 / ti.max(length, TINY_LENGTH))
     rate = along.dot(v_b - v_a)
-    stretch = length - fo.rest_length.load(w, k)
-    elastic = stretch * fo.spring_stiffness.load(w, k)
-    tension = elastic + rate * fo.spring_damping.load(w, k)
-    if fo.slack.at(k) != 0:
-        pulls = (stretch > 0.0) & (tension > 0.0)
-        tension = select(pulls, tension, zero)
-        elastic = select(stretch > 0.0, elastic, zero)
+    given, elastic, _stiffness, _damping, stored, acts = spring_law(fo, w, k, length, rate)
+    tension = select(acts, given, zero)
     if ti.static(not fo.springs_by_rows):
         add_force(s, w, link_a, x_a, along * tension, none)
         add_force(s, w, link_b, x_b, -(along * tension), none)
-    return (tension - elastic) * rate
+    return (tension - elastic) * rate, stored
 
 
 @ti.func

@@ -5,7 +5,7 @@ efforts.py and external_forces.py have what acts, work.py what it does.
 
 import numpy as np
 
-from simcli.kernels.cables import Cables
+from simcli.kernels.bushings import Bushings
 from simcli.kernels.memory import Arena
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
@@ -29,6 +29,7 @@ class Forces:
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws.py) gives the drive's effort instead.
         work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
+        stored: [J] in springs, cables and bushings, where they were loaded last.
     """
 
     _data_oriented = True
@@ -52,11 +53,12 @@ class Forces:
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
         self.damping = tables.damping
         self.n_springs, self.n_wrenches = len(model.springs.name), len(model.wrenches.name)
-        self.cables = Cables(model, tables)
-        self.has_external = self.n_springs + self.n_wrenches + self.cables.n > 0
-        self.has_elastic = self.n_springs + self.cables.n > 0 or self.has_soft_limits or self.has_torsion
+        self.bushings = Bushings(model, tables)
+        self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
+        self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
         self.work, self.power, self.power_start = arena.records(2).slots(3)
+        self.stored = arena.single.slot()
         self.springs_by_rows = False  # True: rows of the constrained system carry their tension
         self.add_springs(model, tables)
         self.add_wrenches(model, tables)

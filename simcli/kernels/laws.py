@@ -11,7 +11,7 @@ semi-smooth Newton method for v + delta lambda-graph. A piece is a lock (v is kn
 The pieces follow each other along the aim. Where the method runs in circles, aims walk to their new values only as far as
 the first of them that comes to the end of its piece, and that law goes on to the next piece.
 
-Source: reference/contact-solver.md, sections 1 and 3.2, rows of scalar coordinates; the walk: Katzenelson (1965), which
+Source: Alart and Curnier (1991), for scalar coordinates; the walk: Katzenelson (1965), which
 ends wherever mass matrices are positive. Deviation: the pieces of one coordinate are taken together, so that a motor, a
 limit and friction on one hinge need one row.
 """

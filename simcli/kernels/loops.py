@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.kernels.elementary import nearest_turn
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
@@ -10,7 +11,6 @@ from simcli.kernels.report import put
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import attitude, natural_spin, vector_at
 from simcli.kernels.values import Vec3
-from simcli.model import rotations as rot
 from simcli.model.joints import ORBITS
 from simcli.model.link_frames import body_rotations, links_of
 from simcli.model.tables import JointKind, Model

@@ -1,10 +1,7 @@
 """Memory of all worlds, and packs inside kernels.
 
-Taichi's internals (1.7.4, frozen upstream) are used here and in numbers.py, slots.py, notes.py, procedures.py, rolling.py,
-vectors.py, runtime.py and compilations.py.
-
 A lane pack is a `ti.Vector` that holds the same scalar of several worlds; Taichi's CPU backend turns operations on packs
-into vector instructions (vectors.py), which it does for no loop over worlds (performance.md, finding 1). All packs of a
+into vector instructions (vectors.py), which it does for no loop over worlds. All packs of a
 block of worlds stand together in memory on the CPU, so that they fit the cache; on a GPU a pack is one scalar, and the world
 is the last index, so that neighbouring threads read neighbouring numbers.
 """
@@ -14,23 +11,17 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-from taichi.lang import impl
-from taichi.lang.expr import Expr
 
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import is_mask, is_pack, item, local
 from simcli.kernels.language.numbers import MOST_INTS, MOST_REALS, Numbers, begin, given, known, listening, memory, number
-from simcli.kernels.language.vectors import as_numbers, is_mask
+from simcli.kernels.language.vectors import as_numbers
 from simcli.kernels.runtime import Device
-from simcli.kernels.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip, local
+from simcli.kernels.slots import INTS, KINDS, REALS, SLOTS, Ints, Records, RowSlot, Shared, Slot, Strip
 from simcli.kernels.storage import MASK, storage_of
 
 PACKS_OF_LINE = 2  # of a cache line of 64 bytes
 APART = "apart"  # distance of a world's packs from one another, a variable of kernels of a GPU
-
-
-def is_pack(x) -> bool:
-    """True if x, inside a kernel being compiled, is a lane pack rather than a scalar."""
-    return x.is_tensor() if isinstance(x, Expr) else isinstance(x, ti.Matrix)
 
 
 class Arena:
@@ -169,18 +160,17 @@ class Arena:
             notes: where those of each begin.
             n_constants: in tables.
         """
-        self.before = 0 if self.device.is_gpu else 1
         whole, real = self.storage.whole, self.storage.real
         self.of_kernel = whole[:MOST_INTS], real[MOST_INTS : MOST_INTS + MOST_REALS]
         self.constants = {what: part[begins[what] : begins[what] + n_constants[what]]
                           for what, part in ((INTS, whole), (REALS, real))}  # fmt: skip
         for each, first in zip(self.notes, notes, strict=False):
-            each.place = int(first) - self.before
-        self.origin = Origin(begins[SLOTS] - self.before)
+            each.place = int(first)
+        self.origin = Origin(begins[SLOTS])
         for what, first in begins.items():
             apart = self.n_blocks if what == SLOTS and self.device.is_gpu else 1
             for strip in self.strips(what):
-                strip.place = first - self.before + strip.row * apart
+                strip.place = first + strip.row * apart
 
     def refill(self, other: "Arena"):
         """Take the shared tables of another arena, built or not, of the same layout."""
@@ -255,15 +245,15 @@ class Arena:
 
     def at(self, k: int, place, block):
         """Pack k behind a place, as an assignable expression (inside kernels)."""
-        return self.item(memory(), place + (self.apart(k) + self.before))
+        return item(memory(), place + self.apart(k))
 
     def constant(self, what: str, k: int, place):
         """Number k behind a place of the tables of INTS or REALS, as an expression (inside kernels)."""
-        return (self.whole if what == INTS else self.real)(place + (k + self.before))
+        return (self.whole if what == INTS else self.real)(place + k)
 
     def real(self, place):
         """A number of the memory as an assignable expression (inside kernels)."""
-        return self.item(memory() if self.device.lanes == 1 else self.item(memory(), 0), place)
+        return item(memory() if self.device.lanes == 1 else item(memory(), 0), place)
 
     def whole(self, place):
         """A whole number of the memory as an expression (inside kernels)."""
@@ -277,10 +267,6 @@ class Arena:
     def whole_kind(self):
         """Taichi type of whole numbers in the memory."""
         return ti.i64 if self.device.real == ti.f64 else ti.i32
-
-    def item(self, array, place):
-        """An item of an array, as an assignable expression (inside kernels)."""
-        return impl.subscript(impl.get_runtime().compiling_callable.ast_builder(), array, place)
 
     def read(self) -> np.ndarray:
         """Host copy of everything, (W with the idle lanes, rows): all state of a run, and all columns."""
@@ -362,8 +348,7 @@ class Origin:
 
 def lane_of(pack, lane):
     """A lane of a pack, assignable (inside kernels); of a mask 0.0 or 1.0, not assignable."""
-    builder = impl.get_runtime().compiling_callable.ast_builder()
-    return impl.subscript(builder, as_numbers(pack) if is_mask(pack) else pack, lane)
+    return item(as_numbers(pack) if is_mask(pack) else pack, lane)
 
 
 def put_lane(pack, lane: int, value):
@@ -382,8 +367,7 @@ def any_lane(mask):
     if not is_pack(mask):
         return mask
     numbers = as_numbers(mask)
-    builder = impl.get_runtime().compiling_callable.ast_builder()
-    lanes = [impl.subscript(builder, numbers, k) for k in range(mask.get_shape()[0])]
+    lanes = [item(numbers, k) for k in range(mask.get_shape()[0])]
     found = lanes[0] != 0.0
     for lane in lanes[1:]:
         found = found | (lane != 0.0)

@@ -6,6 +6,7 @@ anchor frame; e_k the angular axes as the angles before them carry them.
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.kernels.elementary import atan2, nearest_turn, sincos
 from simcli.kernels.language import ti
 from simcli.kernels.memory import any_lane
@@ -13,7 +14,6 @@ from simcli.kernels.report import put, quaternion_of
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, upright, vector_at
 from simcli.kernels.values import Mat3, Vec3
-from simcli.model import rotations as rot
 from simcli.model.joints import ORBITS
 from simcli.model.tables import JointKind, Model
 

@@ -3,10 +3,9 @@
 The buffers are host memory on the CPU, so that nothing is copied twice. Values of a world that has ended are NaN.
 """
 
-from taichi.lang import impl
-
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import item
 from simcli.kernels.memory import Arena, get_lane, local
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import body_pose, com_about_origin, point_velocity
@@ -52,10 +51,9 @@ def unload(out: ti.template(), slot: ti.template(), first: ti.i32, w: ti.i32, n:
 
 def emit(out, lanes: int, first, stride: int, pack):
     """Write one pack to out[first], out[first + stride], ..., a lane each."""
-    builder = impl.get_runtime().compiling_callable.ast_builder()
     value, at = local(pack), local(first)
     for lane in range(lanes):
-        impl.subscript(builder, out, at + lane * stride)._assign(get_lane(value, lane))
+        item(out, at + lane * stride)._assign(get_lane(value, lane))
 
 
 def quaternion_of(R: Mat3) -> Quat:
@@ -114,16 +112,6 @@ def report_body(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i
     x, R = body_pose(t, s, w, link)
     put(rows.body_q, w, 7 * b, x, quaternion_of(R))
     report_velocity(t, s, rows, w, b)
-
-
-@ti.func
-def report_position(t: ti.template(), s: ti.template(), rows: ti.template(), w: ti.i32, b: ti.i32, k: ti.i32):
-    """Component k of the position that `report_body` gives, to the same bits."""
-    link = t.tip.at(b)
-    offset = t.body_offset.load(w, link).parts
-    x = s.origin.part(w, t.root.at(link), k) + s.o.part(w, link, k)
-    turned = s.R.part(w, link, 3 * k) * offset[0] + s.R.part(w, link, 3 * k + 1) * offset[1]
-    rows.body_q.store(w, 7 * b + k, x + (turned + s.R.part(w, link, 3 * k + 2) * offset[2]))
 
 
 @ti.func

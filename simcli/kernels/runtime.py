@@ -1,4 +1,4 @@
-"""The device: start Taichi, choose where it runs, how it compiles. It uses Taichi's internals (see memory.py)."""
+"""The device: start Taichi, choose where it runs, how it compiles."""
 
 import atexit
 import contextlib
@@ -11,18 +11,16 @@ from dataclasses import dataclass, replace
 from weakref import WeakSet
 
 import numpy as np
-from taichi.lang import impl
-from taichi.lang.kernel_impl import Kernel
-from taichi.lang.misc import is_arch_supported
 
 from simcli.errors import DeviceError, UsageError
 from simcli.kernels.kernel_session import KernelSession, tell_not_kept, variable_unread
 from simcli.kernels.language import ti
-from simcli.kernels.language.compilations import KernelTaken, Origin, materialize, origins_of
+from simcli.kernels.language.backend import configuration, is_arch_supported, program, stop
+from simcli.kernels.language.compilations import KernelTaken, Origin, listeners, origins_of
 from simcli.kernels.language.rolling import keep_loops_rolled
 from simcli.kernels.language.vectors import keep_vectors
 
-# Lanes per pack, measured (performance.md): 256-bit registers, twice filled lanes are slower.
+# Lanes per pack, measured: 256-bit registers, twice filled lanes are slower.
 CPU_LANES = {"float64": 4, "float32": 8}
 # Taichi writes a number of threads into each kernel, and its pool, which is as large as was asked for, takes no more than it
 # has: with one number for all, a kernel that was compiled on two cores is the same on 64.
@@ -34,15 +32,14 @@ BY_SPIRV = ("vulkan", "metal")
 GPUS_WITHOUT_FLOAT64 = ("metal",)  # Vulkan: the driver says, when it starts
 
 
-def make_kernel(self, key=None, args=None, arg_features=None) -> None:
-    """Taichi's function that makes a kernel when it is called first; notes where it came from."""
-    taken = materialize(self, key, args, arg_features)
-    _made.extend([taken] if taken else [])
-    if taken and taken.origin == Origin.COMPILED and _sessions:
+def _note(taken: KernelTaken) -> None:
+    """Count a kernel that is called first, and warn if it was compiled and cannot be kept."""
+    _made.append(taken)
+    if taken.origin == Origin.COMPILED and _sessions:
         _sessions[0].tell()
 
 
-Kernel.materialize = make_kernel
+listeners.append(_note)
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ class Device:
 
 def keeps_order() -> bool:
     """Whether the backend that is compiled for adds in the order that is written: SPIR-V's optimiser folds constants."""
-    return impl.current_cfg().arch in (ti.x64, ti.arm64, ti.cuda)
+    return configuration().arch in (ti.x64, ti.arm64, ti.cuda)
 
 
 @contextlib.contextmanager
@@ -202,7 +199,6 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         "log_level": ti.ERROR,
         "random_seed": 0,
         "advanced_optimization": False,  # see compile_thoroughly
-        "cfg_optimization": False,  # three times faster to compile, no slower to run (measured on chains of 7 and 20)
     }
     if arch == "cpu":
         # Taichi's own loop splitting gives every thread at least 512 iterations: too coarse for packs (finding 5).
@@ -215,7 +211,7 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         _live[0] = (device, *_live[0][1:])
         compile_thoroughly(False)
         return device
-    if impl.get_runtime().prog is not None:
+    if program() is not None:
         for storage in held_on_device:  # which something may still hold
             storage.given = None
         gc.collect()  # arrays of a device started before must not be freed in the memory of the new one
@@ -228,16 +224,16 @@ def start_device(device: str = "auto", precision: str = "float64", threads: int 
         except RuntimeError as error:
             raise DeviceError(f"device `{arch}` did not start: {error}") from error
     if arch == "cpu":
-        impl.current_cfg().cpu_max_num_threads = KERNEL_THREADS
+        configuration().cpu_max_num_threads = KERNEL_THREADS
     keep_loops_rolled(arch == "cpu")
     keep_vectors(arch == "cpu" and not like_gpu)
-    if impl.current_cfg().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
+    if configuration().arch != (ti.x64 if arch == "cpu" and ARCHS["cpu"] == ti.x64 else ARCHS[arch]):
         raise DeviceError(f"device `{arch}` is not available: Taichi fell back to another one")
     if arch != "cpu":
         from simcli.kernels.self_test import refuse_wrong_numbers  # it stands above this file
 
         device = replace(device, most_turns=refuse_wrong_numbers(device))
-    _live[:] = [(device, impl.get_runtime().prog, bool(options))]
+    _live[:] = [(device, program(), bool(options))]
     _made.clear()
     return device
 
@@ -256,7 +252,7 @@ def _goes_on(wanted: Device) -> bool:
 
 def compile_thoroughly(thorough: bool = True) -> None:
     """Let kernels compiled from now on run a sixth faster, or else compile up to twice as fast; the bytes are the same."""
-    impl.current_cfg().advanced_optimization = thorough
+    configuration().advanced_optimization = thorough
 
 
 held_on_device: WeakSet = WeakSet()  # what has an array `given` of the device
@@ -268,31 +264,22 @@ _made: list[KernelTaken] = []  # on that device
 
 def live_device() -> Device | None:
     """The device that this process has started, None if there is none or if somebody has reset Taichi since."""
-    if not _live or impl.get_runtime().prog is not _live[0][1]:
+    if not _live or program() is not _live[0][1]:
         return None
     return _live[0][0]
 
 
 def stop_device() -> None:
-    """Release the device of this process, if there is one, and keep the kernels that were compiled.
-
-    A folder that cannot be written is no reason to lose a run: Taichi's program, which would crash at its end, stays.
-    """
-    runtime = impl.get_runtime()
+    """Release the device of this process, if there is one, and keep the kernels that were compiled."""
     session = _sessions.pop() if _sessions else None
-    origins = origins_of(runtime.prog)
+    origins = origins_of(program())
     if session:
         session.prepare_stop(origins)
     keep_vectors(False)
     with stdout_silenced():
-        try:
-            ti.reset()
-        except RuntimeError as error:
-            runtime = impl.get_runtime()
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime.prog))
-            runtime.prog = None
-            ti.reset()
-            tell_not_kept(str(error))
+        reason = stop()
+    if reason:
+        tell_not_kept(reason)
     if session:
         try:
             session.close(origins)

@@ -11,17 +11,12 @@ whoever looks at the first of none looks at nothing else.
 from collections.abc import Sequence
 
 import numpy as np
-from taichi.lang import impl
 
+from simcli.kernels.language.expressions import local
 from simcli.kernels.language.numbers import number
 
 SLOTS, INTS, REALS = "slots", "ints", "reals"  # what records hold
 KINDS = (SLOTS, INTS, REALS)
-
-
-def local(x):
-    """A local variable that starts as x (Taichi would otherwise evaluate x again at each use)."""
-    return impl.expr_init(x)
 
 
 def width_of(kind) -> int:
@@ -36,7 +31,7 @@ class Strip:
         n: items.
         step: numbers of an item.
         row: number of the first among all that the arena has of a block, or of tables.
-        place: where that is in the memory, of the first block, less one on the CPU.
+        place: where that is in the memory, of the first block.
     """
 
     _data_oriented = True

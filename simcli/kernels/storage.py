@@ -13,7 +13,6 @@ from simcli.errors import DeviceError
 from simcli.kernels.language import ti
 from simcli.kernels.runtime import Device, held_on_device
 
-# Places are one less than where things are, so that all accesses have something to add, and their addresses one form.
 MASK = (1 << 30) - 1  # of a place: so LLVM knows that what is added to it does not overflow, and adds it to the address
 MOST_NUMBERS = (1 << 31) - 1  # of an array on a GPU
 MOST_BYTES = 1 << 31  # of an array on a GPU, in Taichi's SPIR-V, which counts them in 32 bits

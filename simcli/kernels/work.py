@@ -1,11 +1,9 @@
 """The account of work: powers of joint efforts, what springs and soft limits store, and work done since the start."""
 
-from simcli.kernels.cables import cable_energy
 from simcli.kernels.coordinate_laws import bound_law, servo_law, torsion_law
 from simcli.kernels.efforts import ball_error, coordinate_of
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.points import world_point
 from simcli.kernels.tree import BALL
 
 
@@ -76,20 +74,12 @@ def effort_over(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
 def elastic_energy(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32):
     """[J] stored in the springs, cables, torsion springs and soft limits, after `load_links`.
 
-    Reads: fo springs, cables and torsion springs, s.{q, R, o, v, origin}
+    Reads: fo.stored, torsion springs and soft limits, s.q
     """
     zero = t.arena.zero()
     total = zero
-    for k in range(fo.n_springs):
-        _, p_a, _ = world_point(t, s, w, fo.spring_link.at(2 * k), fo.spring_point.load(w, 2 * k))
-        _, p_b, _ = world_point(t, s, w, fo.spring_link.at(2 * k + 1), fo.spring_point.load(w, 2 * k + 1))
-        gap = p_b - p_a
-        stretch = ti.sqrt(gap.dot(gap)) - fo.rest_length.load(w, k)
-        if fo.slack.at(k) != 0:
-            stretch = ti.max(stretch, zero)
-        total = total + stretch * stretch * (0.5 * fo.spring_stiffness.load(w, k))
-    if ti.static(fo.cables.n > 0):
-        total = total + cable_energy(fo.cables, w)
+    if ti.static(fo.n_springs + fo.bushings.n > 0):
+        total = total + fo.stored.load(w, 0)
     for n in range(t.n_tree_dofs):
         d = t.tree_dof.at(n)
         if ti.static(fo.has_torsion):

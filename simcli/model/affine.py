@@ -4,12 +4,12 @@ Stiffness is physical, in N/m and N m (of directions, which have no unit). libui
 
     stiffness = strength_ratio (m_parent + m_child) / dt^2
 
-with no mass for the world. Source: reference/affine-bodies.md B.2, B.5. Deviation: physical units may be written.
+with no mass for the world. Source: Lan et al. (2022), and the joints of libuipc. Deviation: physical units may be written.
 """
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
 from simcli.model.mechanism import BodyPart

@@ -6,8 +6,8 @@
 
 libuipc's joints have its rows, redundant ones included; all other types have those of the catalogue.
 
-Source: reference/affine-bodies.md B.3 to B.5. Deviation: the two points of a revolute joint are 1 m apart, the anchor in
-the middle; coordinates are those of the anchor frames, so that they hold `init_angle`.
+Source: Lan et al. (2022), joints of affine bodies, and the joints of libuipc. Deviation: the two points of a revolute joint
+are 1 m apart, the anchor in the middle; coordinates are those of the anchor frames, so that they hold `init_angle`.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import Driven
 from simcli.model.affine_forms import Affine, Forms, Vector, constant_vector
 from simcli.model.constraint_tables import Constraints, Form

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simcli.model.actuation import no_inputs, no_motions, no_signals
+from simcli.model.force_tables import no_bushings
 from simcli.model.links import build_links, pile, spread
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart, Mechanism
 from simcli.model.tables import Array, Bodies, Dofs, DriveMode, Joints, Mimics, Model
@@ -41,6 +42,7 @@ def assemble(mechanism: Mechanism) -> Model:
         shapes=mechanism.shapes,
         points=mechanism.points,
         springs=mechanism.springs,
+        bushings=no_bushings(),
         cables=mechanism.cables,
         wrenches=mechanism.wrenches,
         signals=no_signals(),

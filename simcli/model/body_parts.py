@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.csv_table import CsvError, read_grid
 from simcli.model.gather import Worlds
 from simcli.model.inertia import MassProperties, combine, shape_properties

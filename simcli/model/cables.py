@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
+from simcli.model.force_tables import Cables
 from simcli.model.gather import Worlds
 from simcli.model.joint_parts import JointReader
 from simcli.model.links import pile
 from simcli.model.mechanism import JointPart
-from simcli.model.tables import Array, Cables, JointKind
+from simcli.model.tables import Array, JointKind
 from simcli.spec.planes import axis_of
 from simcli.spec.schema_joint import JointSpec
 
@@ -29,7 +30,7 @@ def stiffnesses(joint: JointSpec) -> tuple[float, float, float]:
     Returns:
         stretch [N/m], bend [N m/rad], twist [N m/rad].
 
-    Source: reference/articulations.md A9. No deviation.
+    Source: the cable of the Newton engine; sections by Euler and Bernoulli. No deviation.
     """
     if joint.youngs is None:
         bend = joint.bend or 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.hull import convex_hull
 from simcli.model.link_frames import body_rotations, link_points, links_of
 from simcli.model.table_base import Array, Table

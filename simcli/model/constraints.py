@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints, Couples, Form, Laws, Rows
 from simcli.model.coordinate_rows import NO_VECTOR, coordinate_row

@@ -9,15 +9,15 @@ vectors, as columns of X in body axes, a place r of the body is a constant combi
 so that the mass matrix M (x) E_N is constant, rigidity is M (M + 1) / 2 quadratic rows with constant Hessians, and the
 coordinates of any two constructors of a body are constant combinations of each other. X need not be orthogonal.
 
-Source: reference/natural-coordinates.md A.1 to A.5. Deviation: the second moments of a planar body are half its inertia
-about the normal in each direction; only their sum moves anything.
+Source: Garcia de Jalon and Bayo (1994), chapters 2 to 4, in the constructors of Rible. Deviation: the second moments of a
+planar body are half its inertia about the normal in each direction; only their sum moves anything.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import Array
 
 DEPENDENT = 1e-6  # least singular value of X, relative to the largest, of independent vectors

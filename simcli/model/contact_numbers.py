@@ -5,7 +5,7 @@ Shapes are known by labels: their name and their body's, as `contact` may write 
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.tables import Array
@@ -24,7 +24,7 @@ RULES = {
 }
 RANK = tuple(RULES)
 OF_SLIDING = ("friction_across", "friction_static")  # like `friction` where they are not written
-NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution")
+NUMBERS = ("friction", *OF_SLIDING, "rolling_friction", "torsional_friction", "restitution", "compliance")
 OF_PAIRS = ("d_hat", "barrier_stiffness")  # that no material has
 _DEFAULT = MaterialSpec()
 Labels = list[tuple[str, str]]
@@ -50,6 +50,7 @@ def read_numbers(worlds: Worlds, labels: Labels, shape: Array, a: Array, b: Arra
         if (hit & (columns["friction_static"] < columns["friction"])).any():
             message = f"`{written.a}` and `{written.b}` have less friction at rest than sliding"
             worlds.fault("SC664", f"contact.pairs[{index}]", message, "write both, friction <= friction_static")
+    _refuse_two_rebounds(worlds, labels, a, b, columns)
     return columns | _grains(worlds, labels, shape, a, b)
 
 
@@ -81,13 +82,25 @@ def _combined(worlds: Worlds, labels: Labels, a: Array, b: Array) -> dict[str, A
     materials = [lambda s, label=label: _material(s, label) for label in labels]
     columns = {key: np.full((1, len(a)), np.nan) for key in OF_PAIRS}
     for key in NUMBERS:
+        value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
+        if key == "compliance":  # in series
+            columns[key] = value[:, a] + value[:, b]
+            continue
         rule = "restitution" if key == "restitution" else "friction"
         rank = np.array([RANK.index(getattr(get(worlds.first).combine, rule)) for get in materials])
-        value = worlds.numbers(lambda s, key=key: [_number(get(s), key) for get in materials], (len(materials),))
         strongest = np.maximum(rank[a], rank[b])
         columns[key] = np.select([strongest == k for k in range(len(RANK))],
                                  [RULES[name](value[:, a], value[:, b]) for name in RANK])  # fmt: skip
     return columns
+
+
+def _refuse_two_rebounds(worlds: Worlds, labels: Labels, a: Array, b: Array, columns: dict[str, Array]) -> None:
+    """Refuse restitution of what is compliant: an impact on a spring lasts, and has no speed that it ends with."""
+    for k in np.flatnonzero(((columns["compliance"] > 0) & (columns["restitution"] > 0)).any(axis=0))[:1]:
+        names = f"`{labels[a[k]][0]}` and `{labels[b[k]][0]}`"
+        message = f"contact of {names} is compliant and has restitution, but what is compliant rebounds by itself"
+        worlds.fault("SC669", shape_of(worlds.first, *labels[a[k]])[1], message,
+                     "write restitution: 0 or compliance: 0 for the pair, in `contact.pairs`, or in both materials")
 
 
 def _number(material: MaterialSpec | PairSpec, key: str) -> float | None:

@@ -49,6 +49,7 @@ class Contacts(Table):
         rolling_friction: [m], (W|1, K), torque per normal force.
         torsional_friction: [m], (W|1, K), torque per normal force.
         restitution: [1], (W|1, K).
+        compliance: [m/N], (W|1, K), overlap per normal force of each contact.
         d_hat: [m], (W|1, K), where the barrier of affine bodies begins; NaN: where the solver says.
         barrier_stiffness: [N/m^3], (W|1, K), of it; NaN likewise.
         enabled: [1], (1, 1), 0 while `contact.enabled` is false: events switch it.
@@ -71,6 +72,7 @@ class Contacts(Table):
     rolling_friction: Array
     torsional_friction: Array
     restitution: Array
+    compliance: Array
     d_hat: Array
     barrier_stiffness: Array
     enabled: Array

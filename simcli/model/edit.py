@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.joints import Motion
 from simcli.model.links import build_links
 from simcli.model.mechanism import JointPart

@@ -13,7 +13,11 @@ from simcli.model.body_parts import ShapeReader, read_bodies
 from simcli.model.cables import read_cables
 from simcli.model.closure.begin import begun, refuse
 from simcli.model.contact_pairs import read_contacts, refuse_flat
-from simcli.model.forces import add_torques, add_torsions, read_points, read_springs, read_wrenches
+from simcli.model.forces.bushing import read_bushings
+from simcli.model.forces.spring import read_springs
+from simcli.model.forces.torque import add_torques
+from simcli.model.forces.torsion import add_torsions
+from simcli.model.forces.wrench import read_wrenches
 from simcli.model.gather import Worlds
 from simcli.model.gears import read_gears
 from simcli.model.inputs import with_signals
@@ -27,6 +31,7 @@ from simcli.model.natural import THIN
 from simcli.model.natural_bases import read_naturals
 from simcli.model.param_units import param_unit
 from simcli.model.placing import placing_order
+from simcli.model.points import read_points
 from simcli.model.reference import SINGULAR
 from simcli.model.signals import read_signals
 from simcli.model.start import read_start
@@ -220,7 +225,8 @@ def _build(specs: list[SceneSpec], document: Document | None, batch: Mechanism) 
     if contacts is not None and worlds.first.solver.type == "natural":
         _refuse_spins(worlds, model)
     worlds.raise_faults()
-    model = replace(model, springs=read_springs(worlds, model), contacts=contacts)
+    model = replace(model, springs=read_springs(worlds, model), bushings=read_bushings(worlds, model),
+                    contacts=contacts)  # fmt: skip
     if getattr(worlds.first.solver, "integrator", "") == "generalized_alpha":
         refuse_beside(worlds, model)
         worlds.raise_faults()

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.model.rotations import frame_along
 from simcli.model.table_base import Array
+from simcli.rotations import frame_along
 
 FLAT = 1e-9  # [1] of the extent of the points: what is less far from a plane lies in it
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import Driven, Inputs, MotionKind, Motions, Signals
 from simcli.model.gather import Worlds
 from simcli.model.links import pile

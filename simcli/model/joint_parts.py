@@ -11,7 +11,7 @@ so that Newton's equation holds with reported coordinates.
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.inputs import number
@@ -23,7 +23,7 @@ from simcli.model.topology import Step
 from simcli.spec.planes import axis_of
 from simcli.spec.schema_body import BodySpec
 
-SAME_POSE = 1e-9  # [m] or [rad], scene-format.md Exact meaning 4
+SAME_POSE = 1e-9  # [m] or [rad]
 SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised
 SMALLEST_SINE = 1e-6  # of the angle between axes that count as different; sixth root of what squares lose
 TURN_PER_RADIAN = 1.0 / (2.0 * np.pi)

@@ -28,7 +28,7 @@ from functools import partial
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import JointKind
 
 Array = np.ndarray

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.tables import WORLD, Array, Model
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.mechanism import ZERO, JointPart
 from simcli.model.tables import WORLD, Array, Bodies, JointKind, LinkKind, Links
 from simcli.model.topology import Step

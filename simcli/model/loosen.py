@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.edit import joint_parts
 from simcli.model.joints import CATALOGUE, Motion
 from simcli.model.links import build_links

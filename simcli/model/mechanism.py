@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
+from simcli.model.force_tables import Cables, Springs, Wrenches
 from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion
-from simcli.model.tables import Cables, DriveMode, JointKind, Points, Shapes, Springs, Wrenches
+from simcli.model.tables import DriveMode, JointKind, Points, Shapes
 
 Array = np.ndarray
 ONE_POSE = np.array([rot.IDENTITY_POSE])

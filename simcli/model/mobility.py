@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.constraints import keeps
 from simcli.model.joints import CATALOGUE, TYPE_NAME, JointType, Motion, Row, distance_row
 from simcli.model.reference import body_poses

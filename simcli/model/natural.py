@@ -8,14 +8,14 @@ constant matrix times q, so that the mass matrix is constant too, and in these a
 A body in a plane and a bar need one vector alone, whose second moment is the inertia about the normal, or across the bar.
 Other bases (constructors.py) are constant changes of coordinates: they change what is reported, and nothing that moves.
 
-Source: reference/natural-coordinates.md A.2 to A.5, F.1. Deviation: origin and axes are those that make M diagonal.
+Source: Garcia de Jalon and Bayo (1994), chapter 4. Deviation: origin and axes are those that make M diagonal.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.actuation import MotionKind
 from simcli.model.joints import Motion
 from simcli.model.led import leading_joints

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.constructors import LETTERS, SLENDER, Basis, complain, counts, in_plane
 from simcli.model.gather import Worlds
 from simcli.model.links import pile

@@ -26,6 +26,7 @@ CHANGEABLE = {
         "drive_target_velocity", "effort_limit",
     },
     "springs": {"point", "stiffness", "damping", "rest_length", "slack"},
+    "bushings": {"stiffness", "damping", "angular_stiffness", "angular_damping", "preload", "angular_preload"},
     "cables": {"stretch", "bend", "twist", "stretch_damping", "bend_damping", "twist_damping"},
     "wrenches": {"point", "force", "torque"},
     "signals": {"parameter", "knot", "cubic"},
@@ -34,7 +35,7 @@ CHANGEABLE = {
                "driving_passive", "driving_locked", "driving_aim", "hold", "hold_pose", "hold_rate", "hold_shift",
                "hold_passive"},
     "contacts": {"friction", "friction_across", "friction_static", "rolling_friction", "torsional_friction", "restitution",
-                 "enabled"},
+                 "compliance", "enabled"},
     "": {"gravity", "joint_f"},
 }  # fmt: skip
 START = ("joint_q", "joint_qd", "start")  # of the first phase alone
@@ -179,6 +180,7 @@ def _started(model: Model, first: Model) -> Model:
     given = {name: getattr(first.dofs, name) for name in ("q_given", "qd_given")}
     rest = np.where(np.isnan(model.springs.rest_length), first.springs.rest_length, model.springs.rest_length)
     return replace(model, dofs=replace(model.dofs, **given), springs=replace(model.springs, rest_length=rest),
+                   bushings=replace(model.bushings, rest=first.bushings.rest),
                    **{name: getattr(first, name) for name in START})  # fmt: skip
 
 

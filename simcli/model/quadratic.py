@@ -9,7 +9,7 @@ so that its gradient is affine in x and its Hessian constant. A row that makes t
 Coordinates that smooth forces act on are functions of such polynomials: the length of a spring is sqrt(2 phi), the turn of a
 hinge is the angle of a sine and a cosine, a displacement is a polynomial itself.
 
-Source: reference/natural-coordinates.md A.6, F.6. Deviation: a product of two affine forms is kept as it is, which is less
+Source: Garcia de Jalon and Bayo (1994), chapter 2. Deviation: a product of two affine forms is kept as it is, which is less
 work than its Hessian in the coordinates.
 """
 
@@ -18,7 +18,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.affine_forms import Affine, Forms, Vector
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.pushes import Push, pushes_of

@@ -5,7 +5,7 @@ Slow and short: what `build` needs for its checks, and what device code is compa
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.links import SIX
 from simcli.model.tables import WORLD, Array, LinkKind, Links, Model
 
@@ -76,7 +76,7 @@ def link_twists(links: Links, joint_q: Array, joint_qd: Array, R: Array, o: Arra
     Returns:
         v [m/s] and w [rad/s], (L, W|1, 3), world.
 
-    Source: reference/articulations.md A4, from origin to origin. No deviation.
+    Source: forward kinematics of the Newton engine (eval_fk), from origin to origin. No deviation.
     """
     lead = max(len(joint_q), len(joint_qd), *(len(a) for a in R[:1]))
     zero = np.zeros((lead, 3))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.joints import JointType, Motion, Row, RowKind
 
 Array = np.ndarray
@@ -34,8 +34,8 @@ def joint_transform(entry: JointType, motion: Motion, q: Array) -> Array:
     Returns:
         [m, 1], (7,).
 
-    Source: reference/articulations.md A3, with universal, cylindrical and planar as the D6 of their axes and the screw
-    as a hinge that advances. No deviation.
+    Source: the joint types of the Newton engine, with universal, cylindrical and planar as the D6 of their axes and the
+    screw as a hinge that advances. No deviation.
     """
     q = np.asarray(q, dtype=float)
     if entry.coordinates == "scalars":
@@ -85,7 +85,7 @@ def motion_columns(entry: JointType, motion: Motion, q: Array, X_a: Array, X_b: 
     Returns:
         [1, m], (6, n_qd), (velocity of the centre of mass, angular velocity), world.
 
-    Source: reference/articulations.md A4. No deviation.
+    Source: forward kinematics of the Newton engine (eval_fk). No deviation.
     """
     Q = rot.quat_to_matrix(X_a[3:])
     lever = com_b - X_b[:3]

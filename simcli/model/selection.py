@@ -1,6 +1,7 @@
 """Which bodies and joints of a model a selection means, and what belongs to an articulation."""
 
 from collections.abc import Sequence
+from enum import STRICT, IntFlag
 
 import numpy as np
 
@@ -8,6 +9,17 @@ from simcli.model.joints import TYPE_NAME
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.topology import Step, depth_first
 from simcli.spec.patterns import Pattern, wanted
+
+
+class BodyFlags(IntFlag, boundary=STRICT):
+    """Kinds of bodies, as bits that add up.
+
+    Source: the body flags of the Newton engine. Deviation: no proxies, so that ALL is 3.
+    """
+
+    DYNAMIC = 1  # moves by forces
+    KINEMATIC = 2  # moves as prescribed
+    ALL = 3
 
 
 def walk(model: Model) -> list[Step]:
@@ -34,6 +46,29 @@ def owners(model: Model) -> tuple[Array, Array]:
         ends = {int(of_body[body]) for body in (joints.parent[j], joints.child[j]) if body != WORLD}
         of_joint[j] = ends.pop() if len(ends) == 1 else -1
     return of_body, of_joint
+
+
+def flagged(model: Model, flags: int) -> tuple[Array, Array]:
+    """Bodies of some kinds, and joints that place such a body.
+
+    A joint of the tree places its outer body, a joint that closes a loop counts as one of its child.
+
+    Args:
+        model: the tables.
+        flags: sum of `BodyFlags`.
+
+    Returns:
+        (B,) and (J,) bool.
+
+    Raises:
+        ValueError: a bit means no kind of body.
+    """
+    kind = np.where(model.bodies.kinematic, BodyFlags.KINEMATIC, BodyFlags.DYNAMIC)
+    bodies = (kind & int(BodyFlags(flags))) != 0
+    placed = np.array(model.joints.child)
+    for step in walk(model):
+        placed[step.joint] = step.outer
+    return bodies, bodies[placed]
 
 
 def choose(

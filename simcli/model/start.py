@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.gather import Worlds
 from simcli.model.gears import follow
 from simcli.model.links import together

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.model import reference
-from simcli.model import rotations as rot
 from simcli.model.joints import CATALOGUE, TYPE_NAME
 from simcli.model.tables import Array, JointKind, Model
 

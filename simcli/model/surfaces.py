@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.hull import convex_hull
 from simcli.model.link_frames import link_points, links_of
 from simcli.model.mesh import weld

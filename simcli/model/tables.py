@@ -1,6 +1,6 @@
 """The model: read-only numpy tables. Every number of the physics that the device sees stands here.
 
-Conventions (architecture.md, after Newton): quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
+Conventions, those of the Newton engine: quaternions x y z w; poses px py pz qx qy qz qw; 6-vectors linear before
 angular; the world frame has no suffix. A physical table carries a leading world axis of length 1 (shared by all worlds)
 or W (varied by the batch); index tables carry none. Tables are plural, columns singular. All arrays are read-only.
 """
@@ -12,6 +12,7 @@ from simcli.model.actuation import Inputs, Motions, Signals
 from simcli.model.affine_table import Affine
 from simcli.model.beginning import Beginning
 from simcli.model.contact_tables import Contacts
+from simcli.model.force_tables import Bushings, Cables, Springs, Wrenches
 from simcli.model.table_base import Array, Table
 
 WORLD = -1  # body index of the world
@@ -359,75 +360,6 @@ class Points(Table):
 
 
 @dataclass(frozen=True)
-class Springs(Table):
-    """Spring-dampers between two points.
-
-    Attributes:
-        name: (K,).
-        body: (K, 2) bodies of the ends, WORLD allowed.
-        point: [m], (W|1, K, 2, 3), in those bodies.
-        stiffness: [N/m], (W|1, K).
-        damping: [N s/m], (W|1, K).
-        rest_length: [m], (W|1, K).
-        slack: (K,) bool, True: no force when shorter than the rest length.
-    """
-
-    name: tuple[str, ...]
-    body: Array
-    point: Array
-    stiffness: Array
-    damping: Array
-    rest_length: Array
-    slack: Array
-
-
-@dataclass(frozen=True)
-class Cables(Table):
-    """Elastic links between the anchors of joints of type cable (kernels.cables states the law).
-
-    Attributes:
-        name: (C,) of the joints.
-        joint: (C,) joint index.
-        tangent: [1], (W|1, C, 3), unit, parent anchor frame; the twist is about it.
-        rest: [m, 1], (W|1, C, 7), pose of the child anchor in the parent anchor at the authored configuration.
-        stretch: [N/m], (W|1, C), of the distance of the anchors; bend, twist: [N m/rad], (W|1, C).
-        stretch_damping: [N s/m], (W|1, C); bend_damping, twist_damping: [N m s/rad], (W|1, C).
-    """
-
-    name: tuple[str, ...]
-    joint: Array
-    tangent: Array
-    rest: Array
-    stretch: Array
-    bend: Array
-    twist: Array
-    stretch_damping: Array
-    bend_damping: Array
-    twist_damping: Array
-
-
-@dataclass(frozen=True)
-class Wrenches(Table):
-    """Wrenches on bodies. Components that signals drive are 0 here.
-
-    Attributes:
-        name: (K,).
-        body: (K,).
-        point: [m], (W|1, K, 3), of application, body frame.
-        force: [N], (W|1, K, 3), in the frame that `follows` says.
-        torque: [N m], (W|1, K, 3), likewise.
-        follows: (K,) bool, True: force and torque turn with the body; False: world axes.
-    """
-
-    name: tuple[str, ...]
-    body: Array
-    point: Array
-    force: Array
-    torque: Array
-    follows: Array
-
-
-@dataclass(frozen=True)
 class Model:
     """Everything the solvers read.
 
@@ -454,6 +386,7 @@ class Model:
     shapes: Shapes
     points: Points
     springs: Springs
+    bushings: Bushings
     cables: Cables
     wrenches: Wrenches
     signals: Signals

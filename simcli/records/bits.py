@@ -15,7 +15,7 @@ from simcli.records.integrity import committed_length, held, portions
 from simcli.records.layout import Dataset
 from simcli.records.model_columns import COLUMNS, NAME_SCALES
 from simcli.records.reader import Trajectory
-from simcli.records.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
+from simcli.records.tiles import cut_worlds, read_tile, tile_lengths
 
 PORTION_BYTES = 8 * 1024 * 1024  # [B] of a table that does not go by frames, read at once
 SIGNIFICAND_BITS = {2: 10, 4: 23, 8: 52}  # of the floats of so many bytes
@@ -153,13 +153,14 @@ def _of_rows(a: Trajectory, b: Trajectory, seen: Seen) -> Iterator[BitDifference
 
 def _of_frames(a: Trajectory, b: Trajectory, row: Dataset, n: int, seen: Seen) -> _Found:
     x, y = a.column(row.path), b.column(row.path)
-    found, frames = _Found(), np.arange(n)
+    found = _Found()
     worlds = np.arange(min(a.n_worlds, b.n_worlds) if x.ndim > 1 else 1)
     length, width = tile_lengths([x, y])
-    for part in cut_frames([frames], length) if n else ():
+    for begin in range(0, n, length):
+        frames = np.arange(begin, min(begin + length, n))
         for some in cut_worlds(worlds, width):
-            first, second = (read_tile(column, frames[part], some) for column in (x, y))
-            found.look(first, second, (part.start, int(some[0]))[: x.ndim])
+            first, second = (read_tile(column, frames, some) for column in (x, y))
+            found.look(first, second, (begin, int(some[0]))[: x.ndim])
             seen(first.nbytes + second.nbytes)
     return found
 

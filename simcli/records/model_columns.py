@@ -36,6 +36,10 @@ class ModelColumn:
     path: str = ""
 
 
+PREFIXES = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point", "mimics": "mimic",
+            "cables": "cable", "bushings": "bushing", "springs": "spring", "wrenches": "wrench"}  # fmt: skip
+
+
 def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str = "") -> ModelColumn:
     """A column that stands in the model as `table.column`, or as an attribute of the model itself."""
     table, _, column = path.rpartition(".")
@@ -43,8 +47,7 @@ def _column(path: str, axes: str, unit: str = "1", name: str = "", refers: str =
     def read(model: Model) -> np.ndarray:
         return np.asarray(getattr(getattr(model, table) if table else model, column))
 
-    prefix = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point",
-              "mimics": "mimic", "cables": "cable", "springs": "spring", "wrenches": "wrench"}.get(table, "")  # fmt: skip
+    prefix = PREFIXES.get(table, "")
     return ModelColumn(name or f"{prefix}_{column}", tuple(axes.split()), unit, read, refers, path)
 
 
@@ -132,6 +135,16 @@ COLUMNS = (
     _column("springs.damping", "W|1 K", "N s/m"),
     _column("springs.rest_length", "W|1 K", "m"),
     _column("springs.slack", "K"),
+    _column("bushings.body", "U end", refers="B"),
+    _column("bushings.point", "W|1 U end xyz", "m"),
+    _column("bushings.axes", "W|1 U quat", "1"),
+    _column("bushings.stiffness", "W|1 U xyz", "N/m"),
+    _column("bushings.damping", "W|1 U xyz", "N s/m"),
+    _column("bushings.angular_stiffness", "W|1 U xyz", "N m/rad"),
+    _column("bushings.angular_damping", "W|1 U xyz", "N m s/rad"),
+    _column("bushings.preload", "W|1 U xyz", "N"),
+    _column("bushings.angular_preload", "W|1 U xyz", "N m"),
+    _column("bushings.rest", "W|1 U pose", "m, 1"),
     _column("cables.joint", "L", refers="J"),
     _column("cables.tangent", "W|1 L xyz", "1"),
     _column("cables.rest", "W|1 L pose", "m, 1"),
@@ -152,13 +165,14 @@ COLUMNS = (
 NAME_SCALES = {"B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label", "R": "row_label",
                "G": "natural_label", "Y": "quantity_label", "D": "stretch_label",
                "S": "shape_name", "K": "spring_name", "A": "wrench_name", "N": "point_name",
-               "M": "mimic_name", "L": "cable_name"}  # fmt: skip
+               "M": "mimic_name", "L": "cable_name", "U": "bushing_name"}  # fmt: skip
 # Further labelled axes of /model.
 LABELS = {
     "xyz2": ("x", "y", "z"),
     "dof_kind": ("linear", "angular"),
     "bound": ("minimum", "maximum"),
     "end": ("a", "b"),
+    "quat": ("x", "y", "z", "w"),
     "corner": ("0", "1", "2"),
 }
 

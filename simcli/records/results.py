@@ -102,6 +102,14 @@ class ResultAxes:
         kept = {axis: tuple(self.label[axis][i] for i in some) for axis, some in (("B", keep), ("N", points))}
         return replace(self, label={**self.label, **kept})
 
+    def of_joints(self, joints: Sequence[int], q: Sequence[int], qd: Sequence[int]) -> "ResultAxes":
+        """The axes with some of the joints only, and with their coordinates and velocities."""
+        some = {"J": joints, "NQ": q, "NV": qd, NV2: qd}
+        label = {axis: tuple(self.label[axis][i] for i in kept) for axis, kept in some.items()}
+        unit = {name: tuple(self.unit[name][i] for i in some[axis]) for name, axis in UNITS.items()}
+        starts = {name: np.concatenate(([0], np.cumsum(np.diff(self.offset[name])[joints]))) for name in OFFSETS}
+        return ResultAxes({**self.label, **label}, unit, starts, self.joint_type[joints])
+
 
 def result_axes(model: Model) -> ResultAxes:
     """Axes of results of a whole model."""

@@ -4,7 +4,6 @@ Files of any size are so read in little memory, and every chunk once.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from simcli.records.series import Column
 
 TILE_BYTES = 1024 * 1024  # [B] of one file: large against the cost of a call, small against the memory of the process
+FRAMES_AT_ONCE = 65536  # whose tiles are looked for
 
 
 def tile_lengths(columns: Sequence[Column], limit: int = TILE_BYTES) -> tuple[int, int]:
@@ -25,20 +25,24 @@ def tile_lengths(columns: Sequence[Column], limit: int = TILE_BYTES) -> tuple[in
     return frames * max(room // wide, 1), worlds * wide
 
 
-def cut_frames(frames: Sequence[np.ndarray], length: int) -> Iterator[slice]:
+def cut_frames(frames: Sequence[Sequence[int]], length: int) -> Iterator[slice]:
     """Cut pairs of frames where either file comes to another tile.
 
     Args:
-        frames: of each file its frames, rising, one of each pair.
+        frames: of each file its frames, rising, one of each pair; slices of them are arrays.
         length: frames of a tile.
 
     Yields:
         the pairs of one tile, in order.
     """
-    n = len(frames[0])
-    changes = [np.flatnonzero(np.diff(some // length)) + 1 for some in frames]
-    ends = np.unique(np.concatenate([[0, n], *changes]))
-    yield from (slice(int(first), int(last)) for first, last in pairwise(ends))
+    n, start = len(frames[0]), 0
+    for first in range(0, n, FRAMES_AT_ONCE):
+        part = slice(max(first - 1, 0), first + FRAMES_AT_ONCE)  # with the last one before, which may be of another tile
+        changes = [np.flatnonzero(np.diff(some[part] // length)) for some in frames]
+        for end in (part.start + 1 + np.unique(np.concatenate(changes))).tolist():
+            yield slice(start, end)
+            start = end
+    yield slice(start, n)
 
 
 def cut_worlds(worlds: np.ndarray, length: int) -> Iterator[np.ndarray]:

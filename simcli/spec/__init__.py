@@ -1,7 +1,7 @@
 """Text to meaning.
 
 In: a YAML scene file, its includes, overrides of the command line. Out: a frozen SceneSpec in SI with every reference
-checked, or SceneError with all faults and their places. Never here: arrays on import, Taichi, HDF5, printing.
+checked, or SceneError with all faults and their places. Never here: Taichi, HDF5, printing.
 """
 
 from os import PathLike

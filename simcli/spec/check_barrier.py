@@ -13,6 +13,7 @@ WORDS = {
     "friction_static": ("friction at rest other than in sliding", "write `friction` alone"),
     "rolling_friction": ("rolling friction", "remove it"),
     "torsional_friction": ("torsional friction", "remove it"),
+    "compliance": ("compliance of contacts", "remove it: `barrier_stiffness` says how hard a barrier is"),
     "restitution": ("restitution", "remove it: a rebound is what barrier and integrator make of it"),
 }
 

@@ -8,6 +8,7 @@ from simcli.spec import honours, structure
 from simcli.spec.checker import Checker
 from simcli.spec.document import Document
 from simcli.spec.faults import Faults, in_order
+from simcli.spec.forces import FORCES
 from simcli.spec.lookup import value_at
 from simcli.spec.nodes import Step, parse_path
 from simcli.spec.paths import exists, nowhere
@@ -37,11 +38,7 @@ _MAY: dict[str, frozenset[tuple[str, ...]]] = {
         *(("limit", key) for key in _LIMIT), *(("drive", key) for key in _DRIVE), ("driving", "*"),
         ("strength_ratio",), ("motion", "position"), ("motion", "velocity"),
     )),
-    "forces": frozenset((
-        *((key,) for key in ("stiffness", "damping", "rest_length", "rest_angle", "slack")),
-        *((key,) for key in ("force", "torque", "at", "value")),
-        ("a", "at"), ("a", "world"), ("b", "at"), ("b", "world"),
-    )),
+    "forces": frozenset(key for force in FORCES for key in force.EVENTS),
     "signals": frozenset((("constant",), ("sine", "*"), ("step", "*"), ("ramp", "*"), ("chirp", "*"), ("table", "value"),
                           ("table", "time"))),
     "contact": frozenset((("pairs", "*"), ("enabled",))),

@@ -1,9 +1,10 @@
 """What is drawn: cameras that are there and look somewhere, shapes that have a size."""
 
+import numpy as np
+
 from simcli.spec.check_shapes import SMALLEST_AXIS, check_sizes
 from simcli.spec.checker import Checker
 from simcli.spec.faults import did_you_mean
-from simcli.spec.frames import cross
 from simcli.spec.schema_look import CameraSpec
 from simcli.spec.schema_pose import norm, unit
 
@@ -26,5 +27,5 @@ def _camera(check: Checker, path: str, camera: CameraSpec) -> None:
         check.fault("SC456", "the camera stands at what it looks at", f"{path}.from", "move `from` or `at`")
     elif norm(camera.up) < SMALLEST_AXIS:
         check.fault("SC456", "the `up` of a camera is zero", f"{path}.up", "give it a direction, as [0, 0, 1]")
-    elif norm(cross(unit(along), unit(camera.up))) < SMALLEST_AXIS:
+    elif norm(np.cross(unit(along), unit(camera.up))) < SMALLEST_AXIS:
         check.fault("SC456", "the camera looks along its own `up`", f"{path}.up", "give it another direction, as [0, 1, 0]")

@@ -3,11 +3,12 @@
 import itertools
 import math
 
+import numpy as np
+
 from simcli.spec import dofs, structure
 from simcli.spec.check_drives import check_drives, check_limits
 from simcli.spec.check_shapes import MASSLESS, SMALLEST_AXIS, check_shapes
 from simcli.spec.checker import Checker
-from simcli.spec.frames import dot
 from simcli.spec.nodes import Listing, Scalar, Table, child, find, plain
 from simcli.spec.planes import NORMAL_INDEX
 from simcli.spec.schema_body import BodySpec, InertiaSpec
@@ -91,37 +92,12 @@ def _inertia(check: Checker, name: str, inertia: InertiaSpec) -> None:
             message = f"the inertia of `{name}` is not symmetric: {values}"
             check.fault("SC402", message, at, "write the same value in both places")
             return
-    low, middle, high = principal(matrix)
+    low, middle, high = np.linalg.eigvalsh(matrix)
     if low < -VANISHING * size or math.isnan(low):
         check.fault("SC403", f"a principal moment of `{name}` is {low:.4g} kg m^2", at, "moments of inertia are at least 0")
     elif check.spec.world.plane is None and low + middle < high * (1 - TRIANGLE):  # in a plane one moment counts
         message = f"no body has these moments: {low:.4g} + {middle:.4g} < {high:.4g}"
         check.fault("SC404", message, at, "the largest principal moment is at most the sum of the others")
-
-
-def principal(matrix: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
-    """Eigenvalues of a symmetric 3 x 3 matrix, rising, by cyclic Jacobi rotations."""
-    if not (matrix[0][1] or matrix[0][2] or matrix[1][2]):
-        return tuple(sorted((matrix[0][0], matrix[1][1], matrix[2][2])))
-    scale = max(abs(value) for row in matrix for value in row)
-    a = [[value / scale for value in row] for row in matrix]
-    for _ in range(12):  # converges quadratically; five sweeps reach rounding
-        for p, q in ((0, 1), (0, 2), (1, 2)):
-            if abs(a[p][q]) < 1e-300:
-                continue
-            theta = (a[q][q] - a[p][p]) / (2 * a[p][q])
-            t = math.copysign(1.0, theta) / (abs(theta) + math.hypot(theta, 1.0))
-            c = 1 / math.hypot(t, 1.0)
-            s = t * c
-            r = 3 - p - q
-            app, aqq, apq = a[p][p], a[q][q], a[p][q]
-            apr, aqr = a[p][r], a[q][r]
-            a[p][p], a[q][q] = app - t * apq, aqq + t * apq
-            a[p][q] = a[q][p] = 0.0
-            a[p][r] = a[r][p] = c * apr - s * aqr
-            a[q][r] = a[r][q] = s * apr + c * aqr
-    low, middle, high = sorted(a[i][i] * scale for i in range(3))
-    return (low, middle, high)
 
 
 def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
@@ -175,7 +151,7 @@ def _axes(check: Checker, name: str, joint: JointSpec) -> None:
                 return
         for i in range(len(axes)):
             for j in range(i):
-                cosine = dot(axes[i], axes[j]) / (norm(axes[i]) * norm(axes[j]))
+                cosine = np.dot(axes[i], axes[j]) / (norm(axes[i]) * norm(axes[j]))
                 if abs(cosine) > _ORTHOGONAL:
                     angle = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
                     message = f"two {group} axes of joint `{name}` are at {angle:.4g} degrees"
@@ -313,7 +289,7 @@ def _spread_of(check: Checker, inertia: InertiaSpec) -> tuple[float, float]:
         n = NORMAL_INDEX[check.spec.world.plane]
         moment = inertia.normal if matrix is None else matrix[n][n]
         return moment, moment
-    low, _, high = principal(matrix) if matrix else (1.0, 1.0, 1.0)
+    low, _, high = np.linalg.eigvalsh(matrix) if matrix else (1.0, 1.0, 1.0)
     return low, high
 
 

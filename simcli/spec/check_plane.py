@@ -2,8 +2,7 @@
 
 from simcli.spec import dofs
 from simcli.spec.checker import Checker
-from simcli.spec.frames import Vector
-from simcli.spec.planes import NORMAL_INDEX, normal
+from simcli.spec.planes import NORMAL_INDEX, Vector, normal
 from simcli.spec.schema_joint import JointSpec
 from simcli.spec.schema_pose import PoseSpec, norm
 

@@ -129,30 +129,28 @@ def _bodies_and_joints(check: Checker) -> None:
 def _forces(check: Checker) -> None:
     for name, force in check.spec.forces.items():
         path = f"forces.{name}"
-        if force.type == "spring":
-            for end in ("a", "b"):
-                _end(check, getattr(force, end), f"{path}.{end}")
-        elif force.type == "wrench":
+        for end in force.ENDS:
+            _end(check, getattr(force, end), f"{path}.{end}", force.type)
+        if hasattr(force, "body"):
             check.body(force.body, f"{path}.body")
-        elif check.joint(force.joint, f"{path}.joint"):
+        if hasattr(force, "joint") and check.joint(force.joint, f"{path}.joint"):
             _per_dof(check, path, force)
 
 
 def _per_dof(check: Checker, path: str, force) -> None:
-    """One number per dof of the joint; of a torsion spring also one for all."""
+    """One number per dof of the joint; of some forces also one for all."""
     joint = check.spec.joints.get(force.joint)
-    spread = force.type == "torsion"
-    for key in ("stiffness", "damping", "rest_angle") if spread else ("value",):
+    for key in force.PER_DOF:
         given, n = len(getattr(force, key)), len(joint.dof_kinds) if joint else 1
-        if joint is not None and given != n and not (spread and given == 1):
+        if joint is not None and given != n and not (force.SPREADS and given == 1):
             message = f"`{key}` has {given} entries, joint `{force.joint}` has {n} dofs"
             check.fault("SC463", message, f"{path}.{key}", f"write {n} number(s)")
 
 
-def _end(check: Checker, end, path: str) -> None:
+def _end(check: Checker, end, path: str, kind: str) -> None:
     if end.body is None or end.body == "world":
         if end.body == "world":
-            check.fault("SC304", "the end of a spring on the world", path, "write {world: [x, y, z]}")
+            check.fault("SC304", f"the end of a {kind} on the world", path, "write {world: [x, y, z]}")
         return
     at = f"{path}.body" if check.has(f"{path}.body") else path
     if not check.body(end.body, at) or end.point is None or end.body not in check.spec.bodies:

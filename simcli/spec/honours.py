@@ -84,6 +84,7 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
         message = f"the {solver} solver does not use {row.words}; the motion is the same without it"
         check.fault("SC502", message, path, f"it is for {' and '.join(sorted(row.solvers))}", True, severity="warning")
     check_joint_fields(check, tree)
+    _check_forces(check)
     check_torsion(check)
     check_efforts(check)
     _check_integrator(check)
@@ -101,6 +102,13 @@ def check_honours(check: Checker, tree: structure.Tree | None) -> None:
     if solver not in SIGNALS:
         _signals(check)
     _check_contact(check)
+
+
+def _check_forces(check: Checker) -> None:
+    for name, force in check.spec.forces.items():
+        if check.spec.solver.type not in force.SOLVERS:
+            hint = f"use {', '.join(sorted(force.SOLVERS))}"
+            refuse(check, f"a force of type `{force.type}`", f"forces.{name}.type", hint)
 
 
 def _ignored(check: Checker, rows: tuple[Row, ...]) -> Iterator[tuple[Row, tuple]]:

@@ -4,17 +4,18 @@ The normal is the first axis of the plane times the second, so that angles turn 
 xy about +z, xz about -y, yz about +x.
 """
 
-from simcli.spec.frames import Vector, cross
 from simcli.spec.schema_joint import JointSpec
 
+Vector = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 AXES: dict[str, tuple[Vector, Vector]] = {"xy": (X, Y), "xz": (X, Z), "yz": (Y, Z)}
 NORMAL_INDEX = {"xy": 2, "xz": 1, "yz": 0}
+_NORMALS: dict[str, Vector] = {"xy": Z, "xz": (0.0, -1.0, 0.0), "yz": X}
 
 
 def normal(plane: str) -> Vector:
     """Unit normal of a plane."""
-    return cross(*AXES[plane])
+    return _NORMALS[plane]
 
 
 def default_axis(plane: str | None, joint_type: str) -> Vector:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from simcli.spec.forces import ForceSpec
 from simcli.spec.quantities import (
     REQUIRED,
     ByType,
@@ -30,7 +31,6 @@ from simcli.spec.schema_look import LookSpec
 from simcli.spec.schema_measure import MeasureSpec
 from simcli.spec.schema_parts import (
     EventSpec,
-    ForceSpec,
     InitialSpec,
     OutputSpec,
     RunSpec,

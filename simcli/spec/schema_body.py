@@ -50,6 +50,9 @@ class MaterialSpec(Part):
     rolling_friction: quantity("m", ge=0) = say(0.0, "Rolling friction: torque per normal force", "m", 1e-3)
     torsional_friction: quantity("m", ge=0) = say(0.0, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) = say(0.0, "Coefficient of restitution, 0 to 1", "", 0.1)
+    compliance: quantity("m/N", ge=0) = say(
+        0.0, "Overlap of a point of contact per normal force; those of two materials add, 0 is rigid", "m/N", 1e-6
+    )
     combine: CombineSpec = say(CombineSpec, "Rules between two materials", "", "{friction: geometric, restitution: max}")
 
     @model_validator(mode="after")

@@ -21,6 +21,9 @@ class PairSpec(Part):
     rolling_friction: quantity("m", ge=0) | None = say(None, "Rolling friction: torque per normal force", "m", 1e-3)
     torsional_friction: quantity("m", ge=0) | None = say(None, "Torsional friction: torque per normal force", "m", 1e-3)
     restitution: quantity("", ge=0, le=1) | None = say(None, "Coefficient of restitution", "", 0)
+    compliance: quantity("m/N", ge=0) | None = say(
+        None, "Overlap of a point of contact per normal force, 0 is rigid", "m/N", 1e-6
+    )
     d_hat: quantity("m", gt=0) | None = say(None, "Affine solver: gap at which the barrier begins", "m", 1e-3)
     barrier_stiffness: quantity("N/m^3", gt=0) | None = say(None, "Affine solver: stiffness of the barrier", "N/m^3", 1e8)
 

@@ -4,18 +4,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from simcli.spec.forces.base import listed
 from simcli.spec.quantities import (
     REQUIRED,
     AnyNumber,
-    ByType,
     Part,
-    Point,
     PositiveTime,
     Text,
     Time,
     Truth,
-    drivable,
-    drivable_vector,
     fixed_list,
     list_json,
     number_json,
@@ -28,97 +25,6 @@ from simcli.spec.quantities import (
 from simcli.spec.schema_expect import StopSpec, Values
 from simcli.spec.schema_select import SelectSpec
 
-
-class EndSpec(Part):
-    """An end of a spring: `body/point`, {body: NAME, at: [..]} or {world: [..]}."""
-
-    body: Text | None = say(None, "Body", "", "slider")
-    point: Text | None = say(None, "Named point of the body", "", "p")
-    at: Point | None = say(None, "Place in the body frame", "m", [0, 0, 0.1])
-    world: Point | None = say(None, "Place in the world", "m", [1, 0, 0])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        body, slash, point = value.rpartition("/")
-        if not slash:
-            raise refuse(
-                "SC204",
-                f"`{value}` names no point",
-                f"write `{value}/POINT`, {{body: {value}, at: [0, 0, 0]}} or {{world: [..]}}",
-            )
-        return {"body": body, "point": point}
-
-    @model_validator(mode="after")
-    def _one(self) -> "EndSpec":
-        one_of(self, ("body", "world"))
-        if self.body is not None:
-            one_of(self, ("point", "at"))
-        elif self.point is not None or self.at is not None:
-            raise refuse("SC207", "a place in the world has no `point` or `at`", "write {world: [x, y, z]}", "world")
-        return self
-
-
-class SpringForce(Part):
-    """A spring and damper between two points."""
-
-    type: Literal["spring"] = say(REQUIRED, "Kind of force", "", "spring")
-    a: EndSpec = say(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
-    b: EndSpec = say(REQUIRED, "Second end", "", "slider/p")
-    stiffness: quantity("N/m", ge=0) = say(REQUIRED, "Stiffness", "N/m", 50)
-    damping: quantity("N*s/m", ge=0) = say(0.0, "Damping along the line", "N*s/m", 5)
-    rest_length: quantity("m", ge=0) | None = say(None, "Length without force; default: the length at t = 0", "m", 1.0)
-    slack: Truth = say(False, "True: a rope, no force when shorter", "", True)
-
-
-class WrenchForce(Part):
-    """A force and a torque on a body."""
-
-    type: Literal["wrench"] = say(REQUIRED, "Kind of force", "", "wrench")
-    body: Text = say(REQUIRED, "Body", "", "crank")
-    force: drivable_vector("N") = say((0.0, 0.0, 0.0), "Force; numbers or `$signal`", "N", [0, 0, 1])
-    torque: drivable_vector("N*m") = say((0.0, 0.0, 0.0), "Torque; numbers or `$signal`", "N*m", [0, 0, 0])
-    at: Point | None = say(None, "Point of application, body frame; default: the centre of mass", "m", [0, 0, 0])
-    frame: Literal["world", "body"] = say("world", "Axes of force and torque", "", "body")
-
-
-def _listed(value: object) -> object:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-class TorqueForce(Part):
-    """A constant effort on a joint, one per dof."""
-
-    type: Literal["torque"] = say(REQUIRED, "Kind of force", "", "torque")
-    joint: Text = say(REQUIRED, "Joint", "", "pin")
-    value: Annotated[
-        tuple[drivable("N*m", "N"), ...],
-        BeforeValidator(_listed),
-        WithJsonSchema(one_or_list_json("N*m", "N", signal=True)),
-    ] = say(REQUIRED, "Effort, or one per dof; numbers or `$signal`", "N*m or N", 2.0)
-
-
-def _one_or_list(*units: str, **bounds: float) -> Any:
-    """A number, or one per dof; a tuple after reading."""
-    schema = WithJsonSchema(one_or_list_json(*units, **bounds))
-    return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(_listed), schema]
-
-
-class TorsionForce(Part):
-    """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
-
-    type: Literal["torsion"] = say(REQUIRED, "Kind of force", "", "torsion")
-    joint: Text = say(REQUIRED, "Joint with scalar coordinates", "", "pin")
-    stiffness: _one_or_list("N*m/rad", "N/m", ge=0) = say(REQUIRED, "Stiffness, or one per dof", "N*m/rad or N/m", 3.0)
-    damping: _one_or_list("N*m*s/rad", "N*s/m", ge=0) = say((0.0,), "Damping, or one per dof", "N*m*s/rad or N*s/m", 0.1)
-    rest_angle: _one_or_list("rad", "m") = say((0.0,), "Coordinate without effort, or one per dof", "rad or m", "30 deg")
-
-
-ForceSpec = Annotated[
-    SpringForce | WrenchForce | TorqueForce | TorsionForce, ByType(SpringForce, WrenchForce, TorqueForce, TorsionForce)
-]
 
 class SineSignal(Part):
     """offset + amplitude sin(2 pi frequency t + phase)."""
@@ -216,7 +122,7 @@ class EventSpec(Part):
 
 StartValue = Annotated[
     tuple[AnyNumber, ...] | Literal["center"],
-    BeforeValidator(lambda value: value if value == "center" else _listed(value)),
+    BeforeValidator(lambda value: value if value == "center" else listed(value)),
     WithJsonSchema(one_or_list_json(words=("center",))),
 ]
 

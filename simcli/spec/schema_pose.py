@@ -4,6 +4,7 @@ import math
 
 from pydantic import model_validator
 
+from simcli import rotations as rot
 from simcli.spec.quantities import REQUIRED, Direction, Part, Point, one_of, quantity, refuse, say, vector
 
 Quaternion = vector("", count=4)
@@ -46,13 +47,11 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
     if given is None:
         return IDENTITY
     if given == "rpy":
-        return quat_from_rpy(*pose.rpy)
+        return tuple(rot.quat_from_rpy(pose.rpy).tolist())
     if given == "axis_angle":
         if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
             raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
-        x, y, z = unit(pose.axis_angle.axis)
-        s, c = math.sin(pose.axis_angle.angle / 2), math.cos(pose.axis_angle.angle / 2)
-        return (x * s, y * s, z * s, c)
+        return tuple(rot.quat_from_axis_angle(unit(pose.axis_angle.axis), pose.axis_angle.angle).tolist())
     value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
     if norm(value) < _SMALLEST_NORM:
         raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
@@ -70,16 +69,3 @@ def unit(value: tuple[float, ...]) -> tuple[float, ...]:
     if abs(length - 1.0) <= _UNIT_NORM:
         return tuple(value)
     return tuple(x / length for x in value)
-
-
-def quat_from_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
-    """Quaternion x y z w of R_z(yaw) R_y(pitch) R_x(roll)."""
-    sr, cr = math.sin(roll / 2), math.cos(roll / 2)
-    sp, cp = math.sin(pitch / 2), math.cos(pitch / 2)
-    sy, cy = math.sin(yaw / 2), math.cos(yaw / 2)
-    return (
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-        cr * cp * cy + sr * sp * sy,
-    )

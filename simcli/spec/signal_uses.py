@@ -37,9 +37,8 @@ def uses(spec: SceneSpec) -> Iterator[Use]:
         yield from _of_joint(name, joint)
     for name, force in spec.forces.items():
         path = f"forces.{name}"
-        if force.type == "wrench":
-            yield from _of_vectors(path, force, ("force", "torque"))
-        elif force.type == "torque" and force.joint in spec.joints:
+        yield from _of_vectors(path, force, force.DRIVEN)
+        if force.type == "torque" and force.joint in spec.joints:
             units = dofs.units("effort", spec.joints[force.joint].dof_kinds)
             for value, unit in zip(force.value, units, strict=False):
                 yield from _of_number(f"{path}.value", value, unit)

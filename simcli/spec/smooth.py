@@ -41,6 +41,8 @@ def _check_forces(check: Checker) -> None:
         if body.natural is not None and body.natural.compliance:
             refuse(check, f"a body that yields {WHO}", f"bodies.{name}.natural.compliance", INSTEAD)
     for name, force in check.spec.forces.items():
+        if not force.IS_SMOOTH:
+            refuse(check, f"a force of type `{force.type}` {WHO}", f"forces.{name}.type", INSTEAD)
         if getattr(force, "slack", False):
             refuse(check, f"a slack spring {WHO}", f"forces.{name}.slack", INSTEAD, True)
         joint = check.spec.joints.get(getattr(force, "joint", None))

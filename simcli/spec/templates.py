@@ -8,11 +8,13 @@ the mark of the template's line.
 import itertools
 import math
 
+import numpy as np
 from pydantic import ValidationError
 
+from simcli import rotations as rot
 from simcli.spec import dofs
 from simcli.spec.faults import Faults, did_you_mean
-from simcli.spec.frames import Pose, compose, rotate, transform
+from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
 from simcli.spec.planes import AXES, default_axis
 from simcli.spec.schema import InstanceSpec, ReplicaSpec
@@ -67,7 +69,7 @@ class Expander:
             where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
             self.faults.add("SC105", f"more than {MAX_COPIES} copies of models", where, "make fewer")
             raise TooLargeError
-        self.content(self.root, "", Pose(), self.scope, [])
+        self.content(self.root, "", _UNMOVED, self.scope, [])
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
         if params:
@@ -87,7 +89,7 @@ class Expander:
         for name, model in self.models.items.items():
             if name not in self.used and isinstance(model, Table):
                 inner = quiet.inner_scope(model, _EMPTY, name, quiet.scope)
-                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", Pose(), inner, [name])
+                quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", _UNMOVED, inner, [name])
         sections = {section: Table(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
         return Table(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
 
@@ -105,7 +107,7 @@ class Expander:
                 total += _times(node, self.scope) * (1 + known[model])
         return total
 
-    def content(self, source: Table, prefix: str, at: Pose, scope: Scope, stack: list[str]) -> None:
+    def content(self, source: Table, prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:
         """Put the entries of a scene or template into the output, then its instances."""
         local = {section: set(_table(source.get(section)).items) for section in SECTIONS}
         place_in = _Place(prefix, at, local, self.plane)
@@ -177,8 +179,8 @@ class Expander:
                 message = f"more than {MAX_EXPANDED} values after expansion"
                 self.faults.add("SC105", message, where, "make fewer copies")
                 raise TooLargeError
-            base = compose(Pose(spec.at.xyz, spec.at.quat_xyzw), Pose(shift))
-            self.content(model, f"{prefix}{name}/{tag}", compose(at, base), inner, [*stack, spec.model])
+            base = _compose(_as_array(spec.at), np.array([*shift, *_UNMOVED[3:]]))
+            self.content(model, f"{prefix}{name}/{tag}", _compose(at, base), inner, [*stack, spec.model])
 
     def inner_scope(self, model: Table, instance: Table, name: str, scope: Scope) -> Scope:
         """Parameters of a template, with those of the instance on top."""
@@ -253,9 +255,9 @@ def _takes(joint: Table, key: str) -> bool:
 class _Place:
     """Where the content of a template goes: prefix for names, pose for what is given in the world; the scene's plane."""
 
-    def __init__(self, prefix: str, at: Pose, local: dict[str, set[str]], plane: str | None):
+    def __init__(self, prefix: str, at: np.ndarray, local: dict[str, set[str]], plane: str | None):
         self.prefix, self.at, self.local, self.plane = prefix, at, local, plane
-        self.moves = at != Pose()
+        self.moves = not np.array_equal(at, _UNMOVED)
 
     def name(self, node: Node | None, section: str) -> Node | None:
         """A reference: with the prefix if the name is one of the template's own."""
@@ -292,7 +294,7 @@ class _Place:
         mark = node.items["pose"].mark if "pose" in node.items else node.mark
         pose = _pose(node.get("pose"))
         if pose is not None:
-            changes["pose"] = _pose_node(compose(self.at, pose), mark)
+            changes["pose"] = _pose_node(_compose(self.at, pose), mark)
         for section in ("velocity", "motion"):
             table = node.get(section)
             if isinstance(table, Table):
@@ -320,15 +322,15 @@ class _Place:
                 return {}
             pose = _pose(node.get("parent_frame"))
             mark = node.items["parent_frame"].mark if "parent_frame" in node.items else node.mark
-            return {"parent_frame": _pose_node(compose(self.at, pose), mark)} if pose is not None else {}
+            return {"parent_frame": _pose_node(_compose(self.at, pose), mark)} if pose is not None else {}
         changes: dict[str, Node] = {}
         point = _numbers(node.get("at"), 3)
         if point:
-            changes["at"] = _vector_node(transform(self.at, point), node.items["at"].mark)
+            changes["at"] = _vector_node(rot.pose_apply(self.at, point), node.items["at"].mark)
         if "axis" in node.items:
             changes["axis"] = self.turned(node.items["axis"])
         elif type_name in dofs.AXIS:
-            changes["axis"] = _vector_node(rotate(self.at.quat, default_axis(self.plane, type_name)), node.mark)
+            changes["axis"] = self.vector(default_axis(self.plane, type_name), node.mark)
         axes = node.get("axes")
         if isinstance(axes, Table):
             changes["axes"] = axes.replaced({key: self.turned_axes(value) for key, value in axes.items.items()})
@@ -347,7 +349,10 @@ class _Place:
 
     def turned(self, node: Node) -> Node:
         value = _numbers(node, 3)
-        return _vector_node(rotate(self.at.quat, value), node.mark) if value else node
+        return self.vector(value, node.mark) if value else node
+
+    def vector(self, value: tuple[float, ...], mark: Mark) -> Node:
+        return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
 
     def force(self, node: Node) -> Node:
         if not isinstance(node, Table):
@@ -362,9 +367,14 @@ class _Place:
                 changes[key] = self.end(node.items[key])
         frame = node.get("frame")
         if self.moves and not (isinstance(frame, Scalar) and frame.value == "body"):
-            for key in ("force", "torque"):
+            for key in WrenchForce.DRIVEN:
                 if key in node.items:
                     changes[key] = self.turned(node.items[key])
+        axes = _pose(node.get("axes"))
+        on_world = self.moves and "world" in _table(node.get("a")).items
+        if on_world and axes is not None and plain(node.get("type") or _NOTHING) in WITH_AXES:
+            turned = _compose(np.array([*_UNMOVED[:3], *self.at[3:]]), axes)
+            changes["axes"] = rebuild({"quat_xyzw": turned[3:].tolist()}, node.mark)
         return node.replaced(changes)
 
     def end(self, node: Node) -> Node:
@@ -373,7 +383,7 @@ class _Place:
         changes = {"body": self.name(node.items["body"], "bodies")} if "body" in node.items else {}
         point = _numbers(node.get("world"), 3)
         if point and self.moves:
-            changes["world"] = _vector_node(transform(self.at, point), node.items["world"].mark)
+            changes["world"] = _vector_node(rot.pose_apply(self.at, point), node.items["world"].mark)
         return node.replaced(changes)
 
 
@@ -398,27 +408,37 @@ def _table(node: Node | None) -> Table:
     return node if isinstance(node, Table) else _EMPTY
 
 
+_UNMOVED = np.array(rot.IDENTITY_POSE)
 _NOTHING = Scalar(None, Mark("", 0, 0, 0))
 _EMPTY = Table({}, {}, Mark("", 0, 0, 0))
 
 
-def _pose(node: Node | None) -> Pose | None:
+def _compose(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """The inner pose seen from outside; exact where the outer one is the identity."""
+    return inner if np.array_equal(outer, _UNMOVED) else rot.pose_compose(outer, inner)
+
+
+def _as_array(pose: PoseSpec) -> np.ndarray:
+    return np.array([*pose.xyz, *pose.quat_xyzw])
+
+
+def _pose(node: Node | None) -> np.ndarray | None:
     """The pose of a node; None if it is wrong, which the schema reports."""
     if node is None:
-        return Pose()
+        return _UNMOVED
     try:
         spec = PoseSpec.model_validate(plain(node))
     except ValidationError:
         return None
-    return Pose(spec.xyz, spec.quat_xyzw)
+    return _as_array(spec)
 
 
-def _pose_node(pose: Pose, mark: Mark) -> Node:
-    return rebuild({"xyz": list(pose.xyz), "quat_xyzw": list(pose.quat)}, mark)
+def _pose_node(pose: np.ndarray, mark: Mark) -> Node:
+    return rebuild({"xyz": pose[:3].tolist(), "quat_xyzw": pose[3:].tolist()}, mark)
 
 
-def _vector_node(value: tuple[float, ...], mark: Mark) -> Node:
-    return rebuild(list(value), mark)
+def _vector_node(value: np.ndarray, mark: Mark) -> Node:
+    return rebuild(value.tolist(), mark)
 
 
 def _numbers(node: Node | None, count: int) -> tuple[float, ...] | None:

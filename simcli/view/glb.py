@@ -18,9 +18,9 @@ from typing import BinaryIO
 import numpy as np
 
 import simcli
+from simcli import rotations as rot
 from simcli.analysis.export.tables import Extract, Seen, unseen
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.records.drafts import drafted
 from simcli.view.motion import Motion, bounds
 from simcli.view.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
 from simcli.view import palette
 from simcli.view.parts import HERE, UPRIGHT, Item

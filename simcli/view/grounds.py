@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import WORLD
 from simcli.view.glyphs import along
 from simcli.view.motion import Motion

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
 from simcli.view import palette
 from simcli.view.glyphs import along
@@ -80,14 +80,15 @@ def _foot(on, joint: JointRow, axis: Array, r: float) -> Item:
 
 
 def strands(tables: Tables, unit: float) -> Iterator[Strand]:
-    """Distance joints, cables and springs."""
+    """Distance joints, cables, springs and bushings."""
     kinds = {JointKind.DISTANCE: ("rod", 0.3, palette.METAL), JointKind.CABLE: ("cable", 0.25, palette.METAL)}
     for joint in tables.joints():
         if joint.kind in kinds:
             kind, radius, colour = kinds[joint.kind]
             points = (tuple(joint.X_p[:3].tolist()), tuple(joint.X_c[:3].tolist()))
             yield Strand(joint.name, kind, (joint.parent, joint.child), points, radius * RADIUS * unit, colour, "joint")
-    rows = zip(tables.names("spring"), tables["spring_body"], tables["spring_point"], strict=True)
+    rows = [row for kind in ("spring", "bushing")
+            for row in zip(tables.names(kind), tables[f"{kind}_body"], tables[f"{kind}_point"], strict=True)]  # fmt: skip
     for name, bodies, points in rows:
         if min(bodies) >= WORLD:
             ends = tuple(tuple(point.tolist()) for point in points)

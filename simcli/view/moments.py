@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.view.stretch import RIGID
 from simcli.view.subject import Subject
 

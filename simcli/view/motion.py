@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.channels import Source, check_worlds
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.reference import body_poses
 from simcli.model.tables import Model
 from simcli.records.reader import Trajectory

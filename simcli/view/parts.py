@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simcli.model.rotations import quat_rotate
+from simcli.rotations import quat_rotate
 from simcli.view.palette import Colour
 
 Array = np.ndarray

@@ -7,7 +7,7 @@ each. The page reads them in source/data.js.
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.view.stretch import RIGID, SEEN, UNMOVED, is_stretched, strain
 
 Array = np.ndarray

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.kernels.rays.picture import decoded
 from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
-from simcli.model import rotations as rot
 from simcli.view.grounds import Ground
 from simcli.view.parts import Drawing, Item, Strand
 from simcli.view.stretch import UNMOVED, axes_of

@@ -7,7 +7,7 @@ seven numbers, x and R alone.
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 Array = np.ndarray
 RIGID = 7  # numbers of a pose

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.contact import add, measure, search_along
 from simcli.kernels.barrier.friction import grip
@@ -10,7 +11,6 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
-from simcli.model import rotations as rot
 from simcli.model.phases import build_phases
 from simcli.model.surfaces import surfaces
 from simcli.solvers import SOLVERS, RunPlan

@@ -62,15 +62,15 @@ def write_run(path, which=range(12), n_worlds=3, change=None, channels=CHANNELS,
     return path
 
 
-def write_many(path, n_frames, value, block=2000):
+def write_many(path, n_frames, value, channels=("state", "energy"), block=2000):
     """A run of one world and many frames, every number of which is the same."""
     model = tiny_model(1)
     axes = axes_of(model)
-    rows = [row for row in selected(axes, ("state", "energy")) if row.by_frame and row.axes != ("F",)]
+    rows = [row for row in selected(axes, channels) if row.by_frame and row.axes != ("F",)]
     columns = {row.path: np.full((block, *axes.tail(row)), value, row.dtype("float64")) for row in rows}
     columns["diag/status"][:] = 0
     source = collect([("tiny.yaml", SCENE)], SCENE, "cpu", "float64", 0, argv=["test"])
-    with Recorder(path, model, source, ("state", "energy"), n_frames, process=RecorderHere()) as out:
+    with Recorder(path, model, source, channels, n_frames, process=RecorderHere()) as out:
         for first in range(0, n_frames, block):
             step = np.arange(first, first + block)
             out.put(FrameBlock(step, step * 1e-3, columns, [], None))

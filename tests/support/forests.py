@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.mechanism import JointPart, Mechanism
 from simcli.model.tables import WORLD
 from support.random_models import (

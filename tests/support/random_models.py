@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.joints import CATALOGUE, RIBLE
 from simcli.model.mechanism import BodyPart, JointPart, Mechanism

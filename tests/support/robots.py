@@ -5,8 +5,8 @@ from functools import cache
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.model import reference
-from simcli.model import rotations as rot
 from simcli.model.assemble import assemble
 from simcli.model.mechanism import Mechanism
 from simcli.model.state import State

@@ -1,7 +1,7 @@
 """Where a stack of cubes balances on the barriers between them: statics of rigid bodies, by numpy alone.
 
 Every interface has four contacts, at the corners of the area that two faces share. What stands above it gives their sum
-and their moments; the gaps lie in a plane, and each carries what the barrier says (reference/affine-bodies.md B.8). What
+and their moments; the gaps lie in a plane, and each carries what the barrier says. What
 friction holds does not slide, so that a tilted face carries all that stands on it aside.
 """
 

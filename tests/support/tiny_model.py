@@ -5,22 +5,9 @@ from functools import lru_cache
 import numpy as np
 
 from simcli.model.actuation import no_inputs, no_motions, no_signals
+from simcli.model.force_tables import Cables, Springs, Wrenches, no_bushings
 from simcli.model.snapshot import ContactRows, FrameBlock
-from simcli.model.tables import (
-    Bodies,
-    Cables,
-    Dofs,
-    JointKind,
-    Joints,
-    Links,
-    Mimics,
-    Model,
-    Points,
-    ShapeKind,
-    Shapes,
-    Springs,
-    Wrenches,
-)
+from simcli.model.tables import Bodies, Dofs, JointKind, Joints, Links, Mimics, Model, Points, ShapeKind, Shapes
 
 IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 
@@ -62,6 +49,7 @@ def tiny_model(n_worlds=3, n_links=2, floating=True):
         points=Points(("link0/tip", "link1/tip"), np.array([0, 1]), np.zeros((1, 2, 3))),
         springs=Springs(("s",), np.array([[-1, 0]]), np.zeros((1, 1, 2, 3)), np.ones((1, 1)), np.zeros((1, 1)),
                         np.ones((1, 1)), np.array([False])),
+        bushings=no_bushings(),
         cables=Cables((), np.zeros(0, int), np.zeros((1, 0, 3)), np.zeros((1, 0, 7)), *[np.zeros((1, 0))] * 6),
         wrenches=Wrenches((), np.zeros(0, int), *[np.zeros((1, 0, 3))] * 3, np.zeros(0, bool)),
         signals=no_signals(), inputs=no_inputs(), motions=no_motions(nv),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 
 # joint, type, parent, child, what else the joint has
 JOINTS = (

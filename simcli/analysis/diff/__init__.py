@@ -6,6 +6,7 @@ that the files may have other solvers, steps, selections, orders and types. Ever
     scene_keys  keys of the scenes, facts of the provenance, names, parameters
     world_pairs which world of the one file is compared with which of the other
     frame_pairs which frame of the one file is compared with which of the other
+    rising_numbers  numbers of frames in little memory
     labelled    columns of a file with the names of their components
     extremes    the largest differences of columns that come in parts
     contact_lists  contacts, matched by frame, world and pair of shapes

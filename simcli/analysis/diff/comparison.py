@@ -92,6 +92,7 @@ class Comparison:
         channels: that were compared, the farthest beyond the tolerance first.
         only_a: channels that only the one file has.
         only_b: channels that only the other one has.
+        times: [s], of the frames that the channels name.
     """
 
     scene: list[Change]
@@ -105,10 +106,7 @@ class Comparison:
     channels: list[ChannelDifference]
     only_a: list[str]
     only_b: list[str]
-
-    def time_of(self, frame: int) -> float:
-        """[s], of a compared frame of the one file."""
-        return float(self.pairs.time[np.searchsorted(self.pairs.a, frame)])
+    times: dict[int, float]
 
     @property
     def above(self) -> list[ChannelDifference]:
@@ -143,7 +141,14 @@ def compare(a: "Trajectory", b: "Trajectory", asked: Asked, seen: Seen = lambda 
     model = model_changes(a, b, worlds, asked.tolerance)
     events = [] if asked.channels else event_changes(a, b, worlds, asked.tolerance, longest_step(a, b))
     return Comparison(scene, fact_changes(a, b), name_changes(a, b), param_changes(a, b, worlds), model, events, pairs,
-                      worlds, channels, kept.only_a, kept.only_b)  # fmt: skip
+                      worlds, channels, kept.only_a, kept.only_b, _times_of(a, channels))  # fmt: skip
+
+
+def _times_of(run: "Trajectory", channels: list[ChannelDifference]) -> dict[int, float]:
+    """Times of the frames where channels have their extremes; -1 stands for no frame."""
+    time = run.column("frames/time")
+    frames = {peak.frame for channel in channels for peak in channel.spread.peaks}
+    return {frame: float(time[frame]) for frame in sorted(frames) if frame >= 0}
 
 
 @dataclass(frozen=True)

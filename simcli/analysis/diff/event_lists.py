@@ -60,7 +60,7 @@ def event_changes(a: "Trajectory", b: "Trajectory", worlds: WorldPairs, toleranc
     """
     if not (a.n_frames and b.n_frames):
         return []
-    end = min(float(run.time[-1]) for run in (a, b)) + 0.5 * step
+    end = min(float(run.column("frames/time")[-1]) for run in (a, b)) + 0.5 * step
     number = {ALL_WORLDS: ALL_WORLDS, **dict(zip(worlds.b.tolist(), worlds.a.tolist(), strict=True))}
     mine = _grouped(a, {ALL_WORLDS: ALL_WORLDS, **{world: world for world in worlds.a.tolist()}}, end)
     theirs = _grouped(b, number, end)

@@ -65,6 +65,11 @@ class Spread:
     n_above: int
     n: int
 
+    @property
+    def peaks(self) -> tuple[Peak, ...]:
+        """Its extremes."""
+        return self.absolute, self.relative, self.excess, self.first
+
 
 class Extremes:
     """Differences of n components over all parts that it is given.

@@ -1,16 +1,23 @@
-"""Which frame of one file is compared with which of another: those of one time, or those of one number of steps."""
+"""Which frame of one file is compared with which of another: those of one time, or those of one number of steps.
 
+Both files are read in blocks and the pairs kept in little memory, so that millions of frames need no more than some.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.analysis.diff.rising_numbers import RisingNumbers
 from simcli.analysis.expectations import TIME_TOLERANCE
 from simcli.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from simcli.records.reader import Trajectory
+
+FRAMES_AT_ONCE = 65536  # whose times or steps are read
 
 
 class Align(StrEnum):
@@ -28,15 +35,13 @@ class FramePairs:
         align: what the frames of a pair have in common.
         a: frames of the one file, rising.
         b: frames of the other one, as many.
-        time: [s], of the frames of the one file.
         only_a: frames of the one file without a partner.
         only_b: frames of the other one without a partner.
     """
 
     align: Align
-    a: np.ndarray
-    b: np.ndarray
-    time: np.ndarray
+    a: RisingNumbers
+    b: RisingNumbers
     only_a: int
     only_b: int
 
@@ -51,40 +56,61 @@ def pair_frames(a: "Trajectory", b: "Trajectory", align: Align = Align.TIME) -> 
     for run in (a, b):
         if not run.n_frames:
             raise UsageError(f"{run.path}: holds no frame yet, so there is nothing to compare")
-    mine, theirs = _of_one_time(a, b) if align == Align.TIME else _of_one_step(a, b)
+    mine, theirs = RisingNumbers(), RisingNumbers()
+    for in_a, in_b in _matched(a, b, align):
+        mine.append(in_a)
+        theirs.append(in_b)
     if not len(mine):
         other = Align.STEP if align == Align.TIME else Align.TIME
         raise UsageError(f"no frame of {a.path} ({_span(a, align)}) has the {align} of a frame of {b.path} "
                          f"({_span(b, align)}): try --align {other}, or the same `output.every`")  # fmt: skip
-    return FramePairs(align, mine, theirs, _rising(a, "time")[mine], a.n_frames - len(mine), b.n_frames - len(mine))
+    return FramePairs(align, mine, theirs, a.n_frames - len(mine), b.n_frames - len(mine))
 
 
-def _rising(run: "Trajectory", name: str) -> np.ndarray:
-    """Times or steps of all frames. Not kept by the run: of a million frames they are large.
-
-    Raises:
-        FileError: they do not rise.
-    """
-    values = run.read(f"frames/{name}")
-    if not (np.diff(values) > 0).all():
-        raise FileError(f"{run.path}: is damaged: /frames/{name} does not rise; `simcli check` lists the damage")
-    return values
-
-
-def _of_one_step(a: "Trajectory", b: "Trajectory") -> tuple[np.ndarray, np.ndarray]:
-    return np.intersect1d(_rising(a, "step"), _rising(b, "step"), assume_unique=True, return_indices=True)[1:]
-
-
-def _of_one_time(a: "Trajectory", b: "Trajectory") -> tuple[np.ndarray, np.ndarray]:
+def _matched(a: "Trajectory", b: "Trajectory", align: Align) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Frames of the pairs, some at a time."""
     step = min(_step_length(a), _step_length(b))
-    allowed = TIME_TOLERANCE * step if np.isfinite(step) else 0.0
-    mine, theirs = _rising(a, "time"), _rising(b, "time")
+    allowed = TIME_TOLERANCE * step if align == Align.TIME and np.isfinite(step) else 0
+    coming = _rising(b, align)
+    theirs, ahead, is_last = next(coming), 0, False
+    done = 0
+    for mine in _rising(a, align):
+        while len(mine):
+            n = len(mine) if is_last else int(np.searchsorted(mine, theirs[-1], "right"))
+            in_a, in_b = _nearest(mine[:n], theirs, allowed)
+            yield done + in_a, ahead + in_b
+            mine, done = mine[n:], done + n
+            if len(mine):
+                block = next(coming, theirs[:0])
+                is_last = not len(block)
+                theirs, ahead = np.concatenate([theirs[-1:], block]), ahead + len(theirs) - 1
+    for _ in coming:  # is checked to its end
+        pass
+
+
+def _nearest(mine: np.ndarray, theirs: np.ndarray, allowed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Places of values that have one of the others near enough, and of the nearest of these, the earlier one of two."""
     nearest = np.searchsorted(theirs, mine)
     np.minimum(nearest, len(theirs) - 1, out=nearest)
     before = np.maximum(nearest - 1, 0)
     nearest = np.where(np.abs(theirs[before] - mine) <= np.abs(theirs[nearest] - mine), before, nearest)
     paired = np.flatnonzero(np.abs(theirs[nearest] - mine) <= allowed)
     return paired, nearest[paired]
+
+
+def _rising(run: "Trajectory", align: Align) -> Iterator[np.ndarray]:
+    """Times or steps of all frames, block by block.
+
+    Raises:
+        FileError: they do not rise.
+    """
+    column, before = run.column(f"frames/{align}"), np.zeros(0)
+    for first in range(0, run.n_frames, FRAMES_AT_ONCE):
+        values = column[first : first + FRAMES_AT_ONCE]
+        if not ((values[1:] > values[:-1]).all() and (before < values[:1]).all()):
+            raise FileError(f"{run.path}: is damaged: /frames/{align} does not rise; `simcli check` lists the damage")
+        before = values[-1:]
+        yield values
 
 
 def _step_length(run: "Trajectory") -> float:

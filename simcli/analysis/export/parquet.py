@@ -40,7 +40,7 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
     words = [one.name for one in table.headers if one.kind[0] not in "fi"]  # numbers rarely repeat
     with drafted(path) as draft, parquet.ParquetWriter(draft, schema, use_dictionary=words) as writer:
         for columns in grouped(table.blocks(seen), rows_of_group(table.n_rows, len(table.headers))):
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            arrays = [_array(pa, column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))  # which keeps nothing, as write_batch does
     return table.n_rows
 
@@ -73,6 +73,16 @@ def rows_of_group(n_rows: int, n_columns: int) -> int:
     """Rows of a row group, about: see above."""
     n_bytes = math.sqrt(8 * n_rows * n_columns * n_columns * KEPT_BYTES)
     return max(int(n_bytes / (8 * n_columns)), 1)
+
+
+def _array(pa, column: np.ndarray, kind):
+    """A column for the library, numbers in the same memory. Its own `array` would load pandas where that is there: 40 MB."""
+    if kind != pa.string():
+        numbers = np.ascontiguousarray(column, kind.to_pandas_dtype())
+        return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])
+    words = [word.encode() for word in column.tolist()]
+    ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(words), pa.py_buffer(ends), pa.py_buffer(b"".join(words)))
 
 
 def _type(pa, header: Header):

@@ -54,9 +54,10 @@ def _common_frames(runs: "Sequence[Trajectory]") -> list[np.ndarray]:
     """Frames of each run whose times all of them have."""
     if all(np.array_equal(run.read("frames/time"), runs[0].time) for run in runs[1:]):
         return [np.arange(runs[0].n_frames)] * len(runs)  # nearly always; pairs of a million frames take memory
-    halves, quarters = (pair_frames(runs[0], run) for run in runs[1:])
-    _, i, j = np.intersect1d(halves.a, quarters.a, assume_unique=True, return_indices=True)
-    return [halves.a[i], halves.b[i], quarters.b[j]]
+    halves, quarters = ([np.asarray(some) for some in (pairs.a, pairs.b)]
+                        for pairs in (pair_frames(runs[0], run) for run in runs[1:]))  # fmt: skip
+    _, i, j = np.intersect1d(halves[0], quarters[0], assume_unique=True, return_indices=True)
+    return [halves[0][i], halves[1][i], quarters[1][j]]
 
 
 def _read(runs: "Sequence[Trajectory]", path: str, quantities: list[Quantity], frames: list[np.ndarray],

@@ -20,8 +20,9 @@ def barrier(gap, near, stiffness):
     Returns:
         [J], [N], [N/m].
 
-    Source: reference/affine-bodies.md B.8. Deviation: g is the gap of the surfaces; libuipc's difference of squares
-    (D - xi^2, n^2 + 2 n xi) is the same without thickness, and with it a barrier that stiffens with the radius.
+    Source: Li et al. (2020), the barrier; its form in squares is of libuipc. Deviation: g is the gap of the surfaces;
+    libuipc's difference of squares (D - xi^2, n^2 + 2 n xi) is the same without thickness, and with it a barrier that
+    stiffens with the radius.
     """
     square = near * near
     y = ti.min(gap * gap - square, 0.0)
@@ -61,7 +62,7 @@ def smooth_step(slip, least):
     Returns:
         [m], [1/m], [1/m]: f_0, f_0' / y, f_0''.
 
-    Source: reference/affine-bodies.md B.8. No deviation.
+    Source: Li et al. (2020), smoothed friction. No deviation.
     """
     part = ti.min(slip / least, 1.0)
     potential = ti.select(part < 1.0, slip * part * (1.0 - part / 3.0) + least / 3.0, slip)

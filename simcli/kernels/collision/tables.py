@@ -184,7 +184,7 @@ class Collider(NarrowPhase):
         self.rule = TouchRule(pairs, arena)
         combinations = self.combinations = arena.records(np.size(routines))
         self.routine, self.most_points = combinations.ints(routines), combinations.ints(pairs.points)
-        for name in ("rolling_friction", "torsional_friction", "restitution"):
+        for name in ("rolling_friction", "torsional_friction", "restitution", "compliance"):
             setattr(self, name, combinations.column(getattr(pairs, name)))
         self.acts, self.can_rest = tables.column(pairs.enabled), bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self._friction(model, tables, arena)

@@ -19,5 +19,5 @@ Worlds of many bodies keep nothing dense, and do the same with
     block_factor    factors of blocks of bodies
     krylov          velocities by these factors, or where they have no room by GMRES
 
-Source: reference/contact-solver.md (PAN: proximal, condensed, non-smooth Newton with an ADMM safety net).
+Source: Rockafellar (1976) for the proximal rounds, Alart and Curnier (1991) for Newton, Boyd et al. (2011) for the sweeps.
 """

@@ -10,8 +10,8 @@ R = 1e-7 d, z = 0 and y = x by the same formulas.
 
 Memory: x stands in `step`, y in `impulse`, z in `rate`, f in `part`, u in `force`.
 
-Source: reference/contact-solver.md, section 3.5. Deviation: vf goes in with M vf instead of J vf, so that u is a velocity;
-the matrix is factorised as the others are, L U.
+Source: Boyd et al. (2011), section 3, as Acary, Bremond and Huber (2018) use it. Deviation: vf goes in with M vf instead of
+J vf, so that u is a velocity; the matrix is factorised as the others are, L U.
 """
 
 from simcli.kernels.complementarity.cones import UNBOUNDED, clipped, on_cone

@@ -4,7 +4,7 @@ Everything is in m/s: impulses are multiplied by d. Where a projection does not 
 which would lose the digits of w that d x has more.
 
 Notation: F_x, F_w derivatives, P projection.
-Source: reference/contact-solver.md, sections 3.2, 3.3 and 3.6 (Alart and Curnier 1991; Fukushima, Luo and Tseng 2001).
+Source: Alart and Curnier (1991); Fukushima, Luo and Tseng (2002).
 Deviation: without friction the functions on the cone are the scalar ones of the normal, and the tangents are free.
 """
 

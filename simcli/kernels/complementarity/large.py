@@ -9,7 +9,7 @@ Velocities belong to bodies, SIZE each, and bodies are coupled by rows and conta
 
 One lane alone: which bodies touch differs between worlds.
 
-Source: reference/contact-solver.md, section 5, large worlds. Deviation: see krylov.py.
+Source: Saad (2003), chapter 9. Deviation: see krylov.py.
 """
 
 from dataclasses import dataclass

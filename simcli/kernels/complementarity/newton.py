@@ -5,7 +5,7 @@
 
 The matrix is not symmetric, and must not be made so. Its factors are those of the sweeps as well (admm.py), with another G.
 
-Source: reference/contact-solver.md, sections 3.1 and 3.4. Deviation: none.
+Source: Alart and Curnier (1991), condensed to the velocities. Deviation: none.
 """
 
 from simcli.kernels.complementarity.admm import reciprocals, swept_contact, swept_row

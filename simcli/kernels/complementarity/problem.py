@@ -10,7 +10,8 @@ where it is redundant, and means nothing once an impulse stands where it is pull
 
 Notation: d = J M^-1 J^T of a row, of a contact d_N normal, d_T mean of the tangents, d mean of the three.
 
-Source: reference/contact-solver.md, sections 1 to 3. Deviation: rows of a contact may differ in compliance.
+Source: Acary, Bremond and Huber (2018), the problem with associated friction and its De Saxce term. Deviation: rows of a
+contact may differ in compliance.
 """
 
 from dataclasses import dataclass

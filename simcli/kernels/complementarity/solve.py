@@ -6,7 +6,7 @@ go on (programs.py). Iterates that are no numbers are never kept, and what is fo
     READY     what the rounds share
     SEARCH    attempts; each walks through the kinds of iterations (problem.py), and each kind iterates
 
-Source: reference/contact-solver.md, sections 0 and 4. Deviation: rounds here do not change the geometry; a caller that
+Source: Rockafellar (1976), proximal points. Deviation: rounds here do not change the geometry; a caller that
 does gives one round to each of its own.
 """
 

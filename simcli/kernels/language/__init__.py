@@ -2,7 +2,8 @@
 
 In: Python functions. Out: kernels. Never found here: mechanics, memory of worlds.
 
-    internals    all that is taken from below Taichi's public interface, by name
+    internals    Taichi's package, and all that is taken from below its public interface, by name
+    expressions  local variables and items, inside kernels;  backend: the program, and how it is configured
     source_text  how Taichi finds the text of a function: without a search through all modules
     tracing      how it makes a program of that text
     numbers      numbers of objects are read from memory, so that scenes share kernels
@@ -10,20 +11,29 @@ In: Python functions. Out: kernels. Never found here: mechanics, memory of world
     rolling      loops that stay loops
     vectors      packs as vectors of the processor
     compilations which kernels were compiled, and which came from a folder of kernels
+
+What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median of
+pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in natural coordinates (fourbar_natural.yaml) and
+five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
+
+    trick                          for      gain  on          told by
+    internals._caller_named_only   import   2.9   Taichi      source_text.python_keeps_its_own_functions
+    source_text.stands_in_class    import   2.8   solvers     source_text.modules_are_not_searched_at_a_start
+    source_text.source_lines       trace    1.3   four-bars   source_text.texts_of_all_device_functions_are_those_of_the_file
+    tracing.place_of               trace    2.0   four-bars   tracing.mistakes_are_told_with_their_place
+    tracing.expression             trace    1.25  balls       tracing.programs_are_those_of_taichis_own_front_end
+    rolling.GUARD                  compile  2.2   four-bars   kernels_rolling.the_bytes_are_those_of_unrolled_loops
+    procedures.procedure           compile  2.2   balls       language.a_procedure_is_compiled_once_and_called_or_inlined
+    vectors.keep_vectors           step     2.6   chain       gpu_code.the_lane_code_is_packed_arithmetic
+    storage.MASK                   step     1.25  chain       kernels_shared.memory_that_kernels_do_not_reach_is_refused
+    numbers.load                   compile  all   next scene  kernels_shared.another_scene_of_a_kind_needs_no_other_kernel
+    runtime.advanced_optimization  compile  7.1   balls       language.only_what_is_compiled_thoroughly_is
+    runtime.KERNEL_THREADS         compile  all   more cores  kernel_cache.kernels_serve_any_number_of_threads
+    runtime._goes_on               read     all   next run    compilations.a_device_goes_on_while_nothing_is_new
 """
 
-import os
+from simcli.kernels.language.internals import ti
 
-# Before Taichi is imported by any file: its banner goes to stdout, which is for data.
-os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
-os.environ.setdefault("TI_ENABLE_PYBUF", "0")  # so does a remark when stdout is wrapped
-# It asks its makers' server for a newer version, once a day, and names itself to it; a new version is of no use to us.
-os.environ.setdefault("TI_SKIP_VERSION_CHECK", "ON")
-
-from simcli.kernels.language import source_text  # noqa: F401  (has to be there before Taichi)
-
-import taichi as ti  # isort: skip
-
-from simcli.kernels.language import tracing  # noqa: F401  (before the others)  # isort: skip
+from simcli.kernels.language import source_text, tracing  # noqa: F401  (before the others)  # isort: skip
 
 __all__ = ["ti"]

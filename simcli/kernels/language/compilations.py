@@ -3,22 +3,20 @@
 Taichi says this in its messages of the level "debug" alone, where it looks a kernel up. It looks up at every launch; so one
 look-up directly after the kernel is there tells all, in some 30 us per kernel: one that was compiled stands among those of
 the process, one that was read stands among those of the folder. Nothing is diverted while the compiler works, so that no
-message of a crash is lost. Uses Taichi's internals (1.7.4, see memory.py).
+message of a crash is lost.
 """
 
 import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakKeyDictionary
 
-from taichi.lang import impl
-from taichi.lang.exception import handle_exception_from_cpp
-
-from simcli.kernels.language import tracing
+from simcli.kernels.language.backend import program
+from simcli.kernels.language.internals import Kernel, core, handle_exception_from_cpp
 
 LOOKED_UP = re.compile(rb"Create kernel '[^']*' from (in-memory cache|cache) \(key='(\w+)'\)")
 LEVELS = ("trace", "debug", "info", "warn", "error", "critical")
@@ -76,28 +74,25 @@ class KernelsTaken(list[KernelTaken]):
 def kernels_noted() -> Iterator[KernelsTaken]:
     """Note the kernels that are called first within, on whatever device is started."""
     taken = KernelsTaken()
-    _open.append(taken)
+    listeners.append(taken.append)
     try:
         yield taken
     finally:
-        _open.pop()
+        listeners.pop()
 
 
-_open: list[KernelsTaken] = []  # notes that are being taken, within one another
+listeners: list[Callable[[KernelTaken], None]] = []  # are told of each kernel that is called first
 _known: WeakKeyDictionary = WeakKeyDictionary()  # Taichi's program -> its kernels, origin by key
+_materialize = Kernel.materialize
 
 
-def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | None:
-    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too.
-
-    Returns:
-        the kernel, None if it was called before.
-    """
+def materialize(self, key=None, args=None, arg_features=None) -> None:
+    """Taichi's function that makes a kernel when it is called first with such arguments; it is compiled and noted, too."""
     if key in self.compiled_kernels:
-        return None
+        return
     start = time.perf_counter()
-    tracing.materialize(self, key, args, arg_features)
-    kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], impl.get_runtime().prog
+    _materialize(self, key, args, arg_features)
+    kernel, prog = self.compiled_kernels[key or (self.func, 0, self.autodiff_mode)], program()
     traced = time.perf_counter()
     try:
         prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
@@ -107,9 +102,11 @@ def materialize(self, key=None, args=None, arg_features=None) -> KernelTaken | N
     origin, code = _look_up(prog, kernel)
     name = f"{self.func.__module__.removeprefix('simcli.')}.{self.func.__qualname__}"
     kernel = KernelTaken(name, code, origin, traced - start, end - traced)
-    for taken in _open:
-        taken.append(kernel)
-    return kernel
+    for tell in listeners:
+        tell(kernel)
+
+
+Kernel.materialize = materialize
 
 
 def origins_of(prog) -> dict[str, Origin]:
@@ -130,13 +127,13 @@ def _look_up(prog, kernel) -> tuple[Origin, str]:
 
 
 def _said_at_look_up(prog, kernel) -> bytes:
-    level = next(level for level in LEVELS if impl._ti_core.logging_effective(level))
+    level = next(level for level in LEVELS if core.logging_effective(level))
     with _stderr_caught() as said:
-        impl._ti_core.set_logging_level("debug")
+        core.set_logging_level("debug")
         try:
             prog.compile_kernel(prog.config(), prog.get_device_caps(), kernel)
         finally:
-            impl._ti_core.set_logging_level(level)
+            core.set_logging_level(level)
     return said[0]
 
 

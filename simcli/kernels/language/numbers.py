@@ -10,7 +10,7 @@ Constants are faster where loops are short: natural four-bars step in 23 us inst
 makes up for a compilation has a kernel of its own, in which all numbers are constants.
 
 Entries of the table are numbered in the order in which a kernel's text mentions them, so that they do not depend on the
-scene. This uses Taichi's internals (see memory.py).
+scene.
 """
 
 import ast
@@ -18,18 +18,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from taichi._lib import core as _ti_core
-from taichi.lang import impl
-from taichi.lang.ast.ast_transformer import ASTTransformer
-from taichi.lang.kernel_arguments import KernelArgument
-from taichi.lang.kernel_impl import Kernel, TaichiCallableTemplateMapper
 
-from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import builder as builder_of_kernel
+from simcli.kernels.language.expressions import local
+from simcli.kernels.language.internals import (
+    ASTTransformer,
+    Kernel,
+    KernelArgument,
+    TaichiCallableTemplateMapper,
+    core,
+    impl,
+    ti,
+)
 
 OF_DEVICE = ("lanes", "block_dim")  # names of attributes: numbers that are the same for all scenes
 MOST_INTS, MOST_REALS = 8192, 2048  # numbers that a kernel reads
 ZERO = "zero"  # a number that the compiler does not know
-LEAST_STATEMENTS = 5  # of a function that is compiled as a block of its own, its head and its text in words included
 MEMORY = "_memory"  # name of the array that kernels and procedures are given before their own arguments
 
 _build_attribute, _build_name = ASTTransformer.build_Attribute, ASTTransformer.build_Name
@@ -131,8 +135,8 @@ def begin(variables: dict[object, Callable]) -> None:
     """
     if _listening:
         numbers = _listening[-1]
-        numbers.known = {ZERO: impl.expr_init(numbers.load(numbers, "zero", 0))}
-        numbers.known |= {key: impl.expr_init(0) for key in variables}
+        numbers.known = {ZERO: local(numbers.load(numbers, "zero", 0))}
+        numbers.known |= {key: local(0) for key in variables}
         with aside(numbers.known[ZERO] == 0):
             for key, make in variables.items():
                 numbers.known[key]._assign(make())
@@ -141,8 +145,8 @@ def begin(variables: dict[object, Callable]) -> None:
 @contextmanager
 def aside(condition) -> Iterator[None]:
     """A block of its own (inside kernels): the compiler's passes take the longer, the longer a block is."""
-    builder = impl.get_runtime().compiling_callable.ast_builder()
-    about = _ti_core.DebugInfo(impl.get_runtime().get_current_src_info())
+    builder = builder_of_kernel()
+    about = core.DebugInfo(impl.get_runtime().get_current_src_info())
     builder.begin_frontend_if(condition.ptr, about)
     builder.begin_frontend_if_true()
     yield
@@ -234,29 +238,7 @@ def _build_function(ctx, node: ast.FunctionDef):
             create(name, variable)
 
         ctx.create_variable = created
-    elif _listening and ZERO in _listening[-1].known and is_stage(ctx.func.func, node):
-        with aside((_listening[-1].known[ZERO] & 0) == 0):  # true, as LLVM sees, and Taichi if it optimises
-            return _build_function_def(ctx, node)
     return _build_function_def(ctx, node)
-
-
-def is_stage(function: Callable, node: ast.FunctionDef) -> bool:
-    """Whether a function, of which this is the text, leaves all that it finds in memory, and is worth a block of its own."""
-    if function not in _is_stage:
-        parts = [node, *statements_below(node)]
-        _is_stage[function] = len(parts) >= LEAST_STATEMENTS and not any(isinstance(part, ast.Return) for part in parts)
-    return _is_stage[function]
-
-
-def statements_below(node: ast.stmt) -> Iterator[ast.stmt]:
-    """All statements that stand in one; no expression has any."""
-    for name in ("body", "orelse"):
-        for part in getattr(node, name, ()):
-            yield part
-            yield from statements_below(part)
-
-
-_is_stage: dict[Callable, bool] = {}
 
 
 ASTTransformer.build_FunctionDef = staticmethod(_build_function)

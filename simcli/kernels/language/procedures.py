@@ -8,18 +8,15 @@ number; it leaves its results in memory. On a GPU it is inlined as any other.
 A kernel, and a procedure, calls one procedure at most: with two, the key under which Taichi keeps the kernel is another one
 at each start, and it compiles again. So stages form a chain.
 
-This uses Taichi's internals (see memory.py): its functions forget none of the programs before, and what they inline would
-go to the kernel instead of to themselves.
+Taichi's own functions forget none of the programs before, and what they inline goes to the kernel instead of to themselves.
 """
 
 import ast
 import functools
 from types import SimpleNamespace
 
-from taichi.lang import impl
-from taichi.lang.kernel_impl import Func, TaichiCallableTemplateMapper, _get_tree_and_ctx, transform_tree
-
-from simcli.kernels.language import ti
+from simcli.kernels.language.backend import configuration, program
+from simcli.kernels.language.internals import Func, TaichiCallableTemplateMapper, impl, kernel_impl, ti
 from simcli.kernels.language.numbers import memory, own_variables, with_memory
 
 ENTER = ast.fix_missing_locations(ast.parse("_arena.enter(w)").body[0])
@@ -36,7 +33,7 @@ def procedure(body):
 
     @functools.wraps(body)
     def chosen(*args):
-        if impl.current_cfg().arch.name not in CALLING:
+        if configuration().arch.name not in CALLING:
             return inlined(*args)
         return (called if memory() is None else given)(*args)
 
@@ -50,16 +47,15 @@ class _Called(Func):
         self.program = None
 
     def __call__(self, *args):
-        program = impl.get_runtime().prog
-        if self.program is not program:
-            self.program, self.compiled, self.taichi_functions = program, {}, {}
+        if self.program is not program():
+            self.program, self.compiled, self.taichi_functions = program(), {}, {}
             self.mapper = TaichiCallableTemplateMapper(self.arguments, self.template_slot_locations)
         return super().__call__(*args)
 
     def do_compile(self, key, args, arg_features):
         """As Taichi does it, but what is inlined goes to this function."""
         runtime = impl.get_runtime()
-        tree, context = _get_tree_and_ctx(self, is_kernel=False, args=args, arg_features=arg_features,
+        tree, context = kernel_impl._get_tree_and_ctx(self, is_kernel=False, args=args, arg_features=arg_features,
                                           is_real_function=True)  # fmt: skip
         function = runtime.prog.create_function(key)
 
@@ -73,7 +69,7 @@ class _Called(Func):
                     if arena:
                         context.global_vars["_arena"] = arena
                         tree.body[0].body.insert(0, ENTER)
-                    transform_tree(tree, context)
+                    kernel_impl.transform_tree(tree, context)
             finally:
                 runtime.compiling_callable, runtime.current_kernel = outer, kernel
 

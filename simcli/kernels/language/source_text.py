@@ -2,48 +2,15 @@
 
 Taichi looks up source with Python's module `inspect`, made for people: whenever a function is decorated, it asks which
 module stands around it, by a walk over all modules that are loaded; whenever a function is built into a kernel, it cuts its
-text out of the file token by token, and folds each line anew; whenever a field is made, it writes down who called whom, for
-a message if the field is never placed. The interpreter knows the former: a class's body has the name of the class, and the
-code of a function ends where its last expression does. Taichi also imports what pickles functions, for texts that were typed
-at a prompt, and what asks its makers' server for a newer version. This is imported before Taichi (1.7.4, see memory.py).
-
-Measured, CPU seconds, bytecode at hand (Zen 3): import of Taichi 0.25 before, 0.13 now; of the solvers 0.83 and 0.10; making
-the kernel of five balls that touch 1.3 and 1.1; the tables of a double pendulum 0.09 and 0.06.
+text out of the file token by token. The interpreter knows both: a class's body has the name of the class, and the code of a
+function ends where its last expression does.
 """
 
-import importlib
-import inspect
 import linecache
-import os
 import sys
-import textwrap
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CodeType
 
-
-def _caller_named_only(frame, context=1):
-    """What Taichi reads of `inspect.getframeinfo` while it is imported: the line that runs, fourth."""
-    return frame.f_code.co_filename, frame.f_lineno, "", [linecache.getline(frame.f_code.co_filename, frame.f_lineno)]
-
-
-class _Later(ModuleType):
-    """In place of a module that is imported when somebody wants something of it."""
-
-    def __getattr__(self, name: str):
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-_later = {name: _Later(name) for name in ("dill", "taichi._version_check") if name not in sys.modules}
-if "taichi._version_check" in _later and os.environ.get("TI_SKIP_VERSION_CHECK") == "ON":
-    _later["taichi._version_check"].start_version_check_thread = lambda: None  # as its own does
-_getframeinfo = inspect.getframeinfo
-inspect.getframeinfo = _caller_named_only
-sys.modules.update(_later)
-try:
-    from taichi.lang import impl, kernel_impl, snode
-finally:
-    inspect.getframeinfo = _getframeinfo
-    for _name in _later:
-        del sys.modules[_name]
+from simcli.kernels.language.internals import kernel_impl
 
 
 def stands_in_class(level_of_class_stackframe: int) -> bool:
@@ -78,13 +45,6 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _unfolded(line: str, tabsize: int, width: int) -> str:
-    """A line of source as `textwrap.fill` gives it in a width that no line has."""
-    return line.expandtabs(tabsize).rstrip()
-
-
 _source_lines = kernel_impl.getsourcelines
 kernel_impl._inside_class = stands_in_class
 kernel_impl.getsourcelines = source_lines
-kernel_impl.textwrap = SimpleNamespace(dedent=textwrap.dedent, fill=_unfolded)
-impl.get_traceback = snode.get_traceback = lambda stacklevel=1: ""

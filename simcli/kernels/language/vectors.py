@@ -9,15 +9,12 @@ or cannot do is put in other words here (1.7.4):
     x += y      is meant for memory that others write; here it is x = x + y
     lanes       of a mask are bits, which have no address; they are read from numbers, and cannot be written
 
-Taichi's own fields of vectors, and casts of vectors, end the process. performance.md (findings 2 and 3) has what holds for
-vectors in pieces: they had to lie in fields, so that LLVM found them again.
+Taichi's own fields of vectors, and casts of vectors, end the process. Vectors in
+pieces had to lie in fields, so that LLVM found them again.
 """
 
-from taichi.lang import impl, ops
-from taichi.lang.expr import Expr
-from taichi.lang.matrix import make_matrix
-
-from simcli.kernels.language import ti
+from simcli.kernels.language.expressions import is_vector, local
+from simcli.kernels.language.internals import Expr, make_matrix, ops, ti
 
 OPERATIONS = {"Add": "__add__", "Sub": "__sub__", "Mult": "__mul__", "Div": "__truediv__", "BitAnd": "__and__",
               "BitOr": "__or__", "BitXor": "__xor__"}  # fmt: skip
@@ -25,24 +22,14 @@ OPERATIONS = {"Add": "__add__", "Sub": "__sub__", "Mult": "__mul__", "Div": "__t
 _neg, _abs, _augassign = ops.neg, ops.abs, Expr._augassign
 
 
-def is_vector(x) -> bool:
-    """Whether x, inside a kernel being compiled, is a vector."""
-    return isinstance(x, Expr) and x.is_tensor()
-
-
 def vector(parts: list):
     """A local variable of several numbers (inside kernels); Taichi's own is an expression that each use works out anew."""
-    return impl.expr_init(make_matrix(parts))
+    return local(make_matrix(parts))
 
 
 def as_numbers(mask):
     """1 where a mask is set, else 0: a vector whose lanes can be read (inside kernels)."""
-    return impl.expr_init(ti.select(mask, 1.0, 0.0))
-
-
-def is_mask(x: Expr) -> bool:
-    """Whether a vector holds bits."""
-    return "u1" in str(x.ptr.get_rvalue_type())
+    return local(ti.select(mask, 1.0, 0.0))
 
 
 def negative(x):
@@ -54,13 +41,13 @@ def magnitude(x):
     """|x|; no zero of it has a sign, as 0 - x has none."""
     if not is_vector(x):
         return _abs(x)
-    x = impl.expr_init(x)
+    x = local(x)
     return ti.select(x <= 0, 0 - x, x)
 
 
 def is_nan(x):
     """Whether x is no number; `!=` is false of what is none (its comparison is ordered)."""
-    return impl.expr_init(~(x == x)) if is_vector(x) else ti.math.isnan(x)
+    return local(~(x == x)) if is_vector(x) else ti.math.isnan(x)
 
 
 def augmented(self, x, op: str):

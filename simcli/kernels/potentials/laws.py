@@ -13,7 +13,7 @@
 
 Only what stores energy counts as elastic; what drives and dampers give is work. The sum is needed with two derivatives.
 
-Source: reference/affine-bodies.md B.5, B.7. Deviation: dampers are
+Source: the joints of libuipc; friction by Li et al. (2020). Deviation: dampers are
 energies of the step, as libuipc's passive joints are.
 """
 

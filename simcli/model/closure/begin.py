@@ -11,7 +11,7 @@ from simcli.model.closure.close import OPEN, Mechanism
 from simcli.model.closure.limits import has_bounds, outside
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.constraints import constraints_of
-from simcli.model.forces import with_rest_lengths
+from simcli.model.forces import at_rest
 from simcli.model.row_places import turn_places
 from simcli.model.tables import Array, JointKind, Model
 
@@ -30,7 +30,7 @@ def begun(model: Model, closes: bool = True) -> Model:
     if model.start is not None:
         return model
     if not (has_rows(model) or has_bounds(model)):
-        return with_rest_lengths(replace(model, start=Beginning()))
+        return at_rest(replace(model, start=Beginning()))
     mechanism = Mechanism.of(model, constraints_of(model))
     before = mechanism.q.copy()
     acts, lacks = mechanism.acts.any(), []
@@ -43,7 +43,7 @@ def begun(model: Model, closes: bool = True) -> Model:
         speed = np.where(mechanism.acts, mechanism.rates(chart, gaps) - mechanism.speed, 0.0)
         lacks += _slipping(mechanism, speed, lacks, True)
     lacks += _outside(mechanism, lacks)
-    changed = with_rest_lengths(_with_start(model, mechanism, before))
+    changed = at_rest(_with_start(model, mechanism, before))
     lacks = sorted(lacks, key=lambda lack: lack.world)
     return replace(changed, start=Beginning(tuple(_moves(mechanism, before)), tuple(lacks)))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.links import SIX
 from simcli.model.reference import link_poses, link_twists
 from simcli.model.tables import WORLD, Array, LinkKind, Links, Model

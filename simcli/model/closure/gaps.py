@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between, each
 from simcli.model.constraint_tables import Constraints, Form
 from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles

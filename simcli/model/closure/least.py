@@ -8,7 +8,7 @@ each other are met in the sense of least squares. Where M has no inertia, the sh
 
 import numpy as np
 
-from simcli.model import rotations as rot
+from simcli import rotations as rot
 from simcli.model.tables import Array
 
 RANK = 1e-9  # singular values of rows of length one below this part of the largest are redundancy

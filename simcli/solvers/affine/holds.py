@@ -7,6 +7,7 @@ Source: reference/affine-bodies.md B.5, soft transform. Deviation: a pose may mo
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.kernels.blocks import SIZE, add_entry
 from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.language import ti
@@ -16,7 +17,6 @@ from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
 from simcli.kernels.values import Vec3
-from simcli.model import rotations as rot
 from simcli.model.tables import Array, Model
 from simcli.solvers.tree.integrators import H
 

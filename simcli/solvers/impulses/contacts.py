@@ -3,7 +3,8 @@
 A contact is known again by its pair and feature, else by the nearest place of the same pair. What it carried stands where
 the search for impulses begins, and where its proximal term pulls to.
 
-Source: reference/contact-solver.md, sections 1, 4 and 8. Deviations: the margin is that of each shape, not of a world.
+Source: Jean (1999), the step in impulses; restitution by Moreau (1988). Deviations: the margin is that of each shape, not
+of a world.
 """
 
 import numpy as np
@@ -46,6 +47,7 @@ class Contacts:
         bend: [m/s], (C), what the gaps of a step before have grown by beyond J v, over h: the first guess of this one.
         bent: (C) that of the contacts of this step.
         bounces: (C) 1 for impacts.  target: [m/s], (C), normal velocity after an impact; else [m], gap to reach.
+        stored: [J], (1), see `contact_energy`.
     """
 
     _data_oriented = True
@@ -61,6 +63,7 @@ class Contacts:
         self.impulse, self.place, self.slips = items.slot(Vec3), items.slot(Vec3), items.slot()
         self.taken, self.slid, self.bounces, self.target = items.slots(4)
         self.bend, self.bent = items.slot(), items.slot()
+        self.stored = arena.single.slot()
         self.has_static = bool(tables.ever(lambda m: m.contacts.friction_static != m.contacts.friction).any())
         self.has_bounce = bool(tables.ever(lambda m: m.contacts.restitution > 0).any())
         self.has_spin = bool(tables.ever(lambda m: (m.contacts.rolling_friction > 0)
@@ -264,14 +267,15 @@ def seen_speed(p: ti.template(), w: ti.i32, lane: ti.i32, c: ti.i32, v: ti.templ
 def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template(), h: ti.template()):
     """What contacts are to reach: the gap that is left of an overlap, or the speed after an impact.
 
-        overlap: gap + min(push_out |gap|, push_out_speed h)
+        overlap:   gap + min(push_out |gap|, push_out_speed h)
+        compliant: 0, with w_n = gap+/h + c x_n/h^2, so that gap+ = -c F
         impact:  e |v-|, or with the approach's own acceleration, so that heights are e^2 of what they were: see `rebound`
 
     Args:
         v: (n) velocities at the start of the step.
 
     Reads:  p.{contacts.jacobian, free}, k.collider
-    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.bias
+    Writes: k.{bounces, target}, k.collider.contacts.reach, p.contacts.{bias, compliance}
     """
     table = k.collider.contacts
     for lane in range(k.collider.lanes):
@@ -280,7 +284,8 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
             combination = whole_of(table.combination, w, lane, c)
             gap = one(table.gap, w, lane, c)
             out = ti.min(k.options.push_out * ti.max(-gap, 0.0), k.options.push_out_speed * step)
-            target = ti.min(gap + out, 0.0)
+            compliance = one(k.collider.compliance, w, lane, combination)
+            target = ti.select(compliance > 0.0, 0.0 * gap, ti.min(gap + out, 0.0))
             bounces = 0.0 * gap
             bias = (gap - target) / step + one(k.bent, w, lane, c)
             if ti.static(k.has_bounce):
@@ -297,6 +302,7 @@ def aim_contacts(k: ti.template(), p: ti.template(), w: ti.i32, v: ti.template()
             put(k.target, w, lane, c, target)
             put(k.bounces, w, lane, c, bounces)
             put(p.contacts.bias, w, lane, c, vector(bias, 0.0, 0.0))
+            put(p.contacts.compliance, w, lane, c, vector(compliance / (step * step), 0.0, 0.0))
 
 
 @ti.func
@@ -343,6 +349,8 @@ def aim_again(k: ti.template(), p: ti.template(), w: ti.i32, h: ti.template()):
 def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.template()):
     """[J] that the contacts take in a step: -x . J (v + v found) / 2; what they give, to take an overlap back, is drift.
 
+    Normal forces of compliant contacts take nothing: `contact_energy` has what they store.
+
     Args:
         first_spin: see `state_contacts`.
         v: (n) velocities at the start of the step.
@@ -352,6 +360,7 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
         on = p.contacts.on.load(w, c) != 0.0
         x = p.contacts.impulse.load(w, c)
         speed = contact_speed(p, w, c, v) + contact_speed(p, w, c, p.velocity)
+        x = Vec3(select(p.contacts.compliance.load(w, c).parts[0] > 0.0, x.parts[0] * 0.0, x.parts[0]), *x.parts[1:])
         total = total - select(on, x.dot(speed) * 0.5, x.parts[0] * 0.0)
     if ti.static(first_spin >= 0):
         for s in range(first_spin, whole(p.live, w, 0)):
@@ -359,6 +368,24 @@ def contact_loss(p: ti.template(), first_spin: ti.template(), w: ti.i32, v: ti.t
             speed = row_speed(p, w, s, v) + row_speed(p, w, s, p.velocity)
             total = total - select(p.rows.on.load(w, s) != 0.0, x * speed * 0.5, x * 0.0)
     return ti.max(total, p.arena.zero())
+
+
+@ti.func
+def contact_energy(k: ti.template(), w: ti.i32):
+    """[J] stored in compliant contacts of the last step, where it ended: gap^2 / (2 compliance) of an overlap.
+
+    Reads:  k.collider
+    Writes: k.stored
+    """
+    k.stored.store(w, 0, k.collider.arena.zero())
+    for lane in range(k.collider.lanes):
+        for c in range(contacts_of(k.collider, w, lane)):
+            compliance = one(k.collider.compliance, w, lane, whole_of(k.collider.contacts.combination, w, lane, c))
+            gap = ti.min(one(k.collider.contacts.reach, w, lane, c), 0.0)
+            if compliance > 0.0:
+                energy = gap * gap * 0.5 / compliance * one(k.collider.acts, w, lane, 0)
+                put(k.stored, w, lane, 0, one(k.stored, w, lane, 0) + energy)
+    return k.stored.load(w, 0)
 
 
 @ti.func

@@ -8,7 +8,7 @@ forces give when a body turns, so that Newton's method goes the right way:
 
 with f an impulse. K is never negative, and where the passes have converged it says nothing.
 
-Source: reference/contact-solver.md, section 1. Deviations: K by a bound for each point instead of a clamped sum; the choice
+Source: Jean (1999), the step in impulses. Deviations: K by a bound for each point instead of a clamped sum; the choice
 is that of a scene, by the weight that its joints could carry, and not of a step.
 """
 

@@ -4,7 +4,7 @@
 
 In large worlds M holds bodies apart, and what is linear on rows between them is a row of its own (impulses/rows.py).
 
-Source: reference/contact-solver.md, section 1. Deviation: none.
+Source: Jean (1999), the step in impulses. Deviation: none.
 """
 
 from simcli.kernels.complementarity.large import mass_place

@@ -6,7 +6,8 @@ The evaluation states the problem and solves it; each correction states what is 
 and solves it again along the same directions, or where a scene wants that along those of the poses reached (direction.py).
 The rows are stated by impulses/rows.py; impulses/stages.py has the stages.
 
-Source: reference/contact-solver.md, sections 1 and 4. Deviation: the direction is chosen for a scene, not for a step.
+Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: the direction is chosen for a scene, not for
+a step.
 """
 
 from dataclasses import replace

@@ -15,7 +15,7 @@ Hard rows vanish where the step ends; laws become rows with bounds. Called by im
 Everything else of a law is linear, c - g v, and goes into M and F; in large worlds, where M holds
 bodies apart, into rows.
 
-Source: reference/contact-solver.md, section 1. Deviation: bounds that are far are rows only once they have been passed.
+Source: Jean (1999), the step in impulses. Deviation: bounds that are far are rows only once they have been passed.
 """
 
 from simcli.kernels.contact_chart import find_gaps

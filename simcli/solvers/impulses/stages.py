@@ -6,7 +6,8 @@
 Both search until no bound that was thought to be far has been passed, and where contacts have rolling or torsional friction
 as often as its bounds, by the normal impulses of the search before, need it.
 
-Source: reference/contact-solver.md, sections 1 and 4. Deviation: the direction is chosen for a scene, not for a step.
+Source: Jean (1999) for the step, Rockafellar (1976) for the rounds. Deviation: the direction is chosen for a scene, not for
+a step.
 """
 
 from simcli.kernels.complementarity.solve import READY, SEARCH

@@ -3,7 +3,7 @@
 Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.coordinate_laws import foresee, foresee_again
+from simcli.kernels.coordinate_laws import foresee, foresee_again, spring_law
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.law_pieces import draw_line
@@ -164,11 +164,8 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     y = c.bound.system
     zero = c.tables.arena.zero()
     k = y.spring.at(r)
-    stiffness = zero + c.forces.spring_stiffness.load(w, k)
-    damping = zero + c.forces.spring_damping.load(w, k)
-    stretch = y.rows.residual.load(w, r) - c.forces.rest_length.load(w, k)
     rate = y.rows.rate.load(w, r)
-    tension = stretch * stiffness + rate * damping
+    tension, _elastic, stiffness, damping, _stored, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
     push, gain = foresee(-tension, stiffness, damping, rate, b)
     push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
     turning = y.rows.bias.load(w, r) * damping * b
@@ -179,9 +176,6 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
         if stage == 1:
             moved, gained = add_first_node(c, w, r, zero, zero)
             push = push + turning * 2.0 + foresee_again(stiffness, gain, moved, gained, b)
-    acts = zero == 0.0
-    if c.forces.slack.at(k) != 0:
-        acts = (stretch > 0.0) & (tension > 0.0)
     return select(acts, push, zero), gain, acts
 
 

@@ -1,6 +1,6 @@
 """Reactions and efforts of a constrained evaluation: what rows, laws and locks give, added to what the tree shows."""
 
-from simcli.kernels.cables import report_cables
+from simcli.kernels.bushings import report_cables
 from simcli.kernels.contact_chart import push_links
 from simcli.kernels.dynamics import collect, demand
 from simcli.kernels.elementary import nearest_turn, select
@@ -24,8 +24,8 @@ def report_reactions(c: ti.template(), w: ti.i32):
     demand(c.tables, c.state, w)
     collect(c.tables, c.state, c.state.u, w)
     report_wrenches(c.tables, c.state, c.rows, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
+    if ti.static(c.forces.bushings.n_cables > 0):
+        report_cables(c.forces.bushings, c.rows, w)
 
 
 @ti.func
@@ -58,8 +58,8 @@ def report_constrained_reactions(c: ti.template(), w: ti.i32):
                    t.arena.zero() - 1.0 / c.constants.load(w, H))
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
-    if ti.static(c.forces.cables.n > 0):
-        report_cables(c.forces.cables, c.rows, w)
+    if ti.static(c.forces.bushings.n_cables > 0):
+        report_cables(c.forces.bushings, c.rows, w)
     for k in range(r.n_couples):
         at_anchor = wrench_of_couple(y, s, w, k)
         first = 6 * r.joint.at(k)

@@ -38,7 +38,8 @@ class Drives:
         unknown: of a motion of the tree, the number of its acceleration in the system, else -1.
         before: of a motion, the effort without what kinematic bodies are held by.
         effort_limit: [N, N m], infinite where there is none.
-        n_joints: joints.  joint: of each.  first, last: its dofs.
+        n_powers: dofs of the joints whose power is asked for.  of, joint: each, and its joint.
+        is_first: 1 for the first of its joint.
         effort: [N, N m], (NV), of the dofs.  power: [W], (J), of the joints.
     """
 
@@ -52,8 +53,8 @@ class Drives:
         component = dofs - starts[owner]
         is_ball = of.kind[owner] == JointKind.BALL
         moved = tables.ever(lambda m: m.motions.kind[None] != 0)[dofs]
-        items, at = arena.records(len(dofs)), arena.records(len(powers))
-        self.n, self.n_joints = len(dofs), len(powers)
+        items, at = arena.records(len(dofs)), arena.records()
+        self.n = len(dofs)
         self.dof, self.component = items.ints(dofs), items.ints(component)
         self.q = items.ints(of.q_start[owner] + np.where(is_ball, 0, component))
         self.kind = items.ints(np.select([moved, is_ball], [MOTION, BALL_DRIVE], DRIVE))
@@ -61,8 +62,9 @@ class Drives:
         self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
-        own = np.array(powers, int).reshape(-1)
-        self.joint, self.first, self.last = at.ints(own), at.ints(starts[own]), at.ints(starts[own + 1])
+        own = dofs[np.isin(owner, powers)]
+        joint, self.n_powers = model.dofs.joint[own], len(own)
+        self.of, self.joint, self.is_first = at.ints(own), at.ints(joint), at.ints(own == starts[joint])
         self.effort, self.power = arena.slot(model.n_qd), arena.slot(model.n_joints)
 
     def clear(self):
@@ -92,11 +94,12 @@ def report_powers(c: ti.template(), w: ti.i32):
     Writes: c.gauges.drives.power
     """
     p = c.gauges.drives
-    for m in range(p.n_joints):
+    for m in range(p.n_powers):
+        d = p.of.at(m)
         total = c.tables.arena.zero()
-        for d in range(p.first.at(m), p.last.at(m)):
-            total = total + p.effort.load(w, d) * c.state.qd.load(w, d)
-        p.power.store(w, p.joint.at(m), total)
+        if p.is_first.at(m) == 0:
+            total = p.power.load(w, p.joint.at(m))
+        p.power.store(w, p.joint.at(m), total + p.effort.load(w, d) * c.state.qd.load(w, d))
 
 
 @ti.func

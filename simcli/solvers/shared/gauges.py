@@ -21,6 +21,37 @@ _PLACES = {STOP: 0, RECORD: OTHERS + 1} | {kind: 1 + n for n, kinds in enumerate
 PLACES = np.array([_PLACES.get(int(kind), OTHERS) for kind in Reduction])
 
 
+class Positions:
+    """Components of the positions of bodies.
+
+    Args:
+        rows: of `FrameRows.body_q`.
+        model: host tables.
+        arena: receives the columns.
+
+    Attributes:
+        link: of each.
+        origin, o, R: rows of the arena's packs in which what they are made of begins, see `TreeState`; x: their own ones.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, rows: np.ndarray, model: Model, arena: Arena):
+        body, self.axis = rows // 7, rows % 7
+        self.rows, self.links = rows, model.links.tip[body]
+        self.roots = model.links.root[self.links]
+        self.where = np.zeros((4, len(rows)), np.int32)  # that `find` fills
+        items = arena.records(len(rows))
+        self.link = items.ints(self.links)
+        self.origin, self.o, self.R, self.x = map(items.ints, self.where)
+
+    def find(self, state, rows) -> None:
+        """Note where they stand: in the state and the frames of a core."""
+        k = self.axis
+        self.where[:] = (state.origin.rows[3 * self.roots + k], state.o.rows[3 * self.links + k],
+                         state.R.rows[9 * self.links + 3 * k], rows.body_q.rows[self.rows])  # fmt: skip
+
+
 class Gauges:
     """The rows of all quantities that a run looks at, and what each world has found so far.
 
@@ -39,7 +70,7 @@ class Gauges:
         limits: first rows of the series, and of the others.
         places: rows of the arena's packs in which the quantities begin.  apart: from one component to the next.
         is_plain: 1 for one component as it stands there.
-        positions, axes: bodies, and components of their positions, that are looked at.
+        positions: components of positions that are looked at.
         orientations, velocities, points: bodies and points that are looked at.
         drives, clearances, touches: those that are asked for, else None; `has` tells which are.
         are_placed: whether something is done at every step, and needs no more than a step has placed.
@@ -85,8 +116,7 @@ class Gauges:
     def _see(self, measures: Measures, model: Model, tables: Tables, arena: Arena, rows_of_dof: tuple, is_alone: bool):
         """What has to be found for the quantities."""
         seen = measures.seen()
-        rows = np.array(seen["positions"], int)
-        self.positions, self.axes = arena.ints(rows // 7), arena.ints(rows % 7)
+        self.positions = Positions(np.array(seen["positions"], int), model, arena)
         self.orientations, self.velocities, self.points = (
             arena.ints(seen[name]) for name in ("orientations", "velocities", "points"))  # fmt: skip
         self.n_positions, self.n_orientations = len(seen["positions"]), len(seen["orientations"])
@@ -113,6 +143,8 @@ class Gauges:
         if not self.n:
             return
         s, rows = core.state, core.rows
+        core.arena.lay_out()
+        self.positions.find(s, rows)
         of = {Source.Q: s.q, Source.QD: s.qd, Source.QDD: s.qdd, Source.EFFORT: rows.effort,
               Source.WRENCH: rows.joint_wrench, Source.POSE: rows.body_q, Source.TWIST: rows.body_qd,
               Source.POINT: rows.points, Source.ENERGY: rows.energy}  # fmt: skip
@@ -122,7 +154,6 @@ class Gauges:
             of[Source.DISTANCE] = self.clearances.distance
         if self.touches:
             of[Source.CONTACT] = self.touches.sums
-        core.arena.lay_out()
         m = self.measures
         for at, n in enumerate(self.order.tolist()):
             part = max(m.part[n], 0) if m.part[n] != NORM and m.turn[n] == NO_BODY else 0

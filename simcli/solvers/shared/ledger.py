@@ -9,6 +9,7 @@ from simcli.kernels.external_forces import load_links
 from simcli.kernels.language import ti
 from simcli.kernels.report import mechanical_energy
 from simcli.kernels.work import effort_power, elastic_energy
+from simcli.solvers.impulses.contacts import contact_energy
 from simcli.solvers.rows.pieces import law_power
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
@@ -27,6 +28,8 @@ def energies(c: ti.template(), w: ti.i32):
         elastic = elastic_energy(c.tables, c.forces, c.state, w)
     if ti.static(c.has_compliance):
         elastic = elastic + row_energy(c, w)
+    if ti.static(c.touches):
+        elastic = elastic + contact_energy(c.bound.impulses.contacts, w)
     if ti.static(c.constrained):
         elastic = elastic + law_energy(c, w)
         kinetic = kinetic + spin_energy(c, w)

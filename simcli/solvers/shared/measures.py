@@ -1,26 +1,25 @@
 """Quantities that a run looks at, on the device: what a look at the end of a step adds to each; see model/measures.py.
 
 A measure takes what a frame of that step would show, so that it is what a file with every step would give. Where all that is
-measured follows from coordinates, velocities and poses, a look is a stage of the next step, which has just placed them;
-else the steps of a run are frames of one step each, of which only some leave the device.
+measured follows from coordinates, velocities and poses, a look is a stage of the next step, which has just placed them,
+or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
 """
 
 from simcli.kernels.collision.clearance import find_clearances
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.report import emit, report_orientation, report_point, report_position, report_velocity
+from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
 from simcli.kernels.tree import quaternion_at, vector_at
 from simcli.model.measures import LAST_STEP, NORM
 from simcli.solvers.shared.clock import first_of
 from simcli.solvers.shared.reductions import (
     FIRST,
     KEEPS,
-    RANGE,
     SERIES,
+    SUMS,
     TERMS,
     close_sums,
     reduce_crossing,
-    reduce_span,
 )
 from simcli.solvers.shared.touches import add_touches
 from simcli.solvers.shared.watch import STOPPED
@@ -28,14 +27,14 @@ from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def look_at_start(c: ti.template(), w: ti.i32):
-    """A stage of a step: look at the step before it, whose end was just placed, if no frame does.
+def look(c: ti.template(), w: ti.i32):
+    """A stage: look at the step whose end was just placed, as the next one starts or as a frame ends.
 
     Reads:  c.{health, state, now}
-    Writes: c.{gauges, rows}
+    Writes: c.{gauges, health, rows}
     """
     step = c.now.load(w, "step")
-    if step > 0:
+    if step > 0 or c.now.load(w, "steps") == 0:  # else the frame before has looked
         place_seen(c, w)
         look_further(c, w)
         take_measures(c, w, first_of(c, w) + step)
@@ -51,10 +50,12 @@ def look_at_frame(c: ti.template(), w: ti.i32, step: ti.i64):
     Reads:  c.{health, state, rows}
     Writes: c.{gauges, health, rows}
     """
-    if ti.static(not c.reports["bodies"]):
-        place_seen(c, w)
-    look_further(c, w)
-    take_measures(c, w, step)
+    if ti.static(not c.gauges.within or c.gauges.n_records > 0):
+        if ti.static(not c.reports["bodies"]):
+            place_seen(c, w)
+        look_further(c, w)
+    if ti.static(not c.gauges.within):
+        take_measures(c, w, step)
 
 
 @ti.func
@@ -66,13 +67,28 @@ def place_seen(c: ti.template(), w: ti.i32):
     """
     m = c.gauges
     for k in range(m.n_positions):
-        report_position(c.tables, c.state, c.rows, w, m.positions.at(k), m.axes.at(k))
+        place_component(c, w, k)
     for k in range(m.n_orientations):
         report_orientation(c.tables, c.state, c.rows, w, m.orientations.at(k))
     for k in range(m.n_velocities):
         report_velocity(c.tables, c.state, c.rows, w, m.velocities.at(k))
     for k in range(m.n_points):
         report_point(c.tables, c.state, c.rows, w, m.points.at(k))
+
+
+@ti.func
+def place_component(c: ti.template(), w: ti.i32, k: ti.i32):
+    """A component of a position, to the bits that `report_body` gives.
+
+    Reads:  c.state
+    Writes: c.rows.body_q
+    """
+    p = c.gauges.positions
+    packs = c.gauges.arena.packs
+    offset = c.tables.body_offset.load(w, p.link.at(k)).parts
+    x = packs.load(w, p.origin.at(k)) + packs.load(w, p.o.at(k))
+    R = [packs.part(w, p.R.at(k), i) for i in ti.static(range(3))]
+    packs.store(w, p.x.at(k), x + (R[0] * offset[0] + R[1] * offset[1] + R[2] * offset[2]))
 
 
 @ti.func
@@ -118,8 +134,8 @@ def take_measures(c: ti.template(), w: ti.i32, step: ti.i64):
     for n in range(m.limits.at(len(SERIES)), m.n - m.n_records):
         if m.begin.at(n) <= number and number <= m.end.at(n):
             take_other(c, w, n, number, t, h, takes)
-    if number % TERMS == 0:
-        for n in range(m.n - m.n_records):
+    if (number & (TERMS - 1)) == 0:
+        for n in range(m.limits.at(SUMS), m.n - m.n_records):
             close_sums(m, w, n)
 
 
@@ -137,9 +153,7 @@ def take_other(c: ti.template(), w: ti.i32, n: ti.i32, number: ti.i32, t: ti.tem
     for k in ti.static(range(len(SERIES))):
         if (kind == SERIES[k][0]) | (kind == SERIES[k][-1]):
             KEEPS[k](m, w, n, x, t, takes, number)
-    if kind == RANGE:
-        reduce_span(m, w, n, x, t, takes)
-    elif kind >= FIRST:
+    if kind >= FIRST:
         reduce_crossing(m, w, n, kind, x, t, h, takes)
 
 

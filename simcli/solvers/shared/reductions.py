@@ -98,6 +98,19 @@ def keep(m, w, n, x, t, where):
     m.time.store(w, n, select(where, t, m.time.load(w, n)))
 
 
+def keep_span(m, w, n, x, t, takes, _number):
+    """`range`, between `base` and `before` (inside kernels).
+
+    Writes: m.{value, time, base, before}
+    """
+    low, high = m.base.load(w, n), m.before.load(w, n)
+    falls, rises = local(takes & ~(x >= low)), local(takes & ~(x <= high))  # than none, too
+    low, high = select(falls, x, low), select(rises, x, high)
+    m.base.store(w, n, low)
+    m.before.store(w, n, high)
+    keep(m, w, n, high - low, t, falls | rises)
+
+
 def keep_last(m, w, n, x, _t, takes, _number):
     """`final` (inside kernels).
 
@@ -161,27 +174,10 @@ def close_sums(m, w, n):
     m.square.close(w, n)
 
 
-# Rows of these kinds stand together, with what becomes of their numbers.
-SERIES = ((MAX,), (MIN,), (MAX_ABS,), (FINAL,), (MEAN, INTEGRAL), (RMS,), (STD,))  # two at most
-KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, add_value, add_square, add_both)
-
-
-@ti.func
-def reduce_span(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), takes: ti.template()):
-    """`range`, between `base` and `before`.
-
-    Writes: m.{value, time, base, before}
-    """
-    low = m.base.load(w, n)
-    high = m.before.load(w, n)
-    falls = takes & ~(x >= low)  # than none, too
-    rises = takes & ~(x <= high)
-    low = select(falls, x, low)
-    high = select(rises, x, high)
-    m.base.store(w, n, low)
-    m.before.store(w, n, high)
-    m.value.store(w, n, select(falls | rises, high - low, m.value.load(w, n)))
-    m.time.store(w, n, select(falls | rises, t, m.time.load(w, n)))
+# Rows of these kinds stand together, with what becomes of their numbers; sums come last.
+SERIES = ((MAX,), (MIN,), (MAX_ABS,), (FINAL,), (RANGE,), (MEAN, INTEGRAL), (RMS,), (STD,))  # two at most
+KEEPS = (keep_largest, keep_smallest, keep_farthest, keep_last, keep_span, add_value, add_square, add_both)
+SUMS = SERIES.index((MEAN, INTEGRAL))
 
 
 @ti.func

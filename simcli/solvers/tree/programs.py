@@ -44,7 +44,7 @@ from simcli.solvers.rows.stages import (
     settle,
     solve_system,
 )
-from simcli.solvers.shared.measures import look_at_start
+from simcli.solvers.shared.measures import look
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -99,7 +99,7 @@ def frame_of_tree(c) -> tuple:
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
     steps = repeat_blocks(*step(c), where=has_steps, wanted=has_steps)
-    return steps, only_blocks(is_start, *start), only_blocks(is_later, *end)
+    return steps, only_blocks(is_start, *start), only_blocks(is_later, *end), *looks(c)
 
 
 def step(c) -> tuple:
@@ -113,6 +113,11 @@ def step(c) -> tuple:
 def contacts_of(c) -> tuple:
     """The stage that shows contacts."""
     return (show_contacts,) if c.touches else ()
+
+
+def looks(c) -> tuple:
+    """The stage that looks at a step, where looks are stages."""
+    return (look,) if c.gauges.within else ()
 
 
 def at_last_step(c) -> tuple:
@@ -166,8 +171,7 @@ def evaluation(c, first=None, starts: bool = False) -> tuple:
         first: a stage before all others, if there is one.
         starts: whether it is the first of a step.
     """
-    looks = (look_at_start,) if starts and c.gauges.within else ()
-    begins = (place, *looks, *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
+    begins = (place, *(looks(c) if starts else ()), *((follow,) if c.signals.n else ()), begin_evaluation, load_forces)
     begins = (first, *begins) if first else begins
     if not c.constrained:
         return *begins, solve_tree

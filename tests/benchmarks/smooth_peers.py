@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.tables import WORLD, JointKind, Model
 
 MUJOCO_INTEGRATORS = {"semi_implicit": "Euler", "rk4": "RK4"}

@@ -244,9 +244,11 @@ def quat_from_rpy(rpy: Array) -> Array:
     Returns:
         [1], (..., 4), x y z w.
     """
-    rpy = np.asarray(rpy, dtype=float)
-    roll, pitch, yaw = (quat_from_axis_angle(np.eye(3)[i], rpy[..., i]) for i in range(3))
-    return quat_multiply(quat_multiply(yaw, pitch), roll)
+    half = 0.5 * np.asarray(rpy, dtype=float)
+    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(_each(function, half), -1, 0) for function in (math.sin, math.cos))
+    x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
+    z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
+    return np.stack((x, y, z, w), axis=-1)
 
 
 def make_pose(position: Array, quat: Array) -> Array:

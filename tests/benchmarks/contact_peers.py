@@ -7,10 +7,9 @@ import time
 
 import numpy as np
 
+from simcli import rotations as rot
 from simcli.analysis.natural_map import natural_map
-from simcli.analysis.peers import PeerRun
 from simcli.errors import UsageError
-from simcli.model import rotations as rot
 from simcli.model.colliders import colliders
 from simcli.model.reference import body_poses, body_twists
 from simcli.model.tables import WORLD, DriveMode, JointKind, Model, ShapeKind
@@ -144,8 +143,8 @@ def states_of(peer, model: Model, mujoco) -> np.ndarray:
     return np.concatenate([np.zeros((n_worlds, 1)), qpos, qvel], axis=1)
 
 
-def run_touching(model: Model, dt: float, n_steps: int) -> PeerRun:
-    """The same worlds by `mujoco.rollout` on one thread; the result is qpos at the end.
+def run_touching(model: Model, dt: float, n_steps: int) -> tuple[str, float, np.ndarray]:
+    """The same worlds by `mujoco.rollout` on one thread: name and version, [s] of the work alone, qpos at the end.
 
     Raises:
         ModuleNotFoundError: mujoco is not installed.
@@ -164,7 +163,7 @@ def run_touching(model: Model, dt: float, n_steps: int) -> PeerRun:
             out, _ = pool.rollout(models, data, state, nstep=steps)
             seconds += time.perf_counter() - begin
             state, done = out[:, -1].copy(), done + steps
-    return PeerRun(f"mujoco {mujoco.__version__}", seconds, state[:, 1 : 1 + peer.nq])
+    return f"mujoco {mujoco.__version__}", seconds, state[:, 1 : 1 + peer.nq]
 
 
 def mujoco_natural_map(model: Model, dt: float, n_steps: int, n_worlds: int) -> np.ndarray:

@@ -1,0 +1,38 @@
+"""What Taichi is compiling for, one thing per process: its program, and how it is configured."""
+
+import ctypes
+
+from simcli.kernels.language.internals import impl, is_arch_supported, ti
+
+__all__ = ["configuration", "default_real", "is_arch_supported", "program", "stop"]
+
+
+def program():
+    """Taichi's program of the device that is started, with all kernels and arrays; None if there is none."""
+    return impl.get_runtime().prog
+
+
+def configuration():
+    """How kernels are compiled from now on; its fields can be set."""
+    return impl.current_cfg()
+
+
+def default_real():
+    """Taichi type of the real numbers of kernels."""
+    return impl.get_runtime().default_fp
+
+
+def stop() -> str:
+    """End the program, which writes the kernels that it has compiled; gives why it could not, "" if it could.
+
+    A folder that cannot be written is no reason to lose a run: the program, which would crash at its end, stays.
+    """
+    try:
+        ti.reset()
+    except RuntimeError as error:
+        runtime = impl.get_runtime()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(runtime.prog))
+        runtime.prog = None
+        ti.reset()
+        return str(error)
+    return ""

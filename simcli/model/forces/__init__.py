@@ -1,0 +1,10 @@
+"""Forces of a scene: the tables of their numbers, and where they rest. A file each, named as in spec/forces/."""
+
+from simcli.model.forces.bushing import bushings_at_rest
+from simcli.model.forces.spring import springs_at_rest
+from simcli.model.tables import Model
+
+
+def at_rest(model: Model) -> Model:
+    """The model whose springs and bushings rest, where the scene says nothing, as they are in its initial state."""
+    return bushings_at_rest(springs_at_rest(model))

@@ -1,0 +1,43 @@
+"""Ends of forces: which forces there are of a type, and where their ends are."""
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.gather import Worlds
+from simcli.model.links import pile
+from simcli.model.reference import body_poses
+from simcli.model.tables import WORLD, Array, Model
+
+
+def of_type(worlds: Worlds, type_name: str) -> list[str]:
+    """Names of the forces of a type, in file order."""
+    return [name for name, force in worlds.first.forces.items() if force.type == type_name]
+
+
+def place_of(spec, end) -> tuple[float, ...]:
+    """Place of a spring's end in its body or in the world."""
+    if end.world is not None:
+        return end.world
+    return end.at if end.point is None else spec.bodies[end.body].points[end.point]
+
+
+def read_ends(worlds: Worlds, model: Model, names: list[str]) -> tuple[Array, Array]:
+    """Bodies (K, 2), WORLD allowed, and places in them [m], (W|1, K, 2, 3), of forces with ends `a` and `b`."""
+    index = {"world": WORLD, None: WORLD, **{name: b for b, name in enumerate(model.bodies.name)}}
+    forces = [worlds.first.forces[name] for name in names]
+    bodies = [[index[force.a.body], index[force.b.body]] for force in forces]
+    points = [worlds.numbers(lambda s, n=name: [place_of(s, s.forces[n].a), place_of(s, s.forces[n].b)], (2, 3))
+              for name in names]  # fmt: skip
+    return np.array(bodies, np.int32).reshape(-1, 2), pile(points, (2, 3))
+
+
+def ends_at_start(model: Model, body: Array, point: Array) -> tuple[list[Array], list[Array]]:
+    """Axes of the bodies (W|1, K, 3, 3) and places in the world [m], (W|1, K, 3), of both ends in the initial state."""
+    R, x = body_poses(model, model.joint_q)
+    axes, places = [], []
+    for of, at in zip(body.T, np.moveaxis(point, 2, 0), strict=True):
+        on_world = (of == WORLD)[:, None]
+        turn = np.moveaxis(R[of], 0, 1)
+        axes.append(np.where(on_world[..., None], np.eye(3), turn))
+        places.append(np.where(on_world, at, np.moveaxis(x[of], 0, 1) + rot.turn(turn, at)))
+    return axes, places

@@ -1,0 +1,55 @@
+"""Springs between points."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.model.force_tables import Springs
+from simcli.model.forces.ends import ends_at_start, of_type, read_ends
+from simcli.model.gather import Worlds
+from simcli.model.links import pile
+from simcli.model.tables import Model
+
+
+def read_springs(worlds: Worlds, model: Model) -> Springs:
+    """Springs.
+
+    Args:
+        worlds: the scenes.
+        model: its bodies.
+
+    Returns:
+        The table. Rest lengths that are not written are NaN, until the initial state is known: see `springs_at_rest`.
+    """
+    names = of_type(worlds, "spring")
+    forces = [worlds.first.forces[name] for name in names]
+    body, point = read_ends(worlds, model, names)
+    columns = {
+        key: pile([worlds.numbers(lambda s, n=name, k=key: getattr(s.forces[n], k)) for name in names], ())
+        for key in ("stiffness", "damping")
+    }
+    rest = [
+        np.full(1, np.nan) if force.rest_length is None else worlds.numbers(lambda s, n=name: s.forces[n].rest_length)
+        for name, force in zip(names, forces, strict=True)
+    ]
+    return Springs(
+        name=tuple(names),
+        body=body,
+        point=point,
+        rest_length=pile(rest, ()),
+        slack=np.array([force.slack for force in forces], bool),
+        **columns,
+    )
+
+
+def springs_at_rest(model: Model) -> Model:
+    """The model whose springs rest, where the scene says nothing, at the length that they have in its initial state."""
+    springs = model.springs
+    missing = np.isnan(springs.rest_length)
+    if not missing.any():
+        return model
+    _, (a, b) = ends_at_start(model, springs.body, springs.point)
+    gap = b - a
+    rest = np.where(missing, np.sqrt(rot.dot(gap, gap)), springs.rest_length)
+    return replace(model, springs=replace(springs, rest_length=rest))

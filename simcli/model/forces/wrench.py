@@ -1,0 +1,46 @@
+"""Wrenches on bodies. Where a signal drives a number, the number is 0 here and an input adds the signal (see inputs.py)."""
+
+import numpy as np
+
+from simcli.model.force_tables import Wrenches
+from simcli.model.forces.ends import of_type
+from simcli.model.gather import Worlds
+from simcli.model.inputs import number
+from simcli.model.links import pile
+from simcli.model.mechanism import BodyPart
+from simcli.model.tables import Array
+
+
+def read_wrenches(worlds: Worlds, bodies: list[BodyPart]) -> Wrenches:
+    """Wrenches.
+
+    Args:
+        worlds: the scenes.
+        bodies: give the centres of mass.
+
+    Returns:
+        The table.
+    """
+    names = of_type(worlds, "wrench")
+    index = {body.name: b for b, body in enumerate(bodies)}
+    forces = [worlds.first.forces[name] for name in names]
+    at = [
+        bodies[index[force.body]].com if force.at is None else worlds.numbers(lambda s, n=name: s.forces[n].at, (3,))
+        for name, force in zip(names, forces, strict=True)
+    ]
+    vectors = {
+        key: pile([_vector(worlds, name, key) for name in names], (3,))
+        for key in ("force", "torque")
+    }
+    return Wrenches(
+        name=tuple(names),
+        body=np.array([index[force.body] for force in forces], np.int32),
+        point=pile(at, (3,)),
+        follows=np.array([force.frame == "body" for force in forces], bool),
+        **vectors,
+    )
+
+
+def _vector(worlds: Worlds, name: str, key: str) -> Array:
+    """Force or torque of a wrench, (W|1, 3)."""
+    return worlds.numbers(lambda s: [number(value) for value in getattr(s.forces[name], key)], (3,))

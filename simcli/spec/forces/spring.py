@@ -1,0 +1,22 @@
+"""A spring and damper between two points."""
+
+from typing import Literal
+
+from simcli.spec.forces.base import EndSpec, Force
+from simcli.spec.quantities import REQUIRED, Truth, quantity, say
+
+
+class SpringForce(Force):
+    """A spring and damper between two points."""
+
+    type: Literal["spring"] = say(REQUIRED, "Kind of force", "", "spring")
+    a: EndSpec = say(REQUIRED, "First end", "", "{world: [1, 0, 0]}")
+    b: EndSpec = say(REQUIRED, "Second end", "", "slider/p")
+    stiffness: quantity("N/m", ge=0) = say(REQUIRED, "Stiffness", "N/m", 50)
+    damping: quantity("N*s/m", ge=0) = say(0.0, "Damping along the line", "N*s/m", 5)
+    rest_length: quantity("m", ge=0) | None = say(None, "Length without force; default: the length at t = 0", "m", 1.0)
+    slack: Truth = say(False, "True: a rope, no force when shorter", "", True)
+
+    ENDS = ("a", "b")
+    EVENTS = (("stiffness",), ("damping",), ("rest_length",), ("slack",),
+              ("a", "at"), ("a", "world"), ("b", "at"), ("b", "world"))  # fmt: skip

@@ -1,0 +1,1 @@
+"""Other engines on the same mechanisms, for times and numbers beside ours."""

@@ -1,0 +1,61 @@
+"""`simcli bench`, and other engines beside it: the same work, the same results. Budget: 15 s."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.process import TIMEOUT, environment
+
+from simcli.cli import bench_scenes, doorman
+from simcli.errors import Exit
+
+PEERS = Path(__file__).with_name("benchmarks") / "peers.py"
+ROUNDING = 1e-12  # [rad] after 20 steps, and of efforts beside the largest one
+WORDS = ["--worlds", "3", "--duration", "0.02", "--repeat", "1"]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """Two hinges."""
+    return next(bench_scenes.chains(tmp_path_factory.mktemp("bench")))[0]
+
+
+@pytest.mark.parametrize(("task", "steps"), [("run", 20), ("rnea", 1)])
+def test_bench_times_our_side(chain, capfd, task, steps):
+    words = ["bench", str(chain), "--task", task, *WORDS, "--json"]
+    assert doorman.run_command(words, debug=True, as_json=True) == Exit.OK
+    (row,) = json.loads(capfd.readouterr().out)["rows"]
+    assert (row["scene"], row["task"], row["worlds"], row["steps"]) == ("chain2", task, 3, steps)
+    assert row["per_second"] == pytest.approx(1e6 / row["microseconds"])
+    assert "ratio" not in row
+
+
+def test_the_table_is_followed_by_where_the_peers_are(chain, capfd):
+    assert doorman.run_command(["bench", str(chain), "--task", "rnea", *WORDS], debug=True, as_json=False) == Exit.OK
+    said = capfd.readouterr()
+    assert said.out.split("\n")[1].startswith("chain2")
+    assert f"python {PEERS.relative_to(Path(__file__).parents[1])}" in said.err
+
+
+@pytest.mark.parametrize(("task", "peer"), [("run", "mujoco"), ("rnea", "pinocchio")])
+def test_peers_come_to_the_same_and_have_a_line_below_ours(chain, task, peer):
+    pytest.importorskip(peer)
+    words = [sys.executable, str(PEERS), str(chain), "--task", task, *WORDS]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
+    head, ours, theirs = done.stdout.splitlines()
+    assert head.split()[-2:] == ["ratio", "difference"]
+    assert (ours.split()[1], theirs.split()[1]) == ("simcli", peer)
+    ratio, difference = map(float, ours.split()[-2:])
+    assert ratio >= 0
+    assert difference < ROUNDING
+
+
+def test_a_scene_without_a_peer_is_timed_and_says_so(chain, tmp_path):
+    scene = tmp_path / "pulled.yaml"
+    scene.write_text(chain.read_text() + "forces: {f: {type: wrench, body: b0, force: [1, 0, 0]}}\n")
+    words = [sys.executable, str(PEERS), str(scene), "--task", "rnea", *WORDS]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=TIMEOUT, check=True)
+    assert len(done.stdout.splitlines()) == 2
+    assert "no peer for springs, wrenches, drives and applied torques" in done.stderr

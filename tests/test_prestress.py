@@ -1,0 +1,209 @@
+"""Prestress of cable nets and tensegrities: self-stress, mechanisms, and numbers of springs that balance a state."""
+
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from scipy.optimize import nnls
+
+from simcli.analysis.least_distance import least_distance, nearest, nonnegative
+from simcli.cli import doorman
+from simcli.errors import Exit
+
+G = 9.81
+EXACT = 1e-9
+ROUNDING = 1e-12
+CPU = ("--device", "cpu", "--threads", "1")
+POINT = {"diag": [0.01, 0.01, 0.01]}
+
+
+@pytest.fixture
+def command(capfd, tmp_path, monkeypatch):
+    """Run `simcli equilibrium` in this process on a scene."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(scene, *words):
+        (tmp_path / "net.yaml").write_text(yaml.safe_dump({"simcli": 1, "run": {"duration": 1}, **scene}))
+        code = doorman.run_command(["equilibrium", "net.yaml", *words, *CPU], debug=False, as_json="--json" in words)
+        said = capfd.readouterr()
+        assert "Traceback" not in said.err
+        found = json.loads(said.out) if "--json" in words else None
+        return SimpleNamespace(code=code, out=said.out, err=said.err, found=found)
+
+    return run
+
+
+RADIUS, HEIGHT = 0.5, 1.0
+
+
+def prism(twist=30.0, **cable):
+    """Three struts, three cables around each end and three beside the struts; no gravity.
+
+    Strut k stands on corner k of the bottom and ends at a corner of the top that is turned by 120 deg + twist; the twist of
+    a prism of n struts that can be stressed is 90 - 180/n degrees (Connelly and Terrell 1995).
+    """
+    angle = np.radians(120.0 * np.arange(3))
+    bottom = RADIUS * np.stack((np.cos(angle), np.sin(angle), 0 * angle), axis=1)
+    turned = angle + np.radians(120.0 + twist)
+    top = RADIUS * np.stack((np.cos(turned), np.sin(turned), 0 * angle), axis=1) + [0, 0, HEIGHT]
+    bodies = {}
+    for k in range(3):
+        middle, half = (bottom[k] + top[k]) / 2, (top[k] - bottom[k]) / 2
+        bodies[f"strut{k}"] = {"pose": {"xyz": middle.tolist()}, "mass": 1.0, "inertia": POINT,
+                               "points": {"low": (-half).tolist(), "high": half.tolist()}}  # fmt: skip
+    forces = {}
+    for k in range(3):
+        ends = {"low": (k, "low", (k + 1) % 3, "low"), "high": (k, "high", (k + 1) % 3, "high"),
+                "side": ((k + 1) % 3, "low", k, "high")}  # fmt: skip
+        for name, (a, at_a, b, at_b) in ends.items():
+            forces[f"{name}{k}"] = {"type": "spring", "a": f"strut{a}/{at_a}", "b": f"strut{b}/{at_b}", "stiffness": 1000.0,
+                                    "slack": True, **cable}  # fmt: skip
+    return {"world": {"gravity": [0, 0, 0]}, "bodies": bodies, "forces": forces}
+
+
+RATIO = 2 * math.sin(math.pi / 3)  # force density of a side over that of a ring (Connelly and Terrell 1995)
+
+
+def test_a_prism_has_one_state_of_self_stress(command):
+    done = command(prism(), "--unknown", "forces.*.tension", "--least-tension", "10", "--json")
+    assert done.code == Exit.OK, done.err
+    found = done.found
+    (state,) = found["self_stress"]
+    length = {name: spring["length"] for name, spring in found["springs"].items()}
+    density = {name: state[name] / length[name] for name in state}
+    for k in range(3):
+        assert density[f"side{k}"] / density["low0"] == pytest.approx(RATIO, rel=EXACT)
+        assert density[f"low{k}"] == pytest.approx(density["high0"], rel=EXACT)
+    # Three spins of struts about themselves, six motions of the whole, and the mechanism of every such prism.
+    assert (found["mechanisms"], found["rigid_motions"], found["redundant_rows"]) == (10, 6, 0)
+    least = min(length["low0"], length["side0"] * RATIO)
+    unknowns = found["unknowns"]
+    assert min(unknowns.values()) == pytest.approx(10.0, rel=EXACT)
+    for name, spring in found["springs"].items():
+        wanted = 10.0 / least * length[name] * (RATIO if name.startswith("side") else 1.0)
+        assert spring["tension"] == pytest.approx(wanted, rel=EXACT)
+        assert unknowns[f"forces.{name}.tension"] == pytest.approx(wanted, rel=EXACT)
+        assert spring["force_density"] == pytest.approx(wanted / length[name], rel=EXACT)
+
+
+def test_another_twist_cannot_be_stressed(command):
+    done = command(prism(twist=25.0), "--unknown", "forces.*.rest_length", "--least-tension", "10", "--json")
+    assert done.code == Exit.NEGATIVE
+    done = command(prism(twist=25.0), "--json")
+    assert done.found["self_stress"] == []
+    assert (done.found["mechanisms"], done.found["rigid_motions"]) == (9, 6)
+
+
+def test_rest_lengths_that_were_found_hold_the_prism(command):
+    scene = prism()
+    found = command(scene, "--unknown", "forces.*.rest_length", "--least-tension", "10", "--json").found
+    for path, value in found["unknowns"].items():
+        scene["forces"][path.split(".")[1]]["rest_length"] = value
+    again = command(scene, "--json")
+    assert again.code == Exit.OK
+    assert again.found["iterations"] == 0
+    for name, spring in again.found["springs"].items():
+        assert spring["tension"] == pytest.approx(found["springs"][name]["tension"], rel=EXACT)
+        assert spring["tension"] > 9.9
+
+
+def hung(**cables):
+    """A mass on two cables of slopes 3/4 and 4/3."""
+    rope = {"type": "spring", "b": "load/hook", "stiffness": 500.0, "slack": True}
+    springs = {"left": {"a": {"world": [-4, 0, 3]}}, "right": {"a": {"world": [2.25, 0, 3]}}}
+    return {
+        "bodies": {"load": {"pose": {"xyz": [0, 0, 0]}, "mass": 2.0, "inertia": "point", "points": {"hook": [0, 0, 0]}}},
+        "joints": {"node": {"type": "d6", "parent": "world", "child": "load", "at": [0, 0, 0],
+                            "axes": {"linear": np.eye(3).tolist()}}},
+        "forces": {name: {**rope, **ends, **cables.get(name, {})} for name, ends in springs.items()},
+    }  # fmt: skip
+
+
+LEFT, RIGHT = 2 * G * 0.6, 2 * G * 0.8  # [N], the cables stand at right angles
+
+
+def test_two_cables_that_hang_a_mass(command):
+    done = command(hung(), "--unknown", "forces.*.rest_length", "--json")
+    assert done.code == Exit.OK, done.err
+    found = done.found["unknowns"]
+    assert found["forces.left.rest_length"] == pytest.approx(5 - LEFT / 500, rel=EXACT)
+    assert found["forces.right.rest_length"] == pytest.approx(3.75 - RIGHT / 500, rel=EXACT)
+    assert done.found["springs"]["left"]["tension"] == pytest.approx(LEFT, rel=EXACT)
+    assert (done.found["self_stress"], done.found["mechanisms"], done.found["rigid_motions"]) == ([], 1, 1)
+    stiff = command(hung(left={"rest_length": 4.9}, right={"rest_length": 3.5}), "--unknown", "forces.*.stiffness", "--json")
+    assert stiff.found["unknowns"]["forces.left.stiffness"] == pytest.approx(LEFT / 0.1, rel=EXACT)
+    assert stiff.found["unknowns"]["forces.right.stiffness"] == pytest.approx(RIGHT / 0.25, rel=EXACT)
+    dense = command(hung(), "--unknown", "forces.*.force_density", "--json")
+    assert dense.found["unknowns"]["forces.left.force_density"] == pytest.approx(LEFT / 5, rel=EXACT)
+    assert dense.found["unknown_units"]["forces.left.force_density"] == "N/m"
+
+
+def test_cables_that_are_not_asked_for_keep_their_force(command):
+    done = command(hung(left={"rest_length": 5 - LEFT / 500}), "--unknown", "forces.right.rest_length", "--json")
+    assert done.found["springs"]["right"]["tension"] == pytest.approx(RIGHT, rel=EXACT)
+    alone = command(hung(left={"rest_length": 4.0}), "--unknown", "forces.right.rest_length", "--json")
+    assert alone.code == Exit.NEGATIVE
+    assert "out of balance" in alone.err
+
+
+def test_many_answers_have_the_one_nearest_to_the_scene(command):
+    """Two more cables beside the first: each pair shares a force, half of it more each than its own pull."""
+    scene = hung(left={"rest_length": 5 - 10 / 500})
+    scene["forces"]["twin"] = {**scene["forces"]["left"], "rest_length": 5 - 4 / 500}
+    found = command(scene, "--unknown", "forces.*.rest_length", "--json").found["springs"]
+    more = (LEFT - 14) / 2
+    assert (found["left"]["tension"], found["twin"]["tension"]) == pytest.approx((10 + more, 4 + more), rel=EXACT)
+
+
+def test_what_is_asked_in_vain(command):
+    for word in ("forces.left", "forces.lift.rest_length", "forces.left.damping", "bodies.load.mass"):
+        assert command(hung(), "--unknown", word).code == Exit.USAGE, word
+    both = command(hung(), "--unknown", "forces.*.tension", "--unknown", "forces.left.stiffness")
+    assert (both.code, "`left` has its tension unknown already" in both.err) == (Exit.USAGE, True)
+    for more in ("--stable", "--initial"):
+        assert command(hung(), "--unknown", "forces.*.tension", more).code == Exit.USAGE
+    assert command(hung(), "--least-tension", "3").code == Exit.USAGE
+    weak = command(hung(left={"stiffness": 1.0}), "--unknown", "forces.*.rest_length")
+    assert (weak.code, "make it stiffer" in weak.err) == (Exit.NEGATIVE, True)
+    none = command(hung(left={"stiffness": 0.0}), "--unknown", "forces.*.rest_length")
+    assert (none.code, "has no stiffness" in none.err) == (Exit.USAGE, True)
+    rests = command(hung(), "--unknown", "forces.*.stiffness")
+    assert (rests.code, "as long as it rests" in rests.err) == (Exit.USAGE, True)
+
+
+def test_the_table_says_it(command):
+    done = command(hung(), "--unknown", "forces.*.rest_length")
+    assert "0 states of self-stress; 1 infinitesimal mechanism, 1 of them as one rigid body" in done.out
+    assert "forces.left.rest_length" in done.out
+
+
+def test_least_squares_of_nothing_negative_are_scipys():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        m, n = rng.integers(1, 7, 2)
+        E, f = rng.normal(size=(m, n)), rng.normal(size=m)
+        assert np.allclose(E @ nonnegative(E, f), E @ nnls(E, f)[0], atol=1e-10)
+
+
+def test_nearest_solutions_meet_the_conditions_of_optimality():
+    """x - start is a sum of rows of A and of multipliers of bounds that act, none of them negative."""
+    rng = np.random.default_rng(2)
+    bounded = 0
+    for _ in range(200):
+        n = int(rng.integers(2, 9))
+        A, start = rng.normal(size=(int(rng.integers(1, n)), n)), rng.normal(size=n)
+        lower = np.where(rng.random(n) < 0.7, 0.0, -np.inf)
+        b = A @ np.abs(rng.normal(size=n))
+        x = nearest(A, b, start, lower)
+        assert np.abs(A @ x - b).max() < 1e-9
+        assert (x >= lower - 1e-9).all()
+        acts = np.flatnonzero(x <= lower + 1e-9)
+        bounded += len(acts)
+        basis = np.concatenate((A, -A, np.eye(n)[acts]))
+        assert nnls(basis.T, x - start)[1] < 1e-8
+    assert bounded > 100
+    assert nearest(np.ones((1, 2)), np.array([-1.0]), np.zeros(2), np.zeros(2)) is None
+    assert least_distance(np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])) is None
