@@ -72,8 +72,9 @@ def spring_law(fo, w, k, length, rate):
         T = k (length - rest) + c rate     as if it acted; F = -T along the length
 
     Returns:
-        Tension as if it acted; its elastic part k (length - rest), 0 where a slack one hangs; stiffness; damping; what is
-        stored; and a mask of where it acts: a slack spring that is stretched gives nothing while its damper would push.
+        Tension as if it acted; stiffness; damping; what is stored [J]; what the damper takes [W]; and a mask of where it
+        acts. A slack spring that is stretched gives nothing while its damper would push: the damper takes what the spring
+        gives.
     """
     none = fo.work.arena.zero()
     stiffness, damping = local(none + fo.spring_stiffness.load(w, k)), local(none + fo.spring_damping.load(w, k))
@@ -82,4 +83,5 @@ def spring_law(fo, w, k, length, rate):
     tension = local(stretch * stiffness + rate * damping)
     elastic = local(select(is_slack & (stretch <= 0.0), none, stretch * stiffness))
     acts = local(~is_slack | ((stretch > 0.0) & (tension > 0.0)))
-    return tension, elastic, stiffness, damping, local(stretch * elastic * 0.5), acts
+    taken = local(select(acts, damping * rate, -elastic) * rate)
+    return tension, stiffness, damping, local(stretch * elastic * 0.5), taken, acts

@@ -58,12 +58,12 @@ def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
     length = ti.sqrt(gap.dot(gap))
     along = gap * (1.0 / ti.max(length, TINY_LENGTH))
     rate = along.dot(v_b - v_a)
-    given, elastic, _stiffness, _damping, stored, acts = spring_law(fo, w, k, length, rate)
+    given, _stiffness, _damping, stored, taken, acts = spring_law(fo, w, k, length, rate)
     tension = select(acts, given, zero)
     if ti.static(not fo.springs_by_rows):
         add_force(s, w, link_a, x_a, along * tension, none)
         add_force(s, w, link_b, x_b, -(along * tension), none)
-    return (tension - elastic) * rate, stored
+    return taken, stored
 
 
 @ti.func

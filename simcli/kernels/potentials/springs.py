@@ -2,24 +2,36 @@
 
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.memory import local
 from simcli.kernels.potentials.shares import Share, damper, mean_force
 from simcli.kernels.potentials.tables import Potential
 from simcli.kernels.quadratic import find_rates
 
+TINY_STIFFNESS = 1e-30  # [N/m], of a spring that is none
 TINY_SQUARE = 1e-24  # [m^2] below, the square of a spring's length has no root with a direction
 
 
-def spring_law(p: Potential, w, k, length, alpha):
-    """What spring k stores at a length, and what its damper does in the step."""
+def spring_energies(p: Potential, w, k, length, alpha):
+    """What spring k stores at a length, and what its damper does in the step.
+
+    A slack one pulls with max(0, T), T = k (l - rest) + c l', whose energy is max(0, T)^2 / (2 (k + c alpha)); where it
+    hung as the step began, its damper does not act. What is not stored is the damper's.
+    """
     fo, zero = p.forces, length * 0.0
     stored, damped = Share(zero), Share(zero)
-    slack = ti.cast(fo.slack.at(k), fo.work.arena.device.real)
-    stretch = length - fo.rest_length.load(w, k)
-    loose = (zero + slack > 0.0) & (stretch < 0.0)
+    is_slack = zero + ti.cast(fo.slack.at(k), fo.work.arena.device.real) > 0.0
+    stretch = local(length - fo.rest_length.load(w, k))
+    loose = is_slack & (stretch < 0.0)
     stored.spring(select(loose, zero, zero + fo.spring_stiffness.load(w, k)), stretch)
-    hangs = (zero + slack > 0.0) & (p.length.load(w, k) < fo.rest_length.load(w, k))
-    damping = select(hangs, zero, zero + fo.spring_damping.load(w, k))
-    damped.add(*damper(damping, (length - p.length_past.load(w, k)) * alpha, alpha))
+    hangs = is_slack & (p.length.load(w, k) < fo.rest_length.load(w, k))
+    damping = local(select(hangs, zero, zero + fo.spring_damping.load(w, k)))
+    rate = local((length - p.length_past.load(w, k)) * alpha)
+    tension = local(ti.max(fo.spring_stiffness.load(w, k) * stretch + damping * rate, zero))
+    steep = local(fo.spring_stiffness.load(w, k) + damping * alpha)
+    acts = local(select((tension > 0.0) & (steep > 0.0), zero + 1.0, zero))
+    whole = tension * tension * 0.5 / ti.max(steep, TINY_STIFFNESS), tension, steep * acts
+    parts = zip(whole, (stored.energy, stored.slope, stored.bend), damper(damping, rate, alpha), strict=True)
+    damped.add(*(select(is_slack, all_of_it - kept, taken) for all_of_it, kept, taken in parts))
     return stored, damped
 
 
@@ -36,7 +48,7 @@ def find_springs(p: ti.template(), w: ti.i32, alpha: ti.template()):
     total = p.gradient.arena.zero()
     for k in range(p.n_lengths):
         length = ti.sqrt(ti.max(p.rows.residual.load(w, p.length_row.at(k)), TINY_SQUARE))
-        stores, dampers = spring_law(p, w, k, length, alpha.load(w, p.length_body.at(k)))
+        stores, dampers = spring_energies(p, w, k, length, alpha.load(w, p.length_body.at(k)))
         total = total + stores.energy + dampers.energy
         p.elastic.store(w, 0, p.elastic.load(w, 0) + stores.energy)
         p.length_now.store(w, k, length)

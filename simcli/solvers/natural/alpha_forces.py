@@ -37,7 +37,7 @@ def evaluate_forces(c: ti.template(), w: ti.i32):
         force = zero
         if ti.static(p.has_springs):
             if p.spring.at(n) >= 0:
-                tension, _stiffness, _damping, acts = spring_now(c, w, n)
+                tension, _stiffness, _damping, _stored, _taken, acts = spring_now(c, w, n)
                 if c.now.load(w, "correction") == 0:
                     p.acts.store(w, n, select(acts, zero + 1.0, zero))
                 force = -tension * p.acts.load(w, n)
@@ -69,7 +69,7 @@ def stiffen_rows(c: ti.template(), w: ti.i32):
         gain = zero
         if ti.static(p.has_springs):
             if p.spring.at(n) >= 0:
-                _tension, stiffness, damping, _acts = spring_now(c, w, n)
+                _tension, stiffness, damping, _stored, _taken, _acts = spring_now(c, w, n)
                 acting = p.acts.load(w, n)
                 gain = (stiffness * acting - tension_per_length(c, w, n)) * span + damping * rate_span * acting
         if ti.static(p.has_laws):

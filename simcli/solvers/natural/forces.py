@@ -8,7 +8,7 @@ Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c
 
 import numpy as np
 
-from simcli.kernels.coordinate_laws import foresee
+from simcli.kernels.coordinate_laws import foresee, spring_law
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.law_pieces import draw_line
@@ -211,7 +211,7 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
         gain = zero
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                tension, stiffness, damping, acts = spring_now(c, w, k)
+                tension, stiffness, damping, _stored, _taken, acts = spring_now(c, w, k)
                 foreseen, yielded = foresee(-tension, stiffness, damping, f.rate.load(w, r), b)
                 gain = select(acts, yielded, zero)
                 push = select(acts, foreseen, zero) - turning * gain
@@ -232,21 +232,13 @@ def soften_coordinates(c: ti.template(), w: ti.i32):
 
 @ti.func
 def spring_now(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Tension of the spring of soft row k, as if it acted, its stiffness and damping, and whether it acts.
+    """`spring_law` of the spring of soft row k.
 
     Reads: c.steps.rows.{residual, rate}, c.forces
     """
     r = c.pushes.row.at(k)
-    n = c.pushes.spring.at(k)
-    zero = c.tables.arena.zero()
-    stiffness = zero + c.forces.spring_stiffness.load(w, n)
-    damping = zero + c.forces.spring_damping.load(w, n)
-    stretch = c.steps.rows.residual.load(w, r) - c.forces.rest_length.load(w, n)
-    tension = stretch * stiffness + c.steps.rows.rate.load(w, r) * damping
-    acts = zero == 0.0
-    if c.forces.slack.at(n) != 0:
-        acts = (stretch > 0.0) & (tension > 0.0)
-    return tension, stiffness, damping, acts
+    rows = c.steps.rows
+    return spring_law(c.forces, w, c.pushes.spring.at(k), rows.residual.load(w, r), rows.rate.load(w, r))
 
 
 @ti.func
@@ -285,8 +277,8 @@ def add_work(c: ti.template(), w: ti.i32):
         rate = f.rate.load(w, p.row.at(k))
         if ti.static(p.has_springs):
             if p.spring.at(k) >= 0:
-                _tension, _stiffness, damping, acts = spring_now(c, w, k)
-                dissipated = dissipated + select(acts, damping * rate * rate, zero)
+                _tension, _stiffness, _damping, _stored, taken, _acts = spring_now(c, w, k)
+                dissipated = dissipated + taken
         if ti.static(p.has_laws):
             if p.law.at(k) >= 0:
                 given, taken = split_power(c.bound.system.laws, c.forces, w, p.law.at(k), rate, rate, h, zero, zero == 0.0)

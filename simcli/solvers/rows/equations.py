@@ -165,7 +165,7 @@ def push_of_spring(c: ti.template(), w: ti.i32, r: ti.i32, stage: ti.i32, b: ti.
     zero = c.tables.arena.zero()
     k = y.spring.at(r)
     rate = y.rows.rate.load(w, r)
-    tension, _elastic, stiffness, damping, _stored, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
+    tension, stiffness, damping, _stored, _taken, acts = spring_law(c.forces, w, k, y.rows.residual.load(w, r), rate)
     push, gain = foresee(-tension, stiffness, damping, rate, b)
     push = push + stiffness * rate * b * (1.0 - foreseen(c, w))
     turning = y.rows.bias.load(w, r) * damping * b
