@@ -29,7 +29,7 @@ from simcli.solvers.affine import newton, stages
 from simcli.solvers.affine.breaks import begin_anew, find_breaks, go_back, keep_regimes, returns
 from simcli.solvers.affine.given import arrive, go_straight, lead, let_arrive, stay, take_given
 from simcli.solvers.affine.holds import find_aims
-from simcli.solvers.tree.stages import end_step, has_steps, is_start
+from simcli.solvers.shared.frames import end_step, has_steps, is_start
 
 MOST_ARCS = 3  # ways that are tried where contact cuts them; of the last one, the free part is taken
 
