@@ -2,7 +2,7 @@
 
     V = strength m / (2 dt^2) [ |p - p*|^2 + sum_k (J_k / m) |a_k - a_k*|^2 ]
 
-Source: the soft transform of libuipc. Deviation: a pose may move, and holds may be passive.
+Source: the soft transform constraint of libuipc. Deviation: a pose may move, and holds may be passive.
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
     Returns:
         [N/m, N m] and [m, 1], (W|1, B, 12).
 
-    Source: the soft transform of libuipc: its M_cm and M_rot are diagonal about the centre of mass.
+    Source: libuipc, whose M_cm and M_rot are diagonal about the centre of mass.
     """
     hold, links = model.affine.hold, model.links
     share = hold[..., [0, 1, 1, 1]] * (weight / np.where(weight[..., :1] > 0.0, weight[..., :1], 1.0))

@@ -28,7 +28,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
         model: in natural form.
         options, plan: of the run.
 
-    Source: the backward Euler step of a steady spin, to second order in its angle. No deviation.
+    Derived from its formula for a body that turns about a fixed axis.
     """
     if options.integrator != "bdf1":
         return []

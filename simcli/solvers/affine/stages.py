@@ -167,7 +167,7 @@ def load_wrenches(c: ti.template(), w: ti.i32):
 
         force f, couple m:  F_p = f,   F_k = m x a^k / 2,   a^k the reciprocal vectors, columns of A^-T
 
-    which gives the couple the power m . w for any A. Source: the external forces of libuipc. No deviation.
+    which gives the couple the power m . w for any A.
 
     Reads:  c.step.target, c.forces
     Writes: c.step.force, c.state

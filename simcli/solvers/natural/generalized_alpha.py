@@ -25,7 +25,7 @@ from simcli.kernels.quadratic import bend_gradients, extend, find_residuals, giv
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.led import led_impulse
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
-from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows
+from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
 from simcli.solvers.tree.integrators import H
 
 
@@ -251,9 +251,12 @@ def move_yielding(c: ti.template(), w: ti.i32):
 def begin_projection(c: ti.template(), w: ti.i32):
     """The system that projects the velocities where the step ends.
 
+    Rows are as soft as at its start, whether a placement, perhaps for another world of the block, has hardened them or not.
+
     Reads:  c.steps.rows
     Writes: c.steps.{load, rows}
     """
+    spread_softness(c, w)
     bend_gradients(c.steps.rows, c.steps.rows.next_x, w)
     idle_coordinates(c, w)
     ask_for_velocities(c, w)

@@ -61,6 +61,16 @@ def soften_rows(c: ti.template(), w: ti.i32):
     for k in range(c.bound.n_turning):
         fastest = ti.max(fastest, ti.abs(bias(f, w, c.bound.turning.at(k))) * c.bound.turn_weight.load(w, k))
     soften(c, w, fastest)
+    spread_softness(c, w)
+
+
+@ti.func
+def spread_softness(c: ti.template(), w: ti.i32):
+    """Give all rows the softness of this step.
+
+    Writes: c.steps.rows.{soft, lent}
+    """
+    f = c.steps.rows
     softness = c.bound.system.softness.load(w, 0)
     for r in range(f.n_rows):
         soft = softness * c.bound.system.scale.load(w, r)
