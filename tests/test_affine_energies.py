@@ -15,7 +15,7 @@ from simcli.kernels.quadratic import start_gradients
 from simcli.model.affine_rows import energies_of
 from simcli.model.natural import natural_form
 from simcli.model.state import State
-from simcli.solvers.affine.core import AffineCore
+from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.shared.plan import RunPlan
 
 DT, ALPHA = 0.01, 100.0

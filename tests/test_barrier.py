@@ -16,7 +16,7 @@ from simcli.model.state import State
 from simcli.model.surfaces import surfaces
 from simcli.model.switched_off import affine_form
 from simcli.solvers import RunPlan
-from simcli.solvers.affine.core import AffineCore
+from simcli.solvers.affine.memory import AffineCore
 from simcli.spec import resolve
 
 SHAPES = {

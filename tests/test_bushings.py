@@ -1,14 +1,19 @@
 """Bushings: closed forms of statics and small motions, energy, momentum, all solvers, wrong words, templates."""
 
+import shutil
+
+import h5py
 import numpy as np
 import pytest
 from support.forward import Runner, model_of
 from support.scenes import scene
 
+import simcli
 from simcli import rotations as rot
 from simcli.analysis.equilibrium import search
 from simcli.analysis.modes import Study
 from simcli.analysis.statics import Statics
+from simcli.cli.doorman import run_command
 from simcli.errors import SceneError
 from simcli.kernels.runtime import live_device
 from simcli.solvers import SOLVERS
@@ -180,3 +185,18 @@ world: {gravity: [0, 0, 0]}
 def test_all_solvers_say_whether_they_honour_it():
     assert set(SOLVERS) >= BushingForce.SOLVERS
     assert scene(on_world())
+
+
+def test_files_of_before_have_none(tmp_path):
+    """What a version without bushings wrote is opened, and says that there is none."""
+    (tmp_path / "s.yaml").write_text("simcli: 1\n" + on_world().partition("forces:")[0] + "run: {duration: 0.01}\n")
+    scene_path, new_path, old_path = (str(tmp_path / name) for name in ("s.yaml", "a.h5", "old.h5"))
+    assert run_command(["run", scene_path, "-o", new_path, "-q"], debug=False, as_json=False) == 0
+    shutil.copy(tmp_path / "a.h5", tmp_path / "old.h5")
+    with h5py.File(tmp_path / "old.h5", "r+") as file:
+        for name in [name for name in file["model"] if name.startswith("bushing")]:
+            del file["model"][name]
+    with simcli.open(tmp_path / "old.h5") as old, simcli.open(tmp_path / "a.h5") as new:
+        assert {name: np.shape(array) for name, array in old.model.items()} == {
+            name: np.shape(array) for name, array in new.model.items()}  # fmt: skip
+    assert run_command(["diff", old_path, new_path], debug=False, as_json=False) == 0

@@ -51,13 +51,9 @@ OWNERS = {  # library -> rooms that may import it
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
 MAY_EXIT = {"records/recorder_process.py", "sweeps/worker.py"}
 MOST_OF_STAGE = 40  # lines of a device function
-# Rooms with longer ones: steps that are no lists of stages yet, collision, and the barrier.
-LONG_STAGES = {"kernels/barrier/contact.py", "kernels/barrier/pieces.py", "kernels/collision/boxes.py",
-               "kernels/collision/epa.py", "kernels/collision/features.py", "kernels/collision/gjk.py",
-               "kernels/collision/rounds.py", "kernels/collision/terrain.py", "solvers/affine/newton.py",
-               "solvers/affine/step.py", "solvers/natural/alpha_forces.py", "solvers/natural/generalized_alpha.py",
-               "solvers/natural/led.py", "solvers/natural/phases.py", "solvers/natural/quadratic.py",
-               "solvers/natural/steps.py"}  # fmt: skip
+# Rooms with longer ones: collision.
+LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/epa.py", "kernels/collision/features.py",
+               "kernels/collision/gjk.py", "kernels/collision/rounds.py", "kernels/collision/terrain.py"}  # fmt: skip
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 IDS = [str(path.relative_to(HOUSE)) for path in FILES]

@@ -9,6 +9,7 @@ from simcli.kernels.complementarity.solve import READY
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.programs import (
+    GROUPS,
     NO_BOUND,
     Program,
     Registers,
@@ -23,6 +24,7 @@ from simcli.kernels.programs import (
 from simcli.kernels.slots import Slot
 from simcli.pipeline import Request, prepare
 from simcli.solvers import SOLVERS, RunPlan
+from simcli.solvers.affine.programs import STEPS
 from simcli.solvers.tree.integrators import STAGES
 
 FEW_LINES = 7  # of a call
@@ -80,21 +82,64 @@ batch: {{worlds: 4, vary: {{bodies.ball.velocity.linear: {{list: [[{THROW}, 0, 0
 run: {{duration: 0.01}}
 output: {{every: 1 ms}}
 """
+# Affine bodies: a limit that is met, a drive, what is led, held, pulled and pushed, and boxes that rub, or are just too far.
+AFFINE = """
+simcli: 1
+params: {z: 0.0595}
+world: {shapes: {ground: {type: plane}}}
+defaults: {body: {mass: 1, inertia: {diag: [0.01, 0.01, 0.01]}}}
+bodies:
+  box: {pose: {xyz: [0, 0, "${z}"]}, velocity: {linear: [1, 0, 0]}, shapes: {it: {type: box, size: [0.1, 0.1, 0.1]}}}
+  plate: {pose: {xyz: [1, 0, 0.3]}, kinematic: true, motion: {linear: [1, 0, 0.1]},
+          shapes: {it: {type: box, size: [0.2, 0.2, 0.02]}}}
+  flap: {pose: {xyz: [0, 5, 3]}, com: [0.1, 0, 0]}
+  held: {pose: {xyz: [0, 7, 3]}, affine: {transform: {pose: {xyz: [0, 7, 3]}}}}
+joints:
+  hinge: {type: revolute, parent: world, child: flap, at: [0, 5, 3], axis: [0, 1, 0], q: -0.29, qd: "${-20 * z}",
+          limit: [-0.3, 1], friction: 0.1, drive: {mode: position, target: $sway, stiffness: 5, damping: 1, effort_limit: 2}}
+forces:
+  cord: {type: spring, a: {world: [0, 5, 4]}, b: {body: held, at: [0, 0, 0]}, stiffness: 50, damping: 1, rest_length: 2}
+  push: {type: wrench, body: held, force: [3, 0, 0], torque: [0, 0.1, 0]}
+signals: {sway: {sine: {amplitude: 0.5, frequency: 10}}}
+solver: {type: affine, integrator: INTEGRATOR, dt: 5 ms}
+batch: {worlds: 5, vary: {params.z: {list: [0.0595, 0.0502, 0.07, 0.05001, 0.5]}}}
+run: {duration: 0.04}
+output: {every: 10 ms}
+"""
 CASES = {"generalized": TOUCHING.replace("SOLVER", "generalized"), "maximal": TOUCHING.replace("SOLVER", "maximal"),
-         **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES}}  # fmt: skip
-OTHERS = ("generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
+         **{name: LOOP.replace("INTEGRATOR", name) for name in STAGES},
+         **{name: AFFINE.replace("INTEGRATOR", name) for name in STEPS}}  # fmt: skip
+# In natural coordinates: laws that stop something, rows that are polynomials, forces that jump at the start of a step.
+SMOOTH = LOOP.replace(", limit: [-1, 0.004], friction: 0.05", "").replace("generalized, dt", "natural, dt")
+NATURAL = {"zhong06": LOOP.replace("generalized, dt", "natural, dt").replace("INTEGRATOR", "zhong06"),
+           "polynomials": SMOOTH.replace("INTEGRATOR", "zhong06"),
+           "generalized_alpha": SMOOTH.replace("INTEGRATOR", "generalized_alpha").replace("target: 0.5", "target: $s")
+           + "signals: {s: {step: {time: 0.01, before: 0.5, after: -0.5}}}\n",
+           "moreau": TOUCHING.replace("SOLVER", "natural")}  # fmt: skip
+OTHERS = ("bdf1", "generalized", "maximal", "semi_implicit", "implicit")  # whose lists are like those of the others
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])
-def case(request, tmp_path):
-    """Makes solvers of a scene."""
+def maker(text, tmp_path):
+    """Makes solvers of a scene, and says how many frames it has."""
     path = tmp_path / "scene.yaml"
-    path.write_text(CASES[request.param])
+    path.write_text(text)
     job = prepare(Request(path))
     device = live_device()
     schedule, options = job.schedule, job.spec.solver
     plan = RunPlan(schedule.dt, schedule.steps_per_frame, schedule.n_frames, job.channels)
     return lambda: (SOLVERS[options.type](job.model, options, plan, device, job.phases), plan.n_frames)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in OTHERS)) for name in CASES])
+def case(request, tmp_path):
+    """Makes solvers of a tree, or of free bodies."""
+    return maker(CASES[request.param], tmp_path)
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "moreau")) for name in NATURAL])
+def natural(request, tmp_path):
+    """Makes solvers in natural coordinates."""
+    return maker(NATURAL[request.param], tmp_path)
 
 
 def inner(solver):
@@ -111,6 +156,14 @@ def columns_of(solver, n_frames):
 
 
 def test_a_call_may_end_after_any_line(case):
+    check_calls(case)
+
+
+def test_a_call_may_end_after_any_line_of_natural_steps(natural):
+    check_calls(natural)
+
+
+def check_calls(case):
     wanted, (solver, n_frames) = columns_of(*case()), case()
     inner(solver).core.loop_turns.most_lines = FEW_LINES
     found = columns_of(solver, n_frames)
@@ -153,9 +206,7 @@ def take_one(c: ti.template(), k: ti.i32):
     """Stage k of a program by itself, within a repetition."""
     for w in range(c.arena.n_blocks):
         c.arena.enter(w)
-        for n in ti.static(range(c.program.n_stages)):
-            if n == k:
-                c.program.take(n, c, w, 1)
+        GROUPS[0](c.program, c, k, w, 1)
 
 
 def test_worlds_that_are_done_keep_their_bytes(case):

@@ -12,7 +12,7 @@ from simcli.kernels.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural import THIN
 from simcli.solvers.impulses.direction import STABLE
 from simcli.solvers.impulses.memory import KAPPA
-from simcli.solvers.natural.steps import FARTHEST_TURN, MOST_SOFT, SINGULAR
+from simcli.solvers.natural.memory import FARTHEST_TURN, MOST_SOFT, SINGULAR
 from simcli.solvers.tree.integrators import GAMMA, RK4_WEIGHTS
 
 SUBSCRIPTS = "₀₁₂₃₄"

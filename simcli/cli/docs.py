@@ -18,6 +18,7 @@ READING_ORDER = (
     "choosing", "generalized", "maximal", "natural", "affine", "contact",
     "results", "sweep", "sweep-machines", "search", "view", "render", "convert", "mechanics", "modes", "devices",
     "theory", "theory-generalized", "theory-maximal", "theory-natural", "theory-affine", "theory-contact",
+    "house",
 )  # fmt: skip
 
 

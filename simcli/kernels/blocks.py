@@ -44,6 +44,7 @@ class BlockMatrix:
         pattern = eliminate(self.n, self.ends, np.zeros(self.n, bool))
         self.places = pattern.place
         self.factor, self.place = Factor(pattern, arena), arena.ints(pattern.place)
+        self.factor.value.scratch(), self.factor.inverse.scratch()
         self.pair_i, self.pair_j = arena.ints(ends[:, 0]), arena.ints(ends[:, 1])
 
     def entry(self, i: int, j: int) -> int:

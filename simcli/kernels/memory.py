@@ -327,6 +327,10 @@ class Arena:
             return value
         return ti.select(lane_of(self.mask, lane) != 0.0, value, number)
 
+    def writes(self, lane):
+        """Whether the world of a lane writes (inside kernels): work that goes lane by lane leaves the others out."""
+        return True if self.mask is None else lane_of(self.mask, lane) != 0.0
+
     def zero(self):
         """A pack of zeros (inside kernels). Not `x * 0.0` of a pack in memory: what a state before left may be NaN."""
         lanes = self.device.lanes

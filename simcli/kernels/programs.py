@@ -119,6 +119,11 @@ def only_blocks(where: Callable, *body) -> Repeat:
     return repeat_blocks(*body, at_most=1, where=where)
 
 
+def when(has, *body) -> tuple:
+    """Stages of a list that are for something, if a run has that."""
+    return body if has else ()
+
+
 def within(of: Callable, *body) -> Within:
     """A list with an owner of its own, see `Within`."""
     return Within(of, body)

@@ -30,8 +30,8 @@ class SkylineMatrix:
     def __init__(self, n_bodies: int, arena: Arena):
         self.arena, self.n = arena, SIZE * n_bodies
         unknowns = arena.records(self.n)
-        self.value, self.begin = arena.slot(corner(self.n, 0)), unknowns.slot().of_block()
-        self.inverse, self.x = unknowns.slot(), unknowns.slot()
+        self.value, self.begin = arena.slot(corner(self.n, 0)).scratch(), unknowns.slot().of_block()
+        self.inverse, self.x = unknowns.slot().scratch(), unknowns.slot().scratch()
         self.factor, self.nnz, self.position = self, corner(self.n, 0), unknowns.ints(range(self.n))
 
     def entry(self, i: int, j: int) -> int:

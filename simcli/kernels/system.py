@@ -31,7 +31,7 @@ from simcli.model.tables import Model
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
 
 # Weights of the solutions of a try, the first of which only centres the second: see `extrapolate`. Steps in natural
-# coordinates, whose corrections are filtered (natural/steps.py), do with three.
+# coordinates, whose corrections are filtered (natural/stages.py), do with three.
 WEIGHTS, FEWER_WEIGHTS = (0.0, 6.0, -8.0, 3.0), (0.0, 3.0, -2.0)
 
 

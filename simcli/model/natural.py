@@ -26,7 +26,7 @@ from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
-# is taken away again by iteration, each of which leaves this part (see solvers/natural/steps.py). A point mass on an arm
+# is taken away again by iteration, each of which leaves this part (see solvers/natural/excess.py). A point mass on an arm
 # lacks all of it.
 THIN = 1e-2
 NOTHING = 1e-12  # second moment, relative to the largest, that is rounding

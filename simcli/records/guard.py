@@ -19,7 +19,7 @@ from simcli.records.heaps import damaged_heap
 from simcli.records.layout import CHANNELS as ALL_CHANNELS
 from simcli.records.layout import COMPONENTS, FORMAT, STATUS_BYTES, STRETCH, Axes, selected
 from simcli.records.lock import is_being_written
-from simcli.records.model_columns import COLUMNS, NAME_SCALES
+from simcli.records.model_columns import COLUMNS, NAME_SCALES, YOUNGER
 from simcli.records.superblock import FORMAT_BOUNDS, SIGNATURE, Unmarked, is_marked, is_sound, read_superblock
 
 MAX_OBJECTS = 100_000  # more links than any scene makes, few enough to look at each
@@ -196,9 +196,6 @@ def names(dataset: h5py.Dataset) -> tuple[str, ...]:
     return tuple(dataset.asstr()[...])
 
 
-YOUNGER = "GYD"  # axes that files of before lack
-
-
 def _axes(file: h5py.File) -> Axes:
     held = {axis: name for axis, name in NAME_SCALES.items() if axis not in YOUNGER or name in file["model"]}
     label = {**dict.fromkeys(YOUNGER, ()), **{axis: names(file["model"][name]) for axis, name in held.items()}}
@@ -237,6 +234,8 @@ def _check_layout(file: h5py.File, axes: Axes, path: Path) -> None:
 
 def _check_model(file: h5py.File, axes: Axes, path: Path) -> None:
     for column in COLUMNS:
+        if column.is_younger and column.name not in file["model"]:
+            continue
         dataset = file["model"][column.name]
         sizes = [axes.size(axis) if axis in axes.label else None for axis in column.axes]
         fits = dataset.ndim == len(sizes)

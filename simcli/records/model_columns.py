@@ -12,6 +12,7 @@ import numpy as np
 from simcli.model.tables import Model
 from simcli.records.layout import Axes, coordinate_units
 
+YOUNGER = "GYDU"  # axes that files of before lack
 NOT_STORED = -2  # index of a body or joint that `output.select` left out (-1 is the world)
 
 
@@ -34,6 +35,16 @@ class ModelColumn:
     read: Callable[[Model], np.ndarray]
     refers: str = ""
     path: str = ""
+
+    @property
+    def is_younger(self) -> bool:
+        """Whether files of before lack it, which have none of what it is about."""
+        return not set(self.axes).isdisjoint(YOUNGER)
+
+    def empty(self) -> np.ndarray:
+        """What such a file would hold."""
+        sizes = {"W|1": 1, "pose": 7, "xyz": 3, "quat": 4, "end": 2}
+        return np.zeros([0 if axis in YOUNGER else sizes[axis] for axis in self.axes])
 
 
 PREFIXES = {"bodies": "body", "joints": "joint", "dofs": "dof", "shapes": "shape", "points": "point", "mimics": "mimic",

@@ -21,6 +21,7 @@ from simcli.records.guard import open_checked, reading
 from simcli.records.layout import CATALOGUE, ORPHANED, STATUSES
 from simcli.records.lock import is_being_written
 from simcli.records.measures import Measure, read_measures
+from simcli.records.model_columns import COLUMNS
 from simcli.records.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
 from simcli.records.provenance import Provenance, read_provenance
 from simcli.records.series import Column, closed
@@ -150,8 +151,10 @@ class Trajectory:
     def model(self) -> dict[str, np.ndarray]:
         """Tables of /model by name, as `body_mass` (W|1, B)."""
         with reading(self.path):
-            return {name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
-                    for name, dataset in self._file["model"].items()}  # fmt: skip
+            found = {name: dataset.asstr()[...] if h5py.check_string_dtype(dataset.dtype) else dataset[...]
+                     for name, dataset in self._file["model"].items()}  # fmt: skip
+        missing = {column.name: column.empty() for column in COLUMNS if column.is_younger and column.name not in found}
+        return found | missing | ({"bushing_name": np.array([], object)} if missing else {})
 
     @cached_property
     def params(self) -> dict[str, np.ndarray]:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.kernels.barrier.contact import add, measure, reach
+from simcli.kernels.barrier.advance import cap
+from simcli.kernels.barrier.contact import add, measure, search_along
 from simcli.kernels.barrier.friction import grip
 from simcli.kernels.barrier.tables import Barrier
 from simcli.kernels.language import ti
@@ -80,35 +81,36 @@ class Bench:
 def _grip(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        grip(c, w, x, c.all)
+        grip(c, w, x)
 
 
 @ti.kernel
 def _measure(c: ti.template(), x: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        measure(c, w, x, c.all)
+        measure(c, w, x)
 
 
 @ti.kernel
 def _add(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        add(c, w, x, gradient, matrix, c.all, False)
+        add(c, w, x, gradient, matrix, False)
 
 
 @ti.kernel
 def _add_exact(c: ti.template(), x: ti.template(), gradient: ti.template(), matrix: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        add(c, w, x, gradient, matrix, c.all, True)
+        add(c, w, x, gradient, matrix, True)
 
 
 @ti.kernel
 def _reach(c: ti.template(), x: ti.template(), dx: ti.template(), most: ti.template(), n_blocks: ti.i32):
     for w in range(n_blocks):
         x.arena.enter(w)
-        reach(c, w, x, dx, most, c.all)
+        search_along(c, w, x, dx)
+        cap(c, w, most)
 
 
 class Drop:

@@ -3,7 +3,7 @@
 from simcli.kernels.barrier.closest import EDGE_EDGE, blend, direction, weigh
 from simcli.kernels.barrier.stencils import corners, thickness, ways
 from simcli.kernels.barrier.sweep import apart, lower, upper
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
 
 KEPT = 0.1  # of the gap at the start, which is left at least
@@ -88,15 +88,15 @@ def crossing(n, least, x, v):
     return ti.select(is_closing, ti.max(n.dot(x) - least, 0.0) / ti.select(is_closing, speed, 1.0), 2.0)
 
 
+@by_world
 @ti.func
-def cap(c: ti.template(), w: ti.i32, most: ti.template(), who: ti.template()):
-    """Lower the part of the ways that each world may go, if it asks.
+def cap(c: ti.template(), w: ti.i32, lane: ti.i32, most: ti.template()):
+    """Lower the part of the ways that a world may go.
 
     Reads:  c.{at, move, candidates}
     Writes: most (1)
     """
-    for lane in range(c.lanes):
-        least = one(most, w, lane, 0)
-        for k in range(ti.cast(one(c.candidates.count, w, lane, 0) * one(who, w, lane, 0), ti.i32)):
-            least = ti.min(least, free_part(c, w, lane, k))
-        put(most, w, lane, 0, least)
+    least = one(most, w, lane, 0)
+    for k in range(whole_of(c.candidates.count, w, lane, 0)):
+        least = ti.min(least, free_part(c, w, lane, k))
+    put(most, w, lane, 0, least)

@@ -1,48 +1,39 @@
-"""The doors of barrier contact to a solver, each for the worlds of a block.
+"""The doors of barrier contact to a solver, each for the worlds of a block that write (`Arena.writing`).
 
-In a step: `reach` before anything moves, `measure` at every trial, `add` for a new direction; `renew` between steps where
-contact has been switched.
+In a step: `search_along` and `cap` (advance.py) before anything moves, `measure` at every trial, `add` for a new direction;
+`renew` between steps where contact has been switched.
 """
 
-from simcli.kernels.barrier.advance import cap
 from simcli.kernels.barrier.friction import grip_energy, grip_pieces
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import stencil_energy, stencil_pieces
 from simcli.kernels.barrier.stencils import bodies_of, shapes_of
 from simcli.kernels.barrier.sweep import move_vertices, place_vertices, search
 from simcli.kernels.barrier.tables import FAR, PIECE
-from simcli.kernels.collision.lanes import one, put, whole_of
+from simcli.kernels.collision.lanes import by_world, one, put, whole_of
 from simcli.kernels.language import ti
-from simcli.kernels.memory import local
 from simcli.kernels.skyline import corner
 
 
-def count_of(items, w, lane):
-    """How many candidates or grips a world has."""
-    return local(ti.cast(one(items.count, w, lane, 0), ti.i32))
-
-
 @ti.func
-def reach(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template(), most: ti.template(), who: ti.template()):
-    """Candidates of the way dx from x, and how much of it is free of contact.
+def search_along(c: ti.template(), w: ti.i32, x: ti.template(), dx: ti.template()):
+    """Candidates of the way dx from x; `cap` tells how much of it is free of contact.
 
     Args:
         x, dx: (12 B) coordinates and their change.
-        who: (1), 0 in worlds that do not ask; they keep their candidates.
 
-    Writes: c.{at, move, candidates, crowded}, most (1) [1], lowered
+    Writes: c.{at, move, candidates, crowded}
     """
     place_vertices(c, w, x)
     move_vertices(c, w, dx, 1.0)
-    search(c, w, who)
-    cap(c, w, most, who)
+    search(c, w)
 
 
 @ti.func
 def renew(c: ti.template(), w: ti.i32, x: ti.template()):
     """Contacts at coordinates x after contact has been switched on or off; where it is off nothing sticks any longer.
 
-    Writes: as `reach` and `measure`, c.{grips, anchors}.count
+    Writes: as `search_along` and `measure`, c.{grips, anchors}.count
     """
     for lane in range(c.lanes):
         if one(c.acts, w, lane, 0) == 0.0:
@@ -50,8 +41,8 @@ def renew(c: ti.template(), w: ti.i32, x: ti.template()):
             put(c.anchors.count, w, lane, 0, 0.0)
     place_vertices(c, w, x)
     move_vertices(c, w, x, 0.0)
-    search(c, w, c.all)
-    measure(c, w, x, c.all)
+    search(c, w)
+    measure(c, w, x)
 
 
 @ti.func
@@ -88,86 +79,119 @@ def add_mark(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 
 
 @ti.func
-def measure(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
+def measure(c: ti.template(), w: ti.i32, x: ti.template()):
     """Energy at coordinates that the candidates were searched for.
-
-    Args:
-        who: as of `reach`; the others keep theirs.
 
     Writes: c.{at, energy, barrier, held, least, closest, touching, pattern, taken}, c.candidates.acts
     """
     place_vertices(c, w, x)
-    for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
-            total = one(c.near, w, lane, 0) * 0.0
-            least = total + FAR
-            touching = total
-            count_nearest(c, w, lane)
-            for b in range(c.n_bodies):
-                put(c.pattern, w, lane, b, 0.0)
-            for k in range(count_of(c.candidates, w, lane)):
-                put(c.candidates.acts, w, lane, k, 0.0)
-                if counts(c, w, lane, k):
-                    energy, gap = stencil_energy(c, w, lane, k)
-                    total += energy
-                    if energy > 0.0:
-                        put(c.candidates.acts, w, lane, k, 1.0)
-                        touching += 1.0
-                        add_mark(c, w, lane, k)
-                    if gap < least:
-                        least = gap
-                        a, b = shapes_of(c, w, lane, k)
-                        put(c.closest, w, lane, 0, 1.0 * a)
-                        put(c.closest, w, lane, 1, 1.0 * b)
-            put(c.barrier, w, lane, 0, total)
-            put(c.least, w, lane, 0, least)
-            put(c.touching, w, lane, 0, touching)
-            if ti.static(c.has_friction):
-                taken = 1.0 * one(c.grips.lost, w, lane, 0)
-                held = 0.0 * total
-                for g in range(count_of(c.grips, w, lane)):
-                    potential, stored, work = grip_energy(c, w, lane, g, x)
-                    total += potential
-                    held += stored
-                    taken += work
-                put(c.taken, w, lane, 0, taken)
-                put(c.held, w, lane, 0, held)
-            put(c.energy, w, lane, 0, total)
+    measure_worlds(c, w, x)
+
+
+@by_world
+@ti.func
+def measure_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+    """`measure` in a world.
+
+    Writes: c.energy
+    """
+    total = measure_candidates(c, w, lane)
+    if ti.static(c.has_friction):
+        total = measure_grips(c, w, lane, x, total)
+    put(c.energy, w, lane, 0, total)
 
 
 @ti.func
-def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
-        who: ti.template(), exact: ti.template()):
+def measure_candidates(c: ti.template(), w: ti.i32, lane: ti.i32):
+    """[J], of the candidates of a world.
+
+    Writes: c.{barrier, least, closest, touching, pattern}, c.candidates.{size, counts, acts}
+    """
+    total = one(c.near, w, lane, 0) * 0.0
+    least = total + FAR
+    touching = total
+    count_nearest(c, w, lane)
+    for b in range(c.n_bodies):
+        put(c.pattern, w, lane, b, 0.0)
+    for k in range(whole_of(c.candidates.count, w, lane, 0)):
+        put(c.candidates.acts, w, lane, k, 0.0)
+        if counts(c, w, lane, k):
+            energy, gap = stencil_energy(c, w, lane, k)
+            total += energy
+            if energy > 0.0:
+                put(c.candidates.acts, w, lane, k, 1.0)
+                touching += 1.0
+                add_mark(c, w, lane, k)
+            if gap < least:
+                least = gap
+                a, b = shapes_of(c, w, lane, k)
+                put(c.closest, w, lane, 0, 1.0 * a)
+                put(c.closest, w, lane, 1, 1.0 * b)
+    put(c.barrier, w, lane, 0, total)
+    put(c.least, w, lane, 0, least)
+    put(c.touching, w, lane, 0, touching)
+    return total
+
+
+@ti.func
+def measure_grips(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), barrier: ti.template()):
+    """[J], of friction in a world, and of its barrier.
+
+    Writes: c.{taken, held}
+    """
+    taken = 1.0 * one(c.grips.lost, w, lane, 0)
+    total = 1.0 * barrier
+    held = 0.0 * taken
+    for g in range(whole_of(c.grips.count, w, lane, 0)):
+        potential, stored, work = grip_energy(c, w, lane, g, x)
+        total += potential
+        held += stored
+        taken += work
+    put(c.taken, w, lane, 0, taken)
+    put(c.held, w, lane, 0, held)
+    return total
+
+
+@ti.func
+def add(c: ti.template(), w: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(), exact: ti.template()):
     """Add gradient and projected curvature of all contacts and grips at x.
 
     Args:
         gradient: (12 B).
         matrix: see `SkylineMatrix`.
-        who: as of `reach`.
         exact: True for the curvature as it is.
 
     Reads:  c.{candidates, grips}; which candidates count is known from `measure` at x
     Writes: c.at, gradient, matrix.value
     """
     place_vertices(c, w, x)
-    for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
-            n_candidates = count_of(c.candidates, w, lane)
-            n_grips = count_of(c.grips, w, lane) if ti.static(c.has_friction) else 0
-            for k in range(n_candidates + n_grips):
-                is_near = 1
-                a, b = 0, 0
-                if k < n_candidates:
-                    is_near = 0
-                    if counts(c, w, lane, k):
-                        is_near = stencil_pieces(c, w, lane, k, exact)
-                    a, b = bodies_of(c, w, lane, k)
-                elif ti.static(c.has_friction):
-                    g = k - n_candidates
-                    grip_pieces(c, w, lane, g, x)
-                    a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
-                if is_near == 1:
-                    add_pieces(c, w, lane, a, b, gradient, matrix)
+    add_worlds(c, w, x, gradient, matrix, exact)
+
+
+@by_world
+@ti.func
+def add_worlds(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), gradient: ti.template(), matrix: ti.template(),
+               exact: ti.template()):
+    """`add` in a world.
+
+    Writes: gradient, matrix.value
+    """
+    n_candidates = whole_of(c.candidates.count, w, lane, 0)
+    n_grips = whole_of(c.grips.count, w, lane, 0) if ti.static(c.has_friction) else 0
+    for k in range(n_candidates + n_grips):
+        is_near = 1
+        a, b = 0, 0
+        if k < n_candidates:
+            is_near = 0
+            if counts(c, w, lane, k):
+                is_near = stencil_pieces(c, w, lane, k, exact)
+            a, b = bodies_of(c, w, lane, k)
+        elif ti.static(c.has_friction):
+            g = k - n_candidates
+            grip_pieces(c, w, lane, g, x)
+            a, b = whole_of(c.grips.first, w, lane, g), whole_of(c.grips.second, w, lane, g)
+        if is_near == 1:
+            add_pieces(c, w, lane, a, b, gradient, matrix)
 
 
 @ti.func

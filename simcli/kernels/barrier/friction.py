@@ -16,7 +16,7 @@ from simcli.kernels.barrier.law import barrier, mollifier, stick
 from simcli.kernels.barrier.nearest import count_nearest, counts
 from simcli.kernels.barrier.pieces import edge_scale, near_gap, new_piece, put_half
 from simcli.kernels.barrier.stencils import bodies_of, corners, places, shape_of, thickness
-from simcli.kernels.collision.lanes import one, put, vector, whole_of
+from simcli.kernels.collision.lanes import by_world, one, put, vector, whole_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import get_lane, local
 from simcli.kernels.values import Vec3
@@ -57,23 +57,22 @@ def turned_out(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template(), body
     return v
 
 
+@by_world
 @ti.func
-def grip(c: ti.template(), w: ti.i32, x: ti.template(), who: ti.template()):
-    """Keep the contacts with friction for the step that begins, in worlds that ask.
+def grip(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
+    """Keep the contacts with friction for the step that begins.
 
     Reads:  c.{at, candidates, anchors}
     Writes: c.grips, c.candidates.counts
     """
-    for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
-            put(c.grips.count, w, lane, 0, 0.0)
-            put(c.grips.lost, w, lane, 0, stored(c, w, lane))
-            anchor = -1
-            count_nearest(c, w, lane)
-            for k in range(ti.cast(one(c.candidates.count, w, lane, 0), ti.i32)):
-                if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
-                    anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
-            put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
+    put(c.grips.count, w, lane, 0, 0.0)
+    put(c.grips.lost, w, lane, 0, stored(c, w, lane))
+    anchor = -1
+    count_nearest(c, w, lane)
+    for k in range(whole_of(c.candidates.count, w, lane, 0)):
+        if counts(c, w, lane, k) and one(c.friction, w, lane, whole_of(c.candidates.combination, w, lane, k)) > 0.0:
+            anchor = ti.max(grip_one(c, w, lane, k, anchor, x), anchor)
+    put(c.grips.lost, w, lane, 0, ti.max(one(c.grips.lost, w, lane, 0), 0.0))
 
 
 @ti.func
@@ -191,8 +190,9 @@ def grip_energy(c: ti.template(), w: ti.i32, lane: ti.i32, g: ti.i32, x: ti.temp
     return potential, 0.5 * stiffness * stretch * stretch, load * (slip - stretch)
 
 
+@by_world
 @ti.func
-def keep_anchors(c: ti.template(), w: ti.i32, x: ti.template()):
+def keep_anchors(c: ti.template(), w: ti.i32, lane: ti.i32, x: ti.template()):
     """Remember all grips at the end of a step.
 
     Args:
@@ -200,17 +200,16 @@ def keep_anchors(c: ti.template(), w: ti.i32, x: ti.template()):
 
     Writes: c.anchors
     """
-    for lane in range(c.lanes):
-        count = whole_of(c.grips.count, w, lane, 0)
-        put(c.anchors.count, w, lane, 0, 1.0 * count)
-        for g in range(count):
-            along, across = slip_of(c, w, lane, g, x)
-            slip = ti.sqrt(along * along + across * across)
-            _potential, _over, _slope, stretch = stick(
-                slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))  # fmt: skip
-            part = ti.select(slip > stretch, stretch / ti.max(slip, stretch), 1.0)
-            u = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * part
-            keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.grips.first, w, lane, g), u))
+    count = whole_of(c.grips.count, w, lane, 0)
+    put(c.anchors.count, w, lane, 0, 1.0 * count)
+    for g in range(count):
+        along, across = slip_of(c, w, lane, g, x)
+        slip = ti.sqrt(along * along + across * across)
+        _potential, _over, _slope, stretch = stick(
+            slip, one(c.grips.stiffness, w, lane, g), one(c.grips.load, w, lane, g))  # fmt: skip
+        part = ti.select(slip > stretch, stretch / ti.max(slip, stretch), 1.0)
+        u = (one(c.grips.along, w, lane, g) * along + one(c.grips.across, w, lane, g) * across) * part
+        keep_anchor(c, w, lane, g, turned_back(c, w, lane, x, whole_of(c.grips.first, w, lane, g), u))
 
 
 @ti.func

@@ -16,7 +16,7 @@ square of the gradient is projected apart from the others, with which it need no
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE, blend, direction, slide, weigh
 from simcli.kernels.barrier.law import PARALLEL, barrier, mollifier
-from simcli.kernels.barrier.stencils import corners, places, thickness
+from simcli.kernels.barrier.stencils import at_corners, corners, places, thickness
 from simcli.kernels.barrier.sweep import apart, lower, upper
 from simcli.kernels.barrier.tables import PIECE
 from simcli.kernels.collision.lanes import across, length, one, unit_or, vector, whole_of
@@ -94,6 +94,36 @@ def new_piece(c: ti.template(), w: ti.i32, factor: ti.template()):
     return at + 1
 
 
+class Pair:
+    """The nearest points of a candidate (inside kernels).
+
+    Args:
+        k, kind: number and kind of the candidate.
+        weights: of its corners.
+        n: unit vector between the points.
+        size: [m], their distance.
+        places: [m], in the links.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, k, kind, weights, n, size, places):
+        self.k, self.kind, self.weights, self.n, self.size = k, kind, weights, n, size
+        self.first, self.second = places
+
+
+def put_pair(c, w, at, pair: Pair, f, turn=None, other=None):
+    """The numbers of both bodies of a force f at the first point and its opposite at the second (inside kernels).
+
+    Args:
+        at: place in the notes.
+        turn, other: u and v of `put_half`, of the bodies; none if None.
+    """
+    none = vector(), vector()
+    put_half(c, w, at, f, pair.first, f, *(turn or none))
+    put_half(c, w, at + 12, f * -1.0, pair.second, f, *(other or none))
+
+
 @ti.func
 def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: ti.template()):
     """Gradient and squares of a candidate.
@@ -116,52 +146,44 @@ def stencil_pieces(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, exact: 
         if size - xi < near:
             is_near = 1
             energy, slope, curvature = barrier(size - xi, near, one(c.stiffness, w, lane, combination))
-            first, second = places(c, w, lane, k, kind, weights)
+            pair = Pair(k, kind, weights, n, size, places(c, w, lane, k, kind, weights))
             weight = 1.0 + 0.0 * xi
-            none = vector(0.0, 0.0, 0.0)
-            put_half(c, w, c.gradient, n * slope, first, n * slope, none, none)
-            put_half(c, w, c.gradient + 12, n * -slope, second, n * slope, none, none)
+            put_pair(c, w, c.gradient, pair, n * slope)
             if kind == EDGE_EDGE:
-                weight = mollified(c, w, lane, k, weights, b - a, e - d, n, energy, slope, first, second, exact)
-            at = new_piece(c, w, weight * curvature)
-            put_half(c, w, at, n, first, n, none, none)
-            put_half(c, w, at + 12, n * -1.0, second, n, none, none)
+                weight = mollified(c, w, lane, pair, b - a, e - d, energy, slope, exact)
+            put_pair(c, w, new_piece(c, w, weight * curvature), pair, n)
             if kind != POINT_PLANE:
                 count, s, t, change_s, change_t = slide(kind, weights, n, a, b, d, e)
                 load = -weight * slope / size
                 for way in range(2):
-                    bend(c, w, lane, k, kind, weights, n, size, chosen(way == 0, s, t), chosen(way == 0, change_s, change_t),
-                         count > way, load, first, second, exact)
+                    tangent, change = chosen(way == 0, s, t), chosen(way == 0, change_s, change_t)
+                    bend(c, w, lane, pair, tangent, change, count > way, load, exact)
     return is_near
 
 
 @ti.func
-def bend(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, weights: ti.template(), n: ti.template(),
-         size: ti.template(), tangent: ti.template(), change: ti.template(), slides: ti.i32, load: ti.template(),
-         first: ti.template(), second: ti.template(), exact: ti.template()):
+def bend(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), tangent: ti.template(), change: ti.template(),
+         slides: ti.i32, load: ti.template(), exact: ti.template()):
     """Squares of the turn of the normal along one tangent.
 
         load (u u^T + u v^T + v u^T):  eigenvalue L = p^2/2 +- sqrt(p^4/4 + p^2 q^2),  vector L u/p + p v,  p = |u|, q = |v|
 
     Args:
+        change: of the weights along it.  slides: whether they change.
         load: [N/m], normal force over the distance.
 
     Writes: c.notes
     """
-    none = vector(0.0, 0.0, 0.0)
     if slides:
-        turn_a, turn_b = places(c, w, lane, k, kind, change)
-        p, q = size * ti.sqrt(squared(change)), ti.sqrt(squared(weights))
+        turn_a, turn_b = places(c, w, lane, pair.k, pair.kind, change)
+        p, q = pair.size * ti.sqrt(squared(change)), ti.sqrt(squared(pair.weights))
         for sign in ti.static((1, -1) if exact else (1,)):
             value = 0.5 * p * p + sign * p * ti.sqrt(0.25 * p * p + q * q)
             at = new_piece(c, w, load * value / (value * value + p * p * q * q))
-            along, up = tangent * p, n * (size * value / p)
-            put_half(c, w, at, along, first, along, turn_a, up)
-            put_half(c, w, at + 12, along * -1.0, second, along, turn_b, up)
+            along, up = tangent * p, pair.n * (pair.size * value / p)
+            put_pair(c, w, at, pair, along, (turn_a, up), (turn_b, up))
     elif ti.static(exact):
-        at = new_piece(c, w, -load)
-        put_half(c, w, at, tangent, first, tangent, none, none)
-        put_half(c, w, at + 12, tangent * -1.0, second, tangent, none, none)
+        put_pair(c, w, new_piece(c, w, -load), pair, tangent)
 
 
 def squared(four):
@@ -171,13 +193,11 @@ def squared(four):
 
 
 @ti.func
-def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.template(), u: ti.template(),
-              v: ti.template(), n: ti.template(), energy: ti.template(), slope: ti.template(), first: ti.template(),
-              second: ti.template(), exact: ti.template()):
+def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, pair: ti.template(), u: ti.template(), v: ti.template(),
+              energy: ti.template(), slope: ti.template(), exact: ti.template()):
     """Gradient of two edges that are nearly parallel, and the squares that the mollifier m(|N|^2), N = u x v, adds.
 
         d|N|^2 = 2 (v x N) . du + 2 (N x u) . dv
-        d^2|N|^2 / 2 = |du x v + u x dv|^2 + 2 N . (du x dv)
 
     Args:
         u, v: [m], the edges.
@@ -189,42 +209,58 @@ def mollified(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, weights: ti.
     Writes: c.notes
     """
     N = u.cross(v)
-    m, m_1, m_2 = mollifier(N.dot(N), edge_scale(c, w, lane, k))
+    m, m_1, m_2 = mollifier(N.dot(N), edge_scale(c, w, lane, pair.k))
     if m_1 > 0.0:
-        none = vector(0.0, 0.0, 0.0)
-        u_rest, v_rest = edges_at_rest(c, w, lane, k)
+        u_rest, v_rest = edges_at_rest(c, w, lane, pair.k)
         g_u, g_v = v.cross(N) * 2.0, N.cross(u) * 2.0
-        put_half(c, w, c.gradient, n * (m * slope), first, n * (m * slope), u_rest, g_u * (energy * m_1))
-        put_half(c, w, c.gradient + 12, n * (-m * slope), second, n * (m * slope), v_rest, g_v * (energy * m_1))
+        both = energy * m_1
+        put_pair(c, w, c.gradient, pair, pair.n * (m * slope), (u_rest, g_u * both), (v_rest, g_v * both))
         size_m = m_1 * ti.sqrt(2.0 * (g_u.dot(g_u) + g_v.dot(g_v)))
-        size_b = -slope * ti.sqrt(squared(weights))
+        size_b = -slope * ti.sqrt(squared(pair.weights))
         if size_m > ti.static(SMALL[precision_of()]):
             ratio = ti.sqrt(size_b / size_m)
             for sign in ti.static((1, -1) if exact else (1,)):
                 at = new_piece(c, w, sign * 0.5 + 0.0 * m)
-                f, g = n * (slope / ratio), sign * m_1 * ratio
-                put_half(c, w, at, f, first, f, u_rest, g_u * g)
-                put_half(c, w, at + 12, f * -1.0, second, f, v_rest, g_v * g)
-        N_unit = unit_or(N, vector(0.0, 0.0, 1.0))
-        s = across(N_unit)
-        t = N_unit.cross(s)
+                g = sign * m_1 * ratio
+                put_pair(c, w, at, pair, pair.n * (slope / ratio), (u_rest, g_u * g), (v_rest, g_v * g))
         for turn in range(8 if ti.static(exact) else 5):
-            factor = 2.0 * m_1 * energy
-            f, g = g_u * 0.0, g_v * 0.0
-            if turn < 3:
-                axis = Vec3(1.0 * (turn == 0), 1.0 * (turn == 1), 1.0 * (turn == 2))
-                f, g = v.cross(axis), axis.cross(u)
-            elif turn < 7:
-                factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
-                side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
-                f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * side
-            else:
-                factor = m_2 * energy
-                f, g = g_u, g_v
+            factor, f, g = turn_of_edges(turn, u, v, N, energy, m_1, m_2)
             at = new_piece(c, w, factor)
-            put_half(c, w, at, f * 0.0, u_rest, f, none, none)
-            put_half(c, w, at + 12, f * 0.0, v_rest, g, none, none)
+            put_half(c, w, at, f * 0.0, u_rest, f, vector(), vector())
+            put_half(c, w, at + 12, f * 0.0, v_rest, g, vector(), vector())
     return m
+
+
+@ti.func
+def turn_of_edges(turn: ti.i32, u: ti.template(), v: ti.template(), N: ti.template(), energy: ti.template(),
+                  m_1: ti.template(), m_2: ti.template()):
+    """Squares of the area of two edges.
+
+        d^2|N|^2 / 2 = |du x v + u x dv|^2 + 2 N . (du x dv)
+
+    Args:
+        turn: number of the square: 3 of the first term, 4 of the second, the last 2 of them negative; then d|N|^2 itself.
+        u, v, N: [m], the edges, and their product.
+        energy: [J], of the barrier alone.  m_1, m_2: derivatives of the mollifier by |N|^2.
+
+    Returns:
+        Factor; vectors of du and dv.
+    """
+    N_unit = unit_or(N, vector(0.0, 0.0, 1.0))
+    s = across(N_unit)
+    t = N_unit.cross(s)
+    factor = 2.0 * m_1 * energy
+    f, g = v.cross(N) * 2.0, N.cross(u) * 2.0
+    if turn < 3:
+        axis = Vec3(1.0 * (turn == 0), 1.0 * (turn == 1), 1.0 * (turn == 2))
+        f, g = v.cross(axis), axis.cross(u)
+    elif turn < 7:
+        factor = ti.select(turn < 5, 1.0, -1.0) * length(N) * m_1 * energy
+        side = ti.select(turn == 4 or turn == 5, -1.0, 1.0)
+        f, g = chosen(turn % 2 == 1, s, t), chosen(turn % 2 == 1, t, s) * side
+    else:
+        factor = m_2 * energy
+    return factor, f, g
 
 
 def chosen(mask, a, b):
@@ -235,8 +271,5 @@ def chosen(mask, a, b):
 @ti.func
 def edges_at_rest(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """[m], the two edges of a candidate, each in its link."""
-    y_0 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
-    y_1 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
-    y_2 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
-    y_3 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    y_0, y_1, y_2, y_3 = at_corners(c.vertex, c, w, lane, k)
     return y_1 - y_0, y_3 - y_2

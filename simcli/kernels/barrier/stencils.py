@@ -6,6 +6,11 @@ from simcli.kernels.collision.rule import first_of
 from simcli.kernels.language import ti
 
 
+def at_corners(column, c, w, lane, k, weights=(1.0, 1.0, 1.0, 1.0)):
+    """What a column of vertices holds for the corners of a candidate, by the weights of these (inside kernels)."""
+    return tuple(one(column, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + m)) * weights[m] for m in range(4))
+
+
 @ti.func
 def corners(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """Kind, combination and corners of a candidate; of a half space all others are the foot of the first.
@@ -15,10 +20,7 @@ def corners(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
     """
     kind = whole_of(c.candidates.kind, w, lane, k)
     combination = whole_of(c.candidates.combination, w, lane, k)
-    a = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
-    b = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
-    d = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
-    e = one(c.at, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    a, b, d, e = at_corners(c.at, c, w, lane, k)
     if kind == POINT_PLANE:
         n = one(c.normal, w, lane, shape_of(c, w, lane, k, 1))
         b = a - n * n.dot(a - b)
@@ -30,10 +32,7 @@ def corners(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32):
 @ti.func
 def ways(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32):
     """[m], how the corners of a candidate move in the step at hand."""
-    a = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k))
-    b = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1))
-    d = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2))
-    e = one(c.move, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3))
+    a, b, d, e = at_corners(c.move, c, w, lane, k)
     if kind == POINT_PLANE:
         n = one(c.normal, w, lane, shape_of(c, w, lane, k, 1))
         b = a - n * n.dot(a)
@@ -57,10 +56,7 @@ def places(c: ti.template(), w: ti.i32, lane: ti.i32, k: ti.i32, kind: ti.i32, w
     Returns:
         [m], of the first feature and of the second.
     """
-    y_0 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k)) * weights.parts[0]
-    y_1 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 1)) * weights.parts[1]
-    y_2 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 2)) * weights.parts[2]
-    y_3 = one(c.vertex, w, lane, whole_of(c.candidates.corner, w, lane, 4 * k + 3)) * weights.parts[3]
+    y_0, y_1, y_2, y_3 = at_corners(c.vertex, c, w, lane, k, weights.parts)
     first = y_0
     second = y_1 + y_2 + y_3
     if kind == EDGE_EDGE:

@@ -2,7 +2,7 @@
 
 from simcli.kernels.barrier.closest import EDGE_EDGE, POINT_PLANE
 from simcli.kernels.barrier.tables import BOX, EDGE, FACE, FAR, NOTHING, VERTEX
-from simcli.kernels.collision.lanes import one, put
+from simcli.kernels.collision.lanes import by_world, one, put
 from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import local
@@ -112,28 +112,33 @@ def feature_box(c: ti.template(), w: ti.i32, lane: ti.i32, f: ti.i32):
 
 
 @ti.func
-def search(c: ti.template(), w: ti.i32, who: ti.template()):
-    """Find the candidates of the worlds of a block that ask, one pair of shapes after another.
-
-    Args:
-        who: (1), 0 in worlds that do not ask.
+def search(c: ti.template(), w: ti.i32):
+    """Find the candidates of the worlds of a block, one pair of shapes after another.
 
     Reads:  c.{at, move}
     Writes: c.candidates, c.{low, high, crowded}, c.notes
     """
     bound_shapes(c, w)
-    for lane in range(c.lanes):
-        if one(who, w, lane, 0) != 0.0:
-            put(c.candidates.count, w, lane, 0, 0.0)
-            put(c.candidates.needed, w, lane, 0, 0.0)
-            n_touching = c.rule.n_touching
-            if ti.static(c.can_rest):
-                n_touching = ti.select(one(c.acts, w, lane, 0) > 0.0, c.rule.n_touching, 0)
-            for k in range(n_touching):
-                for m in range(c.rule.start.at(k), c.rule.end.at(k)):
-                    search_shapes(c, w, lane, c.rule.order.at(k), c.rule.order.at(m))
-            if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
-                put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))
+    search_worlds(c, w)
+
+
+@by_world
+@ti.func
+def search_worlds(c: ti.template(), w: ti.i32, lane: ti.i32):
+    """`search` in a world.
+
+    Writes: c.candidates, c.{crowded, notes}
+    """
+    put(c.candidates.count, w, lane, 0, 0.0)
+    put(c.candidates.needed, w, lane, 0, 0.0)
+    n_touching = c.rule.n_touching
+    if ti.static(c.can_rest):
+        n_touching = ti.select(one(c.acts, w, lane, 0) > 0.0, c.rule.n_touching, 0)
+    for k in range(n_touching):
+        for m in range(c.rule.start.at(k), c.rule.end.at(k)):
+            search_shapes(c, w, lane, c.rule.order.at(k), c.rule.order.at(m))
+    if one(c.candidates.needed, w, lane, 0) > c.candidates.capacity:
+        put(c.crowded, w, lane, 0, one(c.candidates.needed, w, lane, 0))
 
 
 @ti.func

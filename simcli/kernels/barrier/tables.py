@@ -119,7 +119,6 @@ class Barrier:
         touching: (1), candidates with a force.  pattern: (B), a number that says which of these a body has.
         crowded: (1), candidates that there was no room for in some search of the step, with the others; else 0.
         acts: [1], (1), 0 while nothing touches.  can_rest: whether that is so in some phase.
-        all: (1) 1, for functions that ask which worlds want something.
     """
 
     _data_oriented = True
@@ -144,8 +143,8 @@ class Barrier:
         self.can_rest = bool(tables.ever(lambda m: m.contacts.enabled == 0).any())
         self.vertex_start = arena.ints(host.vertex_start)
         self._features(host, arena)
-        self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3)
-        self.low, self.high = shapes.slot(Vec3), shapes.slot(Vec3)
+        self.at, self.move = vertices.slot(Vec3), vertices.slot(Vec3).scratch()
+        self.low, self.high = shapes.slot(Vec3).scratch(), shapes.slot(Vec3).scratch()
         gripping = max(capacity // GRIPPING, LEAST)
         self.candidates, self.grips = Candidates(arena, capacity), Grips(arena, gripping)
         self.anchors = Anchors(arena, gripping)
@@ -153,7 +152,6 @@ class Barrier:
         self.taken, self.crowded, self.touching = arena.single.slots(3)
         self.closest = arena.slot(2)
         self.pattern = tables.bodies.slot()
-        self.all = arena.single.shared(np.ones(1))
         self.notes = Notes(arena)
         self.gradient, self.pieces = self.notes.reserve(ARROW), self.notes.reserve(MOST_PIECES * PIECE)
         self.n_pieces = self.notes.reserve(1)

@@ -29,7 +29,23 @@ def put(slot: Slot, w, lane, item, value):
     """Replace the value of an item in one world, if it writes (`Arena.writing`)."""
     for k, new in enumerate(value.parts if isinstance(value, Value) else [value]):
         part = slot.part(w, item, k)
-        put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new))
+        put_lane(part, lane, slot.arena.written_lane(get_lane(part, lane), lane, new) if slot.is_masked else new)
+
+
+def by_world(function):
+    """Make of a device function (c, w, lane, ...) of one world one of a block (c, w, ...): of those that write, in turn."""
+
+    def take(c, w, lane, args):
+        with c.arena.writing(None):  # it need not ask again
+            function(c, w, lane, *args)
+
+    @ti.func
+    def take_all(c: ti.template(), w: ti.i32, args: ti.template()):
+        for lane in range(c.lanes):
+            if c.arena.writes(lane):
+                take(c, w, lane, args)
+
+    return lambda c, w, *args: take_all(c, w, args)
 
 
 def vector(x=0.0, y=0.0, z=0.0) -> Vec3:

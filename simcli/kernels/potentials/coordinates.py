@@ -102,8 +102,8 @@ def coordinate_slopes(p: ti.template(), w: ti.i32, curve: ti.template()):
 
 
 @ti.func
-def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template(), tolerance: ti.template()):
-    """Take the forces of hard limits and motions as they are now, in lanes where `raised` and they give too much.
+def raise_limits(p: ti.template(), w: ti.i32, tolerance: ti.template()):
+    """Take the forces of hard limits and motions as they are now, in lanes where they give too much.
 
     Lanes where they do not keep forces that are in balance with what was found.
 
@@ -117,7 +117,7 @@ def raise_limits(p: ti.template(), w: ti.i32, raised: ti.template(), tolerance: 
     gives = p.gradient.arena.zero()
     for k in range(y.n):
         gives = ti.max(gives, excess_of(y, w, k))
-    lacks = raised & ~(gives <= tolerance)
+    lacks = ~(gives <= tolerance)
     for m in range(y.n_points):
         x, weight = point_of(p, w, m)
         steepen(y, w, m, x, weight, lacks)

@@ -2,7 +2,7 @@
 
     applied    -f x                                     constant efforts, and drives in effort mode
     springs    k (x - x_0)^2 / 2                        drives, torsion springs, soft limits; driving joints
-    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine/step.py
+    dampers    c alpha (x - x_h - v/alpha)^2 / 2        rate alpha (x - x_h) of the step's formula, see affine/programs.py
     drives     - (|F| - L)^2 / (2 (k + c alpha))        less, where the effort F of spring and damper passes its limit L
     friction   mu f_0(|x - x_n|)                        smooth at rest, as that of contacts
     armature   I alpha^2 (x - y)^2 / 2                  y: where the coordinate would go by its own formula

@@ -76,8 +76,9 @@ class Potential:
                      "damping_before"):  # fmt: skip
             setattr(self, name, lengths.slot())
         self.elastic = arena.single.slot()
-        self.first, self.second = items.slot(), items.slot()
-        self.cross, self.gradient = self.laws.items.slot(), self.rows.unknowns.slot()
+        self.first, self.second = items.slot().scratch(), items.slot().scratch()
+        self.cross, self.gradient = self.laws.items.slot().scratch(), self.rows.unknowns.slot().scratch()
+        self.rows.gradient.scratch()
 
 
 def entries(rows, r: int) -> list[int]:

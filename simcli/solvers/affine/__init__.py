@@ -1,5 +1,5 @@
 """Affine bodies: twelve numbers each, rigidity and joints as stiff energies, contact as a barrier.
 
-In reading order: solver, core, step, newton, places (as rigid ones), given (kinematic ones), holds, contact, breaks, frames,
-report.
+In reading order: solver, memory, programs (the lists), stages, newton, breaks, places (as rigid ones), given (kinematic),
+holds, contact, frames, report.
 """

@@ -19,14 +19,15 @@ from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory import any_lane
 from simcli.kernels.potentials.paces import find_regimes
+from simcli.solvers.tree.integrators import copy
 
 
 @ti.func
 def find_breaks(c: ti.template(), w: ti.i32):
-    """Lanes of bdf2 where something else acts than at the start go back there; returns 1 if there are any.
+    """The worlds where a step of bdf2 has ended with something else acting than at its start.
 
-    Reads:  c.step.{start, pattern}, c.barrier.pattern, c.potential.laws
-    Writes: c.step.{breaks, asks, weight}, c.potential.{rows.x, laws.regime}
+    Reads:  c.step.{weight, pattern}, c.barrier.pattern, c.potential.laws
+    Writes: c.step.{breaks, returns}, c.potential.laws.regime
     """
     z = c.step
     zero = c.tables.arena.zero()
@@ -37,12 +38,26 @@ def find_breaks(c: ti.template(), w: ti.i32):
     for b in range(c.tables.n_bodies):
         breaks = (z.breaks.load(w, b) > 0.0) & (z.weight.load(w, b) > 0.0) & (c.health.load(w, 0) == 0.0)
         back = select(breaks, zero + 1.0, back)
-        z.weight.store(w, b, select(breaks, zero, z.weight.load(w, b)))
-    z.asks.store(w, 0, back)
-    for i in range(c.potential.n):
-        x = c.potential.rows.x.load(w, i)
-        c.potential.rows.x.store(w, i, select(back > 0.0, z.start.load(w, i), x))
-    return ti.cast(any_lane(back > 0.0), ti.i32)
+    z.returns.store(w, 0, back)
+
+
+def returns(c, w):
+    """The worlds that take the step again."""
+    return c.step.returns.load(w, 0) > 0.0
+
+
+@ti.func
+def go_back(c: ti.template(), w: ti.i32):
+    """To the start of the step, by bdf1 for the bodies that a break has reached.
+
+    Reads:  c.step.{start, breaks}
+    Writes: c.potential.rows.x, c.step.weight
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    for b in range(c.tables.n_bodies):
+        z.weight.store(w, b, select(z.breaks.load(w, b) > 0.0, zero, z.weight.load(w, b)))
+    copy(c.potential.rows.x, z.start, c.potential.n, w)
 
 
 @ti.func
@@ -122,6 +137,17 @@ def spread_along_contacts(c: ti.template(), w: ti.i32):
                             put(breaks, w, lane, b, 1.0)
                             reached = 1
     return reached
+
+
+@ti.func
+def begin_anew(c: ti.template(), w: ti.i32):
+    """The formula begins anew for the bodies that a break has reached.
+
+    Writes: c.step.age
+    """
+    for b in range(c.tables.n_bodies):
+        age = c.step.age.load(w, b)
+        c.step.age.store(w, b, select(c.step.breaks.load(w, b) > 0.0, c.tables.arena.zero(), age))
 
 
 @ti.func

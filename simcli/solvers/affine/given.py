@@ -164,44 +164,44 @@ def lever_of(g: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
 
 
 @ti.func
-def arrive(c: ti.template(), w: ti.i32, whole: ti.template()):
-    """Let what moves as prescribed arrive to the bit, in lanes that take a whole direction.
+def arrive(c: ti.template(), w: ti.i32):
+    """Let what moves as prescribed arrive to the bit, in worlds that take a whole direction.
 
+    Reads:  c.step.{length, size}, c.given.goal
     Writes: c.potential.rows.next_x
     """
+    there = c.potential.rows.next_x
+    whole = (c.step.length.load(w, 0) == 1.0) & (c.step.size.load(w, 0) < ti.math.inf)  # there is a direction
     for n in range(c.given.n):
         i = unknown_of(c.given, n)
-        c.potential.rows.next_x.store(w, i, select(whole, c.given.goal.load(w, n), c.potential.rows.next_x.load(w, i)))
+        there.store(w, i, select(whole, c.given.goal.load(w, n), there.load(w, i)))
 
 
 @ti.func
-def go_straight(c: ti.template(), w: ti.i32, length: ti.template()):
+def go_straight(c: ti.template(), w: ti.i32):
     """What moves as prescribed goes a part of what is left of its way.
 
+    Reads:  c.step.length, c.given.goal, c.potential.rows.x
     Writes: c.step.way
     """
+    length = c.step.length.load(w, 0)
     for n in range(c.given.n):
         i = unknown_of(c.given, n)
         c.step.way.store(w, i, (c.given.goal.load(w, n) - c.potential.rows.x.load(w, i)) * length)
 
 
-def is_on_its_way(c, w):
-    """Mask of the lanes where something that moves as prescribed has not arrived (inside kernels)."""
-    left = c.tables.arena.zero()
-    left = way_left(c, w, left)
-    return left > 0.0
-
-
 @ti.func
-def way_left(c: ti.template(), w: ti.i32, none: ti.template()):
-    """Largest of what the given coordinates still have to go.
+def let_arrive(c: ti.template(), w: ti.i32):
+    """What it takes prescribed bodies to arrive is no matter of descent.
 
-    Reads: c.given.goal, c.potential.rows.x
+    Reads:  c.given.goal, c.potential.rows.x
+    Writes: c.step.bound
     """
-    left = none
+    left = c.tables.arena.zero()
     for n in range(c.given.n):
         left = ti.max(left, ti.abs(c.given.goal.load(w, n) - c.potential.rows.x.load(w, unknown_of(c.given, n))))
-    return left
+    bound = c.step.bound.load(w, 0)
+    c.step.bound.store(w, 0, select(left > 0.0, bound + ti.math.inf, bound))
 
 
 @ti.func
@@ -214,9 +214,8 @@ def take_given(c: ti.template(), w: ti.i32):
     p = c.potential
     values = p.matrix.factor.value
     one = c.tables.arena.zero() + 1.0
-    running = c.step.running.load(w, 0) > 0.0  # the others have their last iterate behind them
     for n in range(g.n):
-        g.pull.store(w, n, select(running, p.gradient.load(w, unknown_of(g, n)), g.pull.load(w, n)))
+        g.pull.store(w, n, p.gradient.load(w, unknown_of(g, n)))
     for n in range(g.n):
         i = unknown_of(g, n)
         left = g.goal.load(w, n) - p.rows.x.load(w, i)

@@ -2,7 +2,7 @@
 
     V = strength m / (2 dt^2) [ |p - p*|^2 + sum_k (J_k / m) |a_k - a_k*|^2 ]
 
-Source: reference/affine-bodies.md B.5, soft transform. Deviation: a pose may move, and holds may be passive.
+Source: the soft transform constraint of libuipc. Deviation: a pose may move, and holds may be passive.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
 from simcli.kernels.values import Vec3
 from simcli.model.tables import Array, Model
+from simcli.solvers.tree.integrators import H
 
 
 class Holds:
@@ -67,7 +68,7 @@ def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
     Returns:
         [N/m, N m] and [m, 1], (W|1, B, 12).
 
-    Source: reference/affine-bodies.md B.5: its M_cm and M_rot are diagonal about the centre of mass.
+    Source: libuipc, whose M_cm and M_rot are diagonal about the centre of mass.
     """
     hold, links = model.affine.hold, model.links
     share = hold[..., [0, 1, 1, 1]] * (weight / np.where(weight[..., :1] > 0.0, weight[..., :1], 1.0))
@@ -81,8 +82,8 @@ def stiffness_and_aim(model: Model, weight: Array) -> tuple[Array, Array]:
 
 
 @ti.func
-def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
-    """Where holds pull to: their poses; of motors where the body began the step, moved along for a time h; of passive ones
+def find_aims(c: ti.template(), w: ti.i32):
+    """Where holds pull to: their poses; of motors where the body began the step, moved along for a step; of passive ones
     there.
 
     Reads:  c.step.start, c.holds
@@ -90,6 +91,7 @@ def find_aims(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     s = c.holds
     z = c.step
+    h = c.constants.load(w, H)
     zero = c.tables.arena.zero()
     none = Vec3(zero, zero, zero)  # a pack, whatever columns the worlds share
     for k in range(s.n_bodies):

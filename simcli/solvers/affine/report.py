@@ -16,10 +16,10 @@ from simcli.kernels.quadratic import find_rates, give_state
 from simcli.kernels.report import put, report_bodies, report_points
 from simcli.kernels.tree import vector_at
 from simcli.kernels.values import Sym3, Vec3
-from simcli.solvers.affine.core import DIAGNOSTICS
 from simcli.solvers.affine.given import report_efforts_of_holds, report_holds
+from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
-from simcli.solvers.affine.step import find_multipliers
+from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contact_report import CONTACTS, put_row
 from simcli.solvers.shared.drives import report_powers
 
@@ -178,20 +178,9 @@ def report_wrenches(c: ti.template(), w: ti.i32):
                 add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
 
 
-@ti.func
-def along(zero: ti.template(), k: ti.i32):
-    """The unit vector along axis k, which the kernel knows."""
-    real = zero * 0.0
-    x = real
-    y = real
-    z = real
-    if k == 0:
-        x = real + 1.0
-    elif k == 1:
-        y = real + 1.0
-    else:
-        z = real + 1.0
-    return Vec3(x, y, z)
+def along(zero, k):
+    """The unit vector along axis k, which the kernel knows (inside kernels)."""
+    return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
 
 def add_to(slot, w, row, value):

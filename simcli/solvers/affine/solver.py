@@ -1,4 +1,4 @@
-"""The affine solver: bodies of twelve numbers, rigidity and joints as energies (affine/step.py)."""
+"""The affine solver: bodies of twelve numbers, rigidity and joints as energies (affine/programs.py)."""
 
 from functools import partial
 
@@ -8,10 +8,11 @@ from simcli.model.snapshot import Event
 from simcli.model.switched_off import affine_form
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import end_caught, end_overlapping, tell_deviation
-from simcli.solvers.affine.core import AffineCore
-from simcli.solvers.affine.frames import advance_affine, begin_affine, blame_affine, judge_affine
+from simcli.solvers.affine.frames import begin_affine, blame_affine, judge_affine
+from simcli.solvers.affine.memory import AffineCore
 from simcli.solvers.affine.report import close_affine, open_affine, report_affine_drives, report_frame
 from simcli.solvers.shared.engine import Engine
+from simcli.solvers.shared.frames import advance
 from simcli.solvers.shared.loose import LooseSolver
 from simcli.solvers.shared.plan import RunPlan
 
@@ -27,7 +28,7 @@ def warn_of_decay(model: Model, options, plan: RunPlan) -> list[Event]:
         model: in natural form.
         options, plan: of the run.
 
-    Source: reference/affine-bodies.md B.12. No deviation.
+    Derived from its formula for a body that turns about a fixed axis.
     """
     if options.integrator != "bdf1":
         return []
@@ -50,6 +51,6 @@ def notes(model: Model, options, plan: RunPlan) -> list[Event]:
     return warn_of_decay(model, options, plan) + tell_deviation(model, options, plan)
 
 
-ENGINE = Engine(AffineCore, begin_affine, advance_affine, report_frame, report_affine_drives, judge_affine, blame_affine,
+ENGINE = Engine(AffineCore, begin_affine, advance, report_frame, report_affine_drives, judge_affine, blame_affine,
                 close_affine, open_affine, notes, end_overlapping, end_caught)  # fmt: skip
 AffineSolver = partial(LooseSolver, affine_form, engine=ENGINE)

@@ -160,20 +160,20 @@ def move_by_impulses(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def finish_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
+def finish_impulses(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and its work.
 
     Reads:  c
     Writes: c.state.qd, c.forces.work, c.bound.impulses
     """
-    keep_impulses(c, w, h)
+    keep_impulses(c, w)
     for n in range(c.bound.system.n_dofs):
         v = c.bound.impulses.problem.velocity.load(w, mirrored(c.bound.system, n))
         c.state.qd.store(w, c.tables.tree_dof.at(n), v)
 
 
 @ti.func
-def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
+def keep_impulses(c: ti.template(), w: ti.i32):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
@@ -181,7 +181,7 @@ def keep_impulses(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     m = c.bound.impulses
     if ti.static(c.touches):
-        remember(m.contacts, m.problem, w, h)
+        remember(m.contacts, m.problem, w, c.constants.load(w, H))
         if ti.static(c.is_natural):
             find_gaps(m.contacts.collider, c.tables, c.state, w)
     for n in range(m.n_plain):

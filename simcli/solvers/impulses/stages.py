@@ -34,7 +34,6 @@ from simcli.solvers.impulses.rows import (
     wake_bounds,
 )
 from simcli.solvers.impulses.spins import bound_spins
-from simcli.solvers.natural.contacts import note_touching
 from simcli.solvers.rows.pieces import acceleration_of_law, aim_laws
 from simcli.solvers.tree.integrators import H
 
@@ -62,15 +61,6 @@ def correcting(c) -> tuple:
     """
     turn = (begin_again, turn_again) if c.turns else ()
     return (begin_correcting, *turn, *searching(c, rest=(state_lack,)), note_lack, note_missed, take_answer)
-
-
-def solving_natural(c) -> tuple:
-    """`solving` in natural coordinates, where steps in which nothing touches are smooth.
-
-    Args:
-        c: core of the run.
-    """
-    return *solving(c), *((note_smooth,) if c.touches else ())
 
 
 def searching(c, rest: tuple = ()) -> tuple:
@@ -165,12 +155,6 @@ def begin_again(c: ti.template(), w: ti.i32):
 def turn_again(c: ti.template(), w: ti.i32):
     """Directions of rows at the poses reached."""
     turn_directions(c, w, c.constants.load(w, H), 0)
-
-
-@ti.func
-def note_smooth(c: ti.template(), w: ti.i32):
-    """Worlds in which no contact carries anything."""
-    note_touching(c, w, c.constants.load(w, H))
 
 
 def is_awake(c, w):

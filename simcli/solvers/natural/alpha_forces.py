@@ -7,75 +7,97 @@ Of a spring with tension T = k (L - L0) + c L' along e, d = L e the way between 
 What is along the line is the gain of its soft row, what is left a multiple of the second derivatives of its polynomial. The
 multipliers of rigid rows stiffen in the same way: a rod that is pulled at its ends is turned back by what holds it together.
 
-Source: reference/natural-coordinates.md A.10. Deviations: without what a damper does as its line turns, for that is not
-symmetric, and less than its gain by the turn in one step: (c/L) e (w - (e.w) e)^T; and without second derivatives of turns,
-which are none along the motion of a hinge.
-
-Called by generalized_alpha.py, whose core says what `c` holds.
+Source: derived. Left out is what a damper does as its line turns, for that is not symmetric, and less than its gain by the
+turn in one step: (c/L) e (w - (e.w) e)^T; and second derivatives of turns, which are none along the motion of a hinge.
 """
 
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.quadratic import IDLE, TINY_LENGTH, extend, find_rates
+from simcli.kernels.quadratic import IDLE, TINY_LENGTH, bend_gradients, extend, find_rates
 from simcli.solvers.natural.forces import bias_of, law_now, pull_coordinates, spring_now
-
-BEGIN = -1  # number of the round that looks at the forces where the step begins
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def evaluate_forces(c: ti.template(), w: ti.i32, k: ti.i32, renews: ti.i32, h: ti.template()):
-    """Forces at the present coordinates, velocities and accelerations.
-
-    Args:
-        renews: 1 if the matrix is taken in this round: then also how they change.
+def evaluate_forces(c: ti.template(), w: ti.i32):
+    """Forces at the present coordinates, velocities and accelerations, with the gradients there.
 
     Reads:  c.steps.rows, c.alpha.next_a
-    Writes: c.steps.{force, rows.soft, rows.lent} of rows that are not rigid, c.steps.rows.stress, c.pushes.{acts, pull}
+    Writes: c.steps.{force, rows.gradient, rows.rate} of rows that are not rigid, c.pushes.{acts, pull}
     """
     f = c.steps.rows
     p = c.pushes
     zero = c.tables.arena.zero()
-    begins = ti.cast(k == BEGIN, c.tables.arena.device.real)
-    span = h * h * c.alpha.share * (1.0 - begins)
-    rate_span = h * c.alpha.rate_share * (1.0 - begins)
+    bend_gradients(f, f.next_x, w)
     pull_coordinates(c, w, f.next_x)
     find_rates(f, w)
     if ti.static(c.forces.has_armature):
         extend(f, f.v, w, 0.0)
     for n in range(p.n):
-        r = p.row.at(n)
         force = zero
+        if ti.static(p.has_springs):
+            if p.spring.at(n) >= 0:
+                tension, _stiffness, _damping, acts = spring_now(c, w, n)
+                if c.now.load(w, "correction") == 0:
+                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
+                force = -tension * p.acts.load(w, n)
+        if ti.static(p.has_laws):
+            if p.law.at(n) >= 0:
+                _stiffness, _damping, inertia = law_now(c, w, n)
+                laws = c.bound.system.laws
+                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
+                if ti.static(c.forces.has_armature):
+                    force = force - acceleration_of(c, w, n) * inertia
+        c.steps.force.store(w, p.row.at(n), force)
+
+
+@ti.func
+def stiffen_rows(c: ti.template(), w: ti.i32):
+    """How the forces change with what the iteration finds; where a step begins, with accelerations alone.
+
+    Reads:  c.steps.{force, rows}, c.pushes.acts
+    Writes: c.steps.rows.{soft, lent} of rows that are not rigid, c.steps.rows.stress
+    """
+    f = c.steps.rows
+    p = c.pushes
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    moves = ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
+    span = h * h * c.alpha.share * moves
+    rate_span = h * c.alpha.rate_share * moves
+    for n in range(p.n):
         gain = zero
         if ti.static(p.has_springs):
             if p.spring.at(n) >= 0:
-                tension, stiffness, damping, acts = spring_now(c, w, n)
-                if k <= 0:
-                    p.acts.store(w, n, select(acts, zero + 1.0, zero))
+                _tension, stiffness, damping, _acts = spring_now(c, w, n)
                 acting = p.acts.load(w, n)
-                force = -tension * acting
-                c.steps.force.store(w, r, force)
                 gain = (stiffness * acting - tension_per_length(c, w, n)) * span + damping * rate_span * acting
         if ti.static(p.has_laws):
             if p.law.at(n) >= 0:
                 stiffness, damping, inertia = law_now(c, w, n)
-                laws = c.bound.system.laws
-                force = laws.drive_now.load(w, p.law.at(n)) + laws.rest_now.load(w, p.law.at(n))
                 gain = stiffness * span + damping * rate_span + inertia
-                if ti.static(c.forces.has_armature):
-                    force = force - acceleration_of(c, w, n) * inertia
-        c.steps.force.store(w, r, force)
-        if renews != 0:
-            f.soft.store(w, r, 1.0 / ti.max(gain, 1.0 / IDLE))
-            f.lent.store(w, r, zero)
-    if renews != 0:
-        find_stresses(c, w, span)
-        for n in range(p.n_yielding):
-            r = p.yielding.at(n)
-            compliance = zero + c.bound.system.compliance.load(w, r)
-            soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
-            hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
-            f.soft.store(w, r, select(compliance > 0.0, soft, hard))
-            f.lent.store(w, r, select(compliance > 0.0, zero, hard))
+        f.soft.store(w, p.row.at(n), 1.0 / ti.max(gain, 1.0 / IDLE))
+        f.lent.store(w, p.row.at(n), zero)
+    find_stresses(c, w, span)
+    soften_yielding(c, w, span)
+
+
+@ti.func
+def soften_yielding(c: ti.template(), w: ti.i32, span: ti.template()):
+    """Softness of rows that have compliance.
+
+    Writes: c.steps.rows.{soft, lent} of these
+    """
+    f = c.steps.rows
+    zero = c.tables.arena.zero()
+    for n in range(c.pushes.n_yielding):
+        r = c.pushes.yielding.at(n)
+        h = c.constants.load(w, H)
+        compliance = zero + c.bound.system.compliance.load(w, r)
+        soft = select(span > 0.0, compliance / (h * h * c.alpha.share), zero + IDLE)
+        hard = c.bound.system.softness.load(w, 0) * c.bound.system.scale.load(w, r)
+        f.soft.store(w, r, select(compliance > 0.0, soft, hard))
+        f.lent.store(w, r, select(compliance > 0.0, zero, hard))
 
 
 @ti.func

@@ -1,9 +1,9 @@
 """Contact in natural coordinates: which steps are of impulses, and what a frame shows of them.
 
-A step in which nothing touches is smooth (natural/steps.py), and a world finds that out by trying: where contacts are near
-it takes the step of impulses, and where none of them carries anything, nor would be passed by the smooth step, takes that.
+A step in which nothing touches is smooth (programs.py), and a world finds that out by trying: where contacts are near it
+takes the step of impulses, and where none of them carries anything, nor would be passed by the smooth step, takes that.
 
-Called by natural/phases.py and impulses/stages.py; rows/memory.py says what `c` holds.
+Stages; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.complementarity.dense import whole
@@ -11,40 +11,55 @@ from simcli.kernels.complementarity.measure import contact_speed
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.solvers.impulses.contacts import find_contacts
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
-def watch_contacts(c: ti.template(), w: ti.i32, h: ti.template(), again: ti.i32):
-    """Find the contacts of a step in natural coordinates, which is one of impulses in the worlds that have some.
+def watch_contacts(c: ti.template(), w: ti.i32):
+    """Find the contacts of a step.
 
-    Args:
-        again: 1 to take the worlds where `note_touching` has seen that nothing touches as ones without contacts.
+    Reads:  c.state of `place_all`
+    Writes: c.bound.impulses, p.contacts
+    """
+    m = c.bound.impulses
+    find_contacts(m.contacts, c.tables, c.state, m.problem, m.first_spin, w, c.constants.load(w, H))
 
-    Reads:  c.state of `place_all`, c.bound.parts
-    Writes: c.bound.{jumps, parts, impulses}, p.contacts
+
+@ti.func
+def meet_contacts(c: ti.template(), w: ti.i32):
+    """Take a step of impulses in the worlds that have contacts; where laws stop something, in all.
+
+    Writes: c.bound.{jumps, parts}
+    """
+    m = c.bound.impulses
+    zero = c.tables.arena.zero()
+    found = m.contacts.collider.contacts.count.load(w, 0) > 0.0
+    if ti.static(m.is_bounded):
+        found = found | (zero == 0.0)
+    c.bound.jumps.store(w, 0, select(found, zero + 1.0, zero))
+    c.bound.parts.store(w, 0, zero)
+
+
+@ti.func
+def part_contacts(c: ti.template(), w: ti.i32):
+    """Take the worlds where `note_smooth` has seen that nothing touches as ones without contacts.
+
+    Reads:  c.bound.parts
+    Writes: c.bound.jumps, p.{contacts, centre}
     """
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
-    find_contacts(m.contacts, c.tables, c.state, p, m.first_spin, w, h)
-    parts = c.bound.parts.load(w, 0) > 0.0
-    if again == 0:
-        found = m.contacts.collider.contacts.count.load(w, 0) > 0.0
-        if ti.static(c.bound.impulses.is_bounded):
-            found = found | (zero == 0.0)
-        c.bound.jumps.store(w, 0, select(found, zero + 1.0, zero))
-        c.bound.parts.store(w, 0, zero)
-    else:
-        stays = select(parts, zero, zero + 1.0)
-        c.bound.jumps.store(w, 0, c.bound.jumps.load(w, 0) * stays)
-        for n in range(m.contacts.capacity):
-            p.contacts.on.store(w, n, p.contacts.on.load(w, n) * stays)
-            p.contacts.impulse.store(w, n, p.contacts.impulse.load(w, n) * stays)
-            p.centre.store(w, n, p.centre.load(w, n) * stays)
+    stays = select(c.bound.parts.load(w, 0) > 0.0, zero, zero + 1.0)
+    c.bound.jumps.store(w, 0, c.bound.jumps.load(w, 0) * stays)
+    for n in range(m.contacts.capacity):
+        p.contacts.on.store(w, n, p.contacts.on.load(w, n) * stays)
+        p.contacts.impulse.store(w, n, p.contacts.impulse.load(w, n) * stays)
+        p.centre.store(w, n, p.centre.load(w, n) * stays)
 
 
 @ti.func
-def note_touching(c: ti.template(), w: ti.i32, h: ti.template()):
+def note_smooth(c: ti.template(), w: ti.i32):
     """Note the worlds in which no contact carries anything, nor would be passed by a step without impulses.
 
     Reads:  p.{contacts, velocity}, c.bound.{jumps, impulses}
@@ -53,6 +68,7 @@ def note_touching(c: ti.template(), w: ti.i32, h: ti.template()):
     m = c.bound.impulses
     p = m.problem
     zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
     parts = c.bound.jumps.load(w, 0) > 0.0
     if ti.static(c.bound.impulses.is_bounded):
         parts = parts & (zero != 0.0)

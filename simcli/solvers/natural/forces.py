@@ -20,6 +20,7 @@ from simcli.model.constraint_tables import Constraints
 from simcli.model.quadratic import Quadratic, Shape
 from simcli.model.tables import Model
 from simcli.solvers.natural.led import led_power
+from simcli.solvers.tree.integrators import H
 
 
 class CoordinateForces:
@@ -156,13 +157,14 @@ def demand_paces(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
-    """As that of rotors.py, while gradients and rates are those of the start of the step.
+def note_coordinate_paces(c: ti.template(), w: ti.i32):
+    """As `note_paces` of rotors.py, while gradients and rates are those of the start of the step.
 
     Reads:  c.steps.{acceleration, rows.gradient, rows.rate}, c.bound.system.laws.shift
     Writes: c.steps.force, c.bound.{pace, owes}
     """
     f = c.steps.rows
+    g = c.constants.load(w, H) * 0.5
     for k in range(c.pushes.n):
         n = c.pushes.law.at(k)
         if n >= 0:
@@ -191,14 +193,16 @@ def bias_of(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def soften_coordinates(c: ti.template(), w: ti.i32, h: ti.template(), b: ti.template()):
-    """Soft rows of a step of length h: forces at the end of a time b, linear in the acceleration, as in `equations.py`.
+def soften_coordinates(c: ti.template(), w: ti.i32):
+    """Soft rows of a step of length h: forces at the end of half of it, linear in the acceleration, as in `equations.py`.
 
     Reads:  c.steps.rows.{residual, rate, v}
     Writes: c.steps.{load, rows.soft, rows.lent}
     """
     p = c.pushes
     f = c.steps.rows
+    h = c.constants.load(w, H)
+    b = h * 0.5
     zero = c.tables.arena.zero()
     for k in range(p.n):
         r = p.row.at(k)
@@ -265,7 +269,7 @@ def law_now(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def add_work(c: ti.template(), w: ti.i32, h: ti.template()):
+def add_work(c: ti.template(), w: ti.i32):
     """Half a step of the powers of the instant, at coordinates and velocities whose forces are known.
 
     Reads:  c.steps.rows, c.pushes, c.bound.system.laws
@@ -273,6 +277,7 @@ def add_work(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     p = c.pushes
     f = c.steps.rows
+    h = c.constants.load(w, H)
     zero = c.tables.arena.zero()
     dissipated = zero
     supplied = zero

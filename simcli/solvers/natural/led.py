@@ -6,7 +6,7 @@
 The steps lock these coordinates like any prescribed dof (motions.py). What holds them is a force along each: F of p, and
 the couple sum a x F_a, from which effort and wrench of the joint follow.
 
-Called by natural/phases.py; rows/memory.py says what `c` holds.
+Stages and what they call; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.elementary import exp_rotation
@@ -19,6 +19,7 @@ from simcli.kernels.values import Vec3
 from simcli.model.led import led_of
 from simcli.model.tables import Model
 from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.tree.integrators import H
 
 
 class LedBodies:
@@ -96,42 +97,16 @@ def begin_led(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lead_bodies(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template(), last: ti.i32):
-    """Where the coordinates of kinematic bodies are at the end of the step; at a frame what they do there.
+def lead_bodies(c: ti.template(), w: ti.i32):
+    """Where the coordinates of kinematic bodies are at the end of the step; at an instant what they do there.
 
-    Args:
-        g: [s], over which accelerations act on the velocity that moves the coordinates.
-        last: 1 at a frame.
-
-    Reads:  c.motions of the joints, c.state.q, c.led.begun
+    Reads:  c.motions of the joints, c.state.q, c.led.begun, c.{g, now}
     Writes: c.motions.{motion_q, motion_qd, motion_qdd} of the coordinates, c.led.reached
     """
     t = c.tables
+    h = c.constants.load(w, H)
     for k in range(c.led.n):
-        zero = t.arena.zero()
-        rate = Vec3(zero, zero, zero)
-        spin = Vec3(zero, zero, zero)
-        pull = Vec3(zero, zero, zero)
-        twist = Vec3(zero, zero, zero)
-        shift = Vec3(zero, zero, zero)
-        turn = Vec3(zero, zero, zero)
-        for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
-            d = c.led.dof.at(i)
-            speed = zero + c.motions.motion_qd.load(w, d)
-            change = zero + c.motions.motion_qdd.load(w, d)
-            way = speed * h - change * (h * h * 0.5) * foreseen(c, w)  # the velocity of the middle, to second order
-            if c.led.by_position.at(i) != 0:
-                way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
-            way = way * (1.0 - ti.cast(last, t.arena.device.real))
-            c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
-            L = c.led.linear.load(w, i)
-            W = c.led.angular.load(w, i)
-            rate = rate + L * speed
-            spin = spin + W * speed
-            pull = pull + L * change
-            twist = twist + W * change
-            shift = shift + L * way
-            turn = turn + W * way
+        rate, spin, pull, twist, shift, turn = sum_motions(c, w, k)
         R = exp_rotation(turn).matrix()
         link = c.led.link.at(k)
         q = t.link_q.at(link)
@@ -149,11 +124,46 @@ def lead_bodies(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template(),
             if n == 0:
                 v = v + rate
                 a = a + pull
-            if last != 0:
-                end = x + (vector_at(c.state.qd, w, d + 3 * n) + a * g) * h
+            if c.now.load(w, "instant") != 0:
+                end = x + (vector_at(c.state.qd, w, d + 3 * n) + a * c.g.load(w, 0)) * h
             store_vector(c.motions.motion_q, w, d + 3 * n, end)
             store_vector(c.motions.motion_qd, w, d + 3 * n, v)
             store_vector(c.motions.motion_qdd, w, d + 3 * n, a)
+
+
+@ti.func
+def sum_motions(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Velocity and spin of led body k, their rates, and how far both bring it in a step, in an instant nowhere.
+
+    Reads:  c.motions of the joints, c.led.begun, c.now
+    Writes: c.led.reached
+    """
+    h = c.constants.load(w, H)
+    zero = c.tables.arena.zero()
+    rate = Vec3(zero, zero, zero)
+    spin = Vec3(zero, zero, zero)
+    pull = Vec3(zero, zero, zero)
+    twist = Vec3(zero, zero, zero)
+    shift = Vec3(zero, zero, zero)
+    turn = Vec3(zero, zero, zero)
+    for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
+        d = c.led.dof.at(i)
+        speed = zero + c.motions.motion_qd.load(w, d)
+        change = zero + c.motions.motion_qdd.load(w, d)
+        way = speed * h - change * (h * h * 0.5) * foreseen(c, w)  # the velocity of the middle, to second order
+        if c.led.by_position.at(i) != 0:
+            way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
+        way = way * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
+        c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
+        linear = c.led.linear.load(w, i)
+        angular = c.led.angular.load(w, i)
+        rate = rate + linear * speed
+        spin = spin + angular * speed
+        pull = pull + linear * change
+        twist = twist + angular * change
+        shift = shift + linear * way
+        turn = turn + angular * way
+    return rate, spin, pull, twist, shift, turn
 
 
 @ti.func
@@ -174,7 +184,7 @@ def projection_work(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
+def led_work(c: ti.template(), w: ti.i32):
     """Work of kinematic bodies in a step, where it ends: kinetic energy gained, less what other forces did on them.
 
         smooth:   half of h lambda with the gradients of either end, F of the middle, along the way
@@ -185,6 +195,7 @@ def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
     """
     y = c.bound.system
     t = c.tables
+    h = c.constants.load(w, H)
     done = c.forces.work.load(w, 1)
     share = done * 0.0 + 1.0
     if ti.static(c.by_impulses):
@@ -193,22 +204,19 @@ def led_work(c: ti.template(), w: ti.i32, h: ti.template()):
         d = c.bound.motion_dof.at(m)
         v = c.motions.motion_qd.load(w, d)
         chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))) / h
-        before = chord
-        if ti.static(c.integrator == "zhong06"):
-            before = chord + (c.state.qd.load(w, d) - chord) * share
-            given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
-            done = done - given * chord * (h * 0.5) * share
+        before = chord + (c.state.qd.load(w, d) - chord) * share
+        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
+        done = done - given * chord * (h * 0.5) * share
         done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
-    if ti.static(c.integrator == "zhong06"):
-        for r in range(y.n_rows):
-            way = t.arena.zero()
-            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                d = y.j_dof.at(e)
-                m = c.bound.motion_of.at(d)
-                if m >= 0:
-                    end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))
-                    way = way + y.entry.load(w, y.n_mass + e) * end
-            done = done - y.force.load(w, r) * way * 0.5 * share
+    for r in range(y.n_rows):
+        way = t.arena.zero()
+        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
+            d = y.j_dof.at(e)
+            m = c.bound.motion_of.at(d)
+            if m >= 0:
+                end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))
+                way = way + y.entry.load(w, y.n_mass + e) * end
+        done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.work.store(w, 1, done)
 
 

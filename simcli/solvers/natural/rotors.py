@@ -12,6 +12,7 @@ Source: derived; discrete mechanics as in Marsden and West (2001), section 1.
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.solvers.rows.pieces import acceleration_of_law
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
@@ -35,16 +36,14 @@ def weigh_rotors(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def note_paces(c: ti.template(), w: ti.i32, g: ti.template()):
+def note_paces(c: ti.template(), w: ti.i32):
     """At the end of a step: x_m', and the forces of laws without armature, for the second half of the step.
-
-    Args:
-        g: [s], half of the step.
 
     Reads:  c.bound.system.{acceleration, laws}
     Writes: c.bound.{pace, owes, system.force}
     """
     y = c.bound.system
+    g = c.constants.load(w, H) * 0.5
     zero = c.tables.arena.zero()
     smooth = zero == 0.0
     if ti.static(c.bound.switches):

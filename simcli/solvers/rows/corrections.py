@@ -1,6 +1,6 @@
 """Corrections of positions and velocities toward the rows: what is asked for, and the move along the answer.
 
-Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+Stages of trees, free bodies and natural coordinates, and what they call; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.elementary import select
@@ -8,8 +8,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.laws import FREE
 from simcli.kernels.memory import local
 from simcli.kernels.retraction import retract
-
-EVALUATE, CORRECT, PLACE, PROJECT, START = range(5)  # kinds of phases
+from simcli.solvers.tree.integrators import H
 
 
 def is_rigid(y, w, r):
@@ -39,24 +38,23 @@ def harden(y: ti.template(), w: ti.i32, r: ti.i32):
 
 
 @ti.func
-def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
-                      g: ti.template()):
+def ask_for_correction(c: ti.template(), w: ti.i32):
     """Right-hand side of a correction: what the rows lack. Worlds that lack nothing are left exactly as they are.
 
-    Positions of PROJECT are asked for -phi, those of CORRECT for -phi / h g of acceleration. Velocities of PROJECT (k = 1)
-    are asked for -J qd, and the speed of a lock.
+    Steps of one evaluation are corrected where they end: rows are asked for -phi / h g of acceleration. The others project
+    positions, asked for -phi, then with `rates` set velocities, asked for -J qd and the speed of a lock.
 
-    Reads:  c.bound, rows
+    Reads:  c.{bound, now, g}, rows
     Writes: c.bound.{worst, system.{load, goal, centre}}
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    find_lacks(c, w, k)
-    if k == 0:
-        find_worst(c, w, kind, h, g)
-    factor = select(needs_correction(c, w, kind, stage), zero - 1.0, zero)
-    if kind == CORRECT:
-        factor = factor / (h * g)
+    find_lacks(c, w, c.now.load(w, "rates"))
+    if c.now.load(w, "rates") == 0:
+        find_worst(c, w)
+    factor = select(needs_correction(c, w), zero - 1.0, zero)
+    if ti.static(c.stages == 1):
+        factor = factor / (c.constants.load(w, H) * c.g.load(w, 0))
     for r in range(y.n_rows):
         y.load.store(w, y.n_dofs + r, y.load.load(w, y.n_dofs + r) * factor)
         y.goal.store(w, y.n_dofs + r, zero)
@@ -65,8 +63,7 @@ def demand_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stag
         y.load.store(w, n, zero)
         y.goal.store(w, n, zero)
         if ti.static(c.has_excess):
-            if kind == CORRECT:
-                y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
+            y.load.store(w, n, select(factor == 0.0, zero, c.bound.excess.load(w, n)))
 
 
 @ti.func
@@ -101,8 +98,8 @@ def find_lacks(c: ti.template(), w: ti.i32, k: ti.i32):
 
 
 @ti.func
-def find_worst(c: ti.template(), w: ti.i32, kind: ti.i32, h: ti.template(), g: ti.template()):
-    """The largest lack of a row that acts; of CORRECT also of what bodies without inertia were lent.
+def find_worst(c: ti.template(), w: ti.i32):
+    """The largest lack of a row that acts; in natural coordinates also of what bodies without inertia were lent.
 
     Reads:  c.bound.{system.{load, free}, excess}
     Writes: c.bound.worst
@@ -114,32 +111,32 @@ def find_worst(c: ti.template(), w: ti.i32, kind: ti.i32, h: ti.template(), g: t
         acts = y.free.load(w, y.n_dofs + r) != 0.0
         worst = ti.max(worst, select(acts, ti.abs(y.load.load(w, y.n_dofs + r)), zero))
     if ti.static(c.has_excess):
-        if kind == CORRECT:
-            for n in range(y.n_dofs):
-                lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
-                worst = ti.max(worst, ti.abs(lacks) * h * g)
+        h = c.constants.load(w, H)
+        for n in range(y.n_dofs):
+            lacks = c.bound.excess.load(w, n) / c.tables.weight.load(w, c.tables.tree_dof.at(n))
+            worst = ti.max(worst, ti.abs(lacks) * h * c.g.load(w, 0))
     c.bound.worst.store(w, 0, worst)
 
 
-@ti.func
-def needs_correction(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
-    """True for worlds that a correction moves: those with a residual, and all of them in the first one after a step.
+def needs_correction(c, w):
+    """Mask of the worlds that a correction moves: with a residual; where steps project, all of them in the first one.
 
     What a step leaves below `tight` matters near a singular position, where a residual c is a displacement of c over the
     distance from it. That first correction costs nothing, for the velocities need its factor anyway.
 
-    Reads: c.bound.worst
+    Reads: c.{bound.worst, now}
     """
-    lacks = c.bound.worst.load(w, 0) > c.bound.tight
-    if kind == PROJECT and stage == 0:
-        lacks = lacks | (c.bound.worst.load(w, 0) >= 0.0)
-    return lacks
+    worst = local(c.bound.worst.load(w, 0))
+    lacks = worst > c.bound.tight
+    if c.stages > 1:
+        is_first = c.tables.arena.zero() + ti.cast(c.now.load(w, "correction") == 0, c.tables.arena.device.real) != 0.0
+        lacks = lacks | (is_first & (worst >= 0.0))
+    return local(lacks)
 
 
 @ti.func
-def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: ti.i32, h: ti.template(),
-                   g: ti.template()):
-    """Move along a correction.
+def correct(c: ti.template(), w: ti.i32):
+    """Move along the correction that was found.
 
     Reads:  c.bound.system.factor
     Writes: c.state.{q, qd, qdd}, c.bound.system.{acceleration, force}
@@ -153,25 +150,26 @@ def use_correction(c: ti.template(), w: ti.i32, kind: ti.i32, k: ti.i32, stage: 
             y.factor.x.store(w, at, c.bound.first.load(w, i) * 2.0 - y.factor.x.load(w, at))
     for n in range(y.n_dofs):
         c.bound.move.store(w, t.tree_dof.at(n), y.factor.x.load(w, y.factor.position.at(n)))
-    if kind == CORRECT:
-        correct_accelerations(c, w, h, g)
-    if k == 1:
+    if ti.static(c.stages == 1):
+        correct_accelerations(c, w)
+    if c.now.load(w, "rates") == 1:
         for n in range(y.n_dofs):
             d = t.tree_dof.at(n)
             s.qd.store(w, d, s.qd.load(w, d) + c.bound.move.load(w, d))
     else:
-        correct_coordinates(c, w, kind, stage)
+        correct_coordinates(c, w)
 
 
 @ti.func
-def correct_accelerations(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.template()):
-    """Add a correction of CORRECT to the accelerations of the step; its move is what the new velocities give.
+def correct_accelerations(c: ti.template(), w: ti.i32):
+    """Add a correction to the accelerations of the step; its move is what the new velocities give.
 
-    Reads:  c.bound.{system, move}
+    Reads:  c.{bound.{system, move}, g}
     Writes: c.state.{qd, qdd}, c.bound.{move, excess, system.{acceleration, force}}
     """
     y = c.bound.system
     s = c.state
+    h = c.constants.load(w, H)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         x = c.bound.move.load(w, d)
@@ -180,7 +178,7 @@ def correct_accelerations(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.t
             c.bound.excess.store(w, n, x * c.tables.excess.load(w, d))
         s.qdd.store(w, d, s.qdd.load(w, d) + x)
         if ti.static(c.is_natural):
-            c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+            c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * c.g.load(w, 0)) * h)
         else:
             s.qd.store(w, d, s.qd.load(w, d) + x * h)
             c.bound.move.store(w, d, s.qd.load(w, d) * h)
@@ -192,8 +190,8 @@ def correct_accelerations(c: ti.template(), w: ti.i32, h: ti.template(), g: ti.t
 
 
 @ti.func
-def correct_coordinates(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32):
-    """Move the coordinates: from where the step began in CORRECT, else from where they are.
+def correct_coordinates(c: ti.template(), w: ti.i32):
+    """Move the coordinates: from where a step of one evaluation began, else from where they are.
 
     Reads:  c.bound.move
     Writes: c.state.q, c.bound.{q_kept, q_start}
@@ -201,9 +199,9 @@ def correct_coordinates(c: ti.template(), w: ti.i32, kind: ti.i32, stage: ti.i32
     s = c.state
     for i in range(c.tables.n_q):
         c.bound.q_kept.store(w, i, s.q.load(w, i))
-        if kind != CORRECT:
+        if ti.static(c.stages > 1):
             c.bound.q_start.store(w, i, s.q.load(w, i))
     retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
-    lacks = needs_correction(c, w, kind, stage)
+    lacks = needs_correction(c, w)
     for i in range(c.tables.n_q):  # a world that lacks nothing keeps its bits: to normalise again may change the last one
         s.q.store(w, i, select(lacks, s.q.load(w, i), c.bound.q_kept.load(w, i)))

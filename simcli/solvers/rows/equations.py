@@ -1,6 +1,6 @@
 """The equations of a try of a constrained evaluation: those of rows, of the lines and locks of laws, and of springs.
 
-Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.coordinate_laws import foresee, foresee_again, spring_law

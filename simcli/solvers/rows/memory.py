@@ -2,7 +2,7 @@
 
 An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
 of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
-would feed them back slowly. The lists of stages are in tree/programs.py; those of natural coordinates are phases still.
+would feed them back slowly. The lists of stages are in tree/programs.py and natural/programs.py.
 
     semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
                     does), so the velocities stay those of the positions and no energy is lost by projection
@@ -28,7 +28,7 @@ from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.massless import lacking
 from simcli.model.tables import LinkKind, Model
-from simcli.solvers.natural.steps import (
+from simcli.solvers.natural.memory import (
     ALL_STAGES,
     MANY_PROJECTIONS,
     PROJECTIONS,
@@ -97,7 +97,7 @@ class Constrained:
             end have got what armature takes of them (rotors.py).
         spins_free: (links) 1 for free bodies that have inertia by themselves.
         first: (unknowns) the first solution of a correction.
-        excess: (2 n dofs) what the weights have too much, see natural/steps.py.  carried: (n dofs) with what a try begins.
+        excess: (2 n dofs) what the weights have too much, see natural/excess.py.  carried: (n dofs) with what a try begins.
         refinements: tries that refine the accelerations of a frame.
         move: (NV) displacement of a correction.
         projected: (rows) [N s] by which velocities were projected since the last step, in natural coordinates with contact.
@@ -137,7 +137,6 @@ class Constrained:
         self.switches = tables.is_natural and (self.repeats or is_touching)
         self.parts = arena.single.slot()
         self.projections = MANY_PROJECTIONS if tables.is_natural and tables.has_excess else PROJECTIONS
-        self.n_evaluations = stages + (self.repeats or is_touching) + tables.is_natural
         self.max_choices = MAX_CHOICES + CHOICES_PER_LAW * constraints.laws.n
         n = tables.n_tree_dofs
         self.start, self.base, self.worst = self.system.rows.items.slot(), tables.tree_dofs.slot(), arena.single.slot()

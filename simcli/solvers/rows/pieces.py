@@ -1,6 +1,6 @@
 """The pieces of the laws on which a try of a constrained evaluation is, and the motion and power of their coordinates.
 
-Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.efforts import turn_of_ball, turn_to_target

@@ -77,7 +77,7 @@ def hold_speed(c: ti.template(), w: ti.i32, n: ti.i32, stage: ti.i32, may: ti.te
 def foreseen(c, w):
     """1 where forces expect what the velocity does in the step, 0 in steps of natural coordinates with contact.
 
-    The velocity of these is that of half a step before (natural/steps.py).
+    The velocity of these is that of half a step before (natural/programs.py).
     """
     if c.is_natural and c.bound.switches and not c.bound.repeats:
         return 1.0 - c.bound.jumps.load(w, 0)

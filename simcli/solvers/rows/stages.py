@@ -5,13 +5,13 @@ from simcli.kernels.language import ti
 from simcli.kernels.rows import measure
 from simcli.kernels.sparse import substitute
 from simcli.kernels.system import assemble, enter, extrapolate, fill, keep, leave
-from simcli.solvers.rows.corrections import CORRECT, EVALUATE, PLACE, PROJECT, demand_correction, harden, use_correction
+from simcli.solvers.rows.corrections import harden
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
 from simcli.solvers.rows.pieces import choose_pieces
 from simcli.solvers.rows.repeat import keep_work, use_again
-from simcli.solvers.shared.motions import follow_motions, lead_rows
+from simcli.solvers.shared.motions import follow_motions
 from simcli.solvers.tree.integrators import H
 
 
@@ -35,12 +35,21 @@ def measure_rows(c: ti.template(), w: ti.i32):
 
 @ti.func
 def fill_system(c: ti.template(), w: ti.i32):
-    """Mass matrix and Jacobian; where rows begin; forces without rows and laws.
+    """Mass matrix and Jacobian, and `begin_system`.
 
     Writes: c.bound.{system.entry, start, base}
     """
+    fill(c.bound.system, c.tables, c.state, w)
+    begin_system(c, w)
+
+
+@ti.func
+def begin_system(c: ti.template(), w: ti.i32):
+    """Where rows begin; forces without rows and laws.
+
+    Writes: c.bound.{start, base}
+    """
     y = c.bound.system
-    fill(y, c.tables, c.state, w)
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             c.bound.start.store(w, r, y.rows.residual.load(w, r))
@@ -49,24 +58,6 @@ def fill_system(c: ti.template(), w: ti.i32):
         c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
     if ti.static(c.is_loose):
         turn_ahead(c, w, c.constants.load(w, H))
-
-
-@ti.func
-def lead(c: ti.template(), w: ti.i32):
-    """Rows of prescribed motions, in an evaluation."""
-    lead_rows(c, w, EVALUATE, c.constants.load(w, H), c.now.load(w, "instant"))
-
-
-@ti.func
-def lead_end(c: ti.template(), w: ti.i32):
-    """Rows of prescribed motions, where a step ends."""
-    lead_rows(c, w, CORRECT, c.constants.load(w, H), 0)
-
-
-@ti.func
-def lead_frame(c: ti.template(), w: ti.i32):
-    """Rows of prescribed motions, in a frame."""
-    lead_rows(c, w, PLACE, c.constants.load(w, H), 1)
 
 
 @ti.func
@@ -79,9 +70,13 @@ def choose(c: ti.template(), w: ti.i32):
     choose_pieces(c, w, k, c.now.load(w, "node"), c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0),
                   c.now.load(w, "instant"))  # fmt: skip
     chosen = c.tables.arena.zero() + 1.0
-    if ti.static(c.bound.system.laws.n > 0):
-        if k > 0:
+    if k > 0:
+        chosen = c.tables.arena.zero()
+        if ti.static(c.bound.system.laws.n > 0):
             chosen = c.bound.system.laws.changed.load(w, 0)
+        if ti.static(c.has_excess):  # what refines the accelerations that a frame shows
+            if c.now.load(w, "instant") != 0 and k < c.bound.refinements:
+                chosen = c.tables.arena.zero() + 1.0
     c.bound.choosing.store(w, 0, chosen)
     c.now.store(w, "choice", k + 1)
 
@@ -172,25 +167,6 @@ def jumps(c, w):
 def advance_again(c: ti.template(), w: ti.i32):
     """The step that is taken again, of first order."""
     use_again(c, w, c.constants.load(w, H))
-
-
-def kind_of_correction(c) -> int:
-    """First-order steps are corrected where they end; the others project positions, then velocities."""
-    return CORRECT if c.stages == 1 else PROJECT
-
-
-@ti.func
-def ask_for_correction(c: ti.template(), w: ti.i32):
-    """Right-hand side of a correction: of positions, or with `rates` set, of velocities."""
-    demand_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"),
-                      c.constants.load(w, H), c.g.load(w, 0))  # fmt: skip
-
-
-@ti.func
-def correct(c: ti.template(), w: ti.i32):
-    """Move along the correction that was found."""
-    use_correction(c, w, kind_of_correction(c), c.now.load(w, "rates"), c.now.load(w, "correction"), c.constants.load(w, H),
-                   c.g.load(w, 0))  # fmt: skip
 
 
 @ti.func

@@ -34,27 +34,6 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
 
 
 @ti.func
-def follow_leads(c: ti.template(), w: ti.i32, t: ti.template(), starts: ti.i32, at_frame: ti.i32):
-    """Let prescribed motions follow their signals in a step whose forces are those of its middle.
-
-    Args:
-        t: [s], the middle of the step, or the time of a frame.
-        starts: 1 for the velocities at the start of the step, 0 for the positions at its end.
-        at_frame: 1 at a frame.
-
-    Reads:  c.leads
-    Writes: the driven slots
-    """
-    real = c.tables.arena.device.real
-    h = c.constants.load(w, H)
-    side = ti.cast(2 * starts - 1, real)
-    if at_frame != 0:
-        drive(c.leads, w, t, h * LEAN[c.precision])
-    else:
-        drive(c.leads, w, t - side * h * 0.5, side * h * LEAN[c.precision])
-
-
-@ti.func
 def time_of(c: ti.template(), w: ti.i32):
     """[s], the time of an evaluation of a program, and from which side a jump there is seen: 1 after it, -1 before it.
 
@@ -68,6 +47,8 @@ def time_of(c: ti.template(), w: ti.i32):
     h = c.constants.load(w, H)
     node = c.nodes.load(w, c.now.load(w, "node"))
     side = 1.0 - 2.0 * node
+    if ti.static(c.integrator == "zhong06"):  # what jumps in the middle of its steps does so at their end
+        side = ti.cast(-1.0, real)
     if c.now.load(w, "instant") != 0:
         node = ti.cast(0.0, real)
         side = ti.cast(1 - 2 * ti.min(c.now.load(w, "steps"), 1), real)
@@ -96,17 +77,27 @@ def first_of(c, w):
 
 
 @ti.func
-def natural_time(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """As `time_of`, for round i of natural coordinates, counted from 1: the last one shows the frame.
+def lead_to_start(c: ti.template(), w: ti.i32):
+    """Prescribed motions where a step begins whose forces are those of its middle, after what jumps there.
 
-    Reads: c.constants
+    Reads:  c.leads
+    Writes: the driven slots
     """
-    real = c.tables.arena.device.real
+    t, _side = time_of(c, w)
     h = c.constants.load(w, H)
-    step = i - 1
-    t = h * ti.cast(first + ti.min(step + 1, steps), real)
-    side = ti.cast(1 - 2 * ti.min(steps, 1), real)
-    if ti.static(c.integrator == "zhong06"):  # at the middle of the step
-        if i <= steps:
-            t = h * (ti.cast(first + step, real) + 0.5)
-    return t, side
+    drive(c.leads, w, t - h * 0.5, h * LEAN[c.precision])
+
+
+@ti.func
+def lead_to_end(c: ti.template(), w: ti.i32):
+    """Prescribed motions where such a step ends, before what jumps there; else as `lead_to_start`."""
+    t, _side = time_of(c, w)
+    h = c.constants.load(w, H)
+    drive(c.leads, w, t + h * 0.5, -h * LEAN[c.precision])
+
+
+@ti.func
+def lead_to_frame(c: ti.template(), w: ti.i32):
+    """Prescribed motions at the time of a frame, after what jumps there; else as `lead_to_start`."""
+    t, _side = time_of(c, w)
+    drive(c.leads, w, t, c.constants.load(w, H) * LEAN[c.precision])

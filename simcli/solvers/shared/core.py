@@ -20,12 +20,11 @@ from simcli.model.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses
-from simcli.solvers.impulses.stages import solving_natural
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
-from simcli.solvers.natural.generalized_alpha import Memory
 from simcli.solvers.natural.led import LedBodies
-from simcli.solvers.natural.quadratic import QuadraticSteps
-from simcli.solvers.natural.steps import ALL_STAGES
+from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
+from simcli.solvers.natural.memory import NODES as NATURAL_NODES
+from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
 from simcli.solvers.shared.contact_report import ContactReport
 from simcli.solvers.shared.gauges import Gauges
@@ -80,7 +79,7 @@ class Core:
         closes_every_step: whether signals drive what does that work.
         is_quadratic: see `polynomials`.  steps, pushes: of these steps.
         now, b, g: see tree/stages.py.  nodes, parts: of the integrator.  has_program, program: of a frame.
-        solving: program of impulses.  over: 1 for the blocks whose frames are over.
+        over: 1 for the blocks whose frames are over.
         accelerates: whether frames have accelerations of joints.
     """
 
@@ -89,7 +88,7 @@ class Core:
     def __init__(self, model: Model, options, plan: RunPlan, arena: Arena, phases: Sequence[Model] = ()):
         self.is_loose = getattr(options, "type", "") == "maximal"
         self.precision = arena.device.precision
-        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/steps.py
+        self.integrator = "zhong06" if options.integrator == "moreau" else options.integrator  # see natural/programs.py
         self.stages = ALL_STAGES[self.integrator]
         self.arena, self.lanes, self.block_dim = arena, arena.device.lanes, arena.device.block_dim
         self.tables = Tables(model, arena, phases)
@@ -154,7 +153,7 @@ class Core:
                 raise UsageError("generalized_alpha does not take this mechanism: an event changes which coordinates an "
                                  "equation or a spring depends on, or nothing is joined or rigid; use zhong06")
             jumps = self.signals.n > 0 or len(self.tables.phases) > 1
-            self.alpha = Memory(self.steps.rows.n, arena, options.spectral_radius, jumps)
+            self.alpha = AlphaSteps(self.steps.rows.n, arena, options.spectral_radius, jumps)
         self.is_midpoint = self.integrator == "zhong06" and self.forces.has_external
         efforts_too = self.integrator == "implicit"  # the first-order step sums the work of joint efforts exactly
         self.keeps_account = self.integrator != "rk4" and not self.is_quadratic and (
@@ -173,15 +172,13 @@ class Core:
         self.leaving = plan.leaving(self.reports)
 
     def write_programs(self, arena: Arena):
-        """Lists of stages, where steps are such: of trees and free bodies; in natural coordinates, of impulses."""
+        """The list of stages of a frame, and what it reads."""
         self.now, (self.b, self.g) = Registers(arena, *NOW), arena.single.slots(2)
-        self.has_program = not self.is_natural
-        if self.has_program:
-            self.nodes = self.tables.column(np.array([NODES[self.integrator]]))
+        self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
+        if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
-            self.program = Program(arena, frame_of_tree(self), self.now)
-        elif self.by_impulses:
-            self.solving = Program(arena, solving_natural(self), self.now)
+        self.has_program = True
+        self.program = Program(arena, (frame_of_natural if self.is_natural else frame_of_tree)(self), self.now)
 
     def polynomials(self, constraints: Constraints) -> Quadratic | None:
         """The rows of steps that need no poses, where there are such steps: in natural coordinates, with smooth forces."""

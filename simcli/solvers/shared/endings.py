@@ -2,7 +2,7 @@
 
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
-from simcli.solvers.natural.steps import FARTHEST_TURN
+from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.shared.contact_report import crowded_text
 from simcli.solvers.shared.plan import RunPlan
 from simcli.spec.channel_names import split

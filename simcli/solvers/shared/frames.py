@@ -1,15 +1,11 @@
-"""The frames of all solvers that have accelerations.
-
-Steps of trees and free bodies are programs (tree/programs.py), those of natural coordinates phases (natural/phases.py); a
-frame ends with a report.
-"""
+"""The frames of all solvers that have accelerations: a list of stages, whose steps each solver gives, and a report."""
 
 from simcli.kernels.dynamics import demand
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
 from simcli.kernels.loops import follow_natural_turns, follow_turns, report_rods, unwrap_turns
-from simcli.kernels.programs import begin, run
+from simcli.kernels.programs import begin, only_blocks, repeat_blocks, run
 from simcli.kernels.projected_accelerations import project_accelerations, report_accelerations
 from simcli.kernels.projection import project_joints
 from simcli.kernels.report import (
@@ -18,13 +14,10 @@ from simcli.kernels.report import (
     report_efforts,
     report_points,
 )
-from simcli.solvers.natural.generalized_alpha import begin_alpha, step_alpha
-from simcli.solvers.natural.phases import place_natural
-from simcli.solvers.natural.quadratic import enter_steps, step_quadratic
-from simcli.solvers.natural.steps import FARTHEST_TURN
+from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import add_efforts, report_rows, unwrap_rows
-from simcli.solvers.shared.clock import begin_program, follow_signals, natural_time
+from simcli.solvers.shared.clock import begin_program
 from simcli.solvers.shared.contact_report import (
     begin_call,
     is_crowded,
@@ -34,9 +27,7 @@ from simcli.solvers.shared.contact_report import (
 )
 from simcli.solvers.shared.ledger import energies, find_power, open_account
 from simcli.solvers.shared.watch import CROWDED, NOT_CONVERGED, TURNS_FAR, judge_speed, watch
-from simcli.solvers.tree.integrators import (
-    H,
-)
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
@@ -66,74 +57,62 @@ def advance(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32, lines: ti
     Reads:  c
     Writes: c
     """
-    over = 1
-    if ti.static(c.has_program):
-        if begun == 0:
-            begin_program(c, w, first, steps)
-            begin(c.program, w)
-        over = run(c.program, c, w, lines)
-    else:
-        advance_natural(c, w, first, steps)
+    if begun == 0:
+        begin_program(c, w, first, steps)
+        begin(c.program, w)
+    over = run(c.program, c, w, lines)
     return over
 
 
-@ti.func
-def advance_natural(c: ti.template(), w: ti.i32, first: ti.i64, steps: ti.i32):
-    """`advance` in natural coordinates: rounds of phases, see natural/phases.py.
+def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
+    """The list of a frame.
 
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work, c.health, c.rows.joint_wrench
+    Args:
+        c: core of the run.
+        step: stages of each step.
+        start, end: of the frame of the start, which has no step; after the last step of any other.
     """
-    for i in range(1, steps + 2):
-        is_step = i <= steps
-        if ti.static(c.is_quadratic):
-            if is_step:
-                if i == 1:
-                    enter_steps(c, w)
-                t, side = natural_time(c, w, first, i, steps)
-                if ti.static(c.integrator == "generalized_alpha"):
-                    step_alpha(c, w, t, c.constants.load(w, H))
-                else:
-                    if ti.static(c.signals.n > 0):
-                        follow_signals(c, w, t, side, -1)
-                    step_quadratic(c, w, c.constants.load(w, H))
-            else:
-                advance_round(c, w, first, i, steps)
-                if ti.static(c.integrator == "generalized_alpha"):
-                    if steps == 0:
-                        begin_alpha(c, w)
-        else:
-            advance_round(c, w, first, i, steps)
-        if is_step:
-            if ti.static(c.loops.n_turns > 0):
-                if ti.static(c.is_quadratic):
-                    follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
-                else:
-                    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
-            watch(c, w)
-        if ti.static(c.touches):
-            if i == ti.select(steps > 0, steps, 1):
-                report_contacts(c, w)
+    turns = (follow_loops,) if c.constrained and c.loops.n_turns else ()
+    shows = (report_contacts,) if c.touches else ()
+    last = (only_blocks(is_last_step, *shows),) if shows else ()
+    steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
+    return steps, only_blocks(is_start, *start, *shows), only_blocks(is_later, *end)
 
 
 @ti.func
-def advance_round(c: ti.template(), w: ti.i32, first: ti.i64, i: ti.i32, steps: ti.i32):
-    """Round i of `advance_natural`: a step, or the frame.
+def follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    if ti.static(c.is_quadratic):
+        follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
+    else:
+        follow_turns(c.loops, c.state, w, c.constants.load(w, H))
 
-    Reads:  c
-    Writes: c.state, c.bound, c.forces.work, c.rows.joint_wrench
-    """
-    n_phases = c.bound.n_evaluations + c.bound.max_corrections
-    if i == steps + 1:
-        n_phases = 2  # velocities, then accelerations
-        if ti.static(c.looks_back):
-            if steps > 0:
-                n_phases = 3  # reactions where the step began; velocities; bodies and rows placed with what is left
-    over = 0
-    t, side = natural_time(c, w, first, i, steps)
-    for p in range(n_phases):
-        if over == 0:
-            over = place_natural(c, w, t, side, i, p, steps)
+
+@ti.func
+def end_step(c: ti.template(), w: ti.i32):
+    """Worlds that end with this step, and its number."""
+    watch(c, w)
+    c.now.store(w, "step", c.now.load(w, "step") + 1)
+
+
+def has_steps(c, w):
+    """Whether the frame has steps that are still to be taken (of a block)."""
+    return c.now.load(w, "step") < c.now.load(w, "steps")
+
+
+def is_last_step(c, w):
+    """Whether this step ends at the frame (of a block)."""
+    return c.now.load(w, "step") + 1 == c.now.load(w, "steps")
+
+
+def is_start(c, w):
+    """Whether the frame shows the start of the run (of a block)."""
+    return c.now.load(w, "steps") == 0
+
+
+def is_later(c, w):
+    """Whether the frame ends steps (of a block)."""
+    return c.now.load(w, "steps") != 0
 
 
 @ti.func

@@ -5,12 +5,12 @@ A row of a prescribed motion has its residual against the motion m, so that what
     one stage:   x - m at the end of the step; where velocities are prescribed m = x at the start + h m'
     else:        x - m, x' - m' and x'' - m'' at the instant of the evaluation
 
-Called by stages of trees and phases of natural coordinates; rows/memory.py says what `c` holds.
+Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
 from simcli.kernels.language import ti
-from simcli.solvers.rows.corrections import CORRECT, EVALUATE
 from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.tree.integrators import H
 
 
 @ti.func
@@ -58,38 +58,45 @@ def follow_motions(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def lead_rows(c: ti.template(), w: ti.i32, kind: ti.i32, h: ti.template(), instant: ti.i32):
-    """Measure rows of prescribed motions against them.
+def lead_rows(c: ti.template(), w: ti.i32):
+    """Measure rows of prescribed motions against them, as they are now.
 
-    Reads:  c.motions, c.bound.start
+    Reads:  c.motions
     Writes: c.bound.system.rows.{residual, rate, bias} of these rows
     """
     y = c.bound.system
-    steps = ti.cast(0, ti.i32)
-    if ti.static(c.stages == 1):
-        if (kind == EVALUATE and instant == 0) or kind == CORRECT:
-            steps = 1
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         d = y.lead_dof.at(m)
         x = y.rows.residual.load(w, r)
-        if steps != 0:
-            y.rows.residual.store(w, r, x - goal_of_lead(c, w, m, h))
-        else:
-            lacks = x * 0.0
-            if c.bound.leads_by_position.at(m) != 0:
-                lacks = x - c.motions.motion_q.load(w, d)
-            y.rows.residual.store(w, r, lacks)
-            y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
-            y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
+        lacks = x * 0.0
+        if c.bound.leads_by_position.at(m) != 0:
+            lacks = x - c.motions.motion_q.load(w, d)
+        y.rows.residual.store(w, r, lacks)
+        y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
+        y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
 
 
 @ti.func
-def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32, h: ti.template()):
+def lead_rows_to_end(c: ti.template(), w: ti.i32):
+    """Measure rows of prescribed motions against where they are at the end of a step of one evaluation.
+
+    Reads:  c.motions, c.bound.start
+    Writes: c.bound.system.rows.residual of these rows
+    """
+    rows = c.bound.system.rows
+    for m in range(c.bound.system.n_leads):
+        r = c.bound.system.lead_row.at(m)
+        rows.residual.store(w, r, rows.residual.load(w, r) - goal_of_lead(c, w, m))
+
+
+@ti.func
+def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32):
     """Coordinate of a row of a prescribed motion at the end of a step of one stage.
 
     Reads: c.motions, c.bound.start
     """
+    h = c.constants.load(w, H)
     d = c.bound.system.lead_dof.at(m)
     goal = c.tables.arena.zero()
     if c.bound.leads_by_position.at(m) != 0:
@@ -134,7 +141,7 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
 
 
 @ti.func
-def lead_work(c: ti.template(), w: ti.i32, h: ti.template()):
+def lead_work(c: ti.template(), w: ti.i32):
     """Work of rows of prescribed motions in a step of natural coordinates: force times way.
 
     Reads:  c.bound, c.motions
@@ -143,7 +150,7 @@ def lead_work(c: ti.template(), w: ti.i32, h: ti.template()):
     y = c.bound.system
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
-        way = goal_of_lead(c, w, m, h) - c.bound.start.load(w, r)
+        way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
         c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * way)
 
 

@@ -14,19 +14,18 @@ one of first order, where a law stops a coordinate in it (repeat.py).
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.programs import only, only_blocks, repeat, repeat_blocks, set_registers
-from simcli.solvers.impulses.memory import move_by_impulses
+from simcli.kernels.programs import only, only_blocks, repeat, set_registers
+from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
 from simcli.solvers.impulses.stages import correcting, solving
+from simcli.solvers.rows.corrections import ask_for_correction, correct
 from simcli.solvers.rows.repeat import go_back
 from simcli.solvers.rows.stages import (
     account,
     advance_again,
     advance_constrained,
-    ask_for_correction,
     assemble_system,
     choose,
     chooses,
-    correct,
     count_correction,
     fill_system,
     find_bias,
@@ -37,14 +36,13 @@ from simcli.solvers.rows.stages import (
     keep_account,
     keep_solution,
     lacks,
-    lead,
-    lead_end,
-    lead_frame,
     measure_rows,
     settle,
     solve_system,
 )
+from simcli.solvers.shared.frames import frame, is_last_step
 from simcli.solvers.shared.measures import look
+from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
 from simcli.solvers.tree.integrators import (
     combine_slopes,
     keep_slopes,
@@ -57,21 +55,11 @@ from simcli.solvers.tree.stages import (
     advance_by_impulses,
     advance_smooth,
     begin_evaluation,
-    end_impulses,
-    end_step,
     follow,
-    follow_loops,
-    go_back_for_a_look,
     has_end,
-    has_steps,
-    is_last_step,
-    is_later,
-    is_start,
     lacks_impulses,
     load_forces,
     place,
-    return_from_look,
-    show_contacts,
     show_reactions,
     solve_tree,
 )
@@ -88,31 +76,18 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
-    start = (set_registers(node=0, instant=1), *evaluation(c), *shows, *contacts_of(c), set_registers(instant=0))
+    start = (set_registers(node=0, instant=1), *evaluation(c), *shows)
     if c.stages > 1:
-        end = (set_registers(node=0, instant=1), *evaluation(c), *shows, set_registers(instant=0))
+        end = start
     elif c.looks_back:
-        measured = measurement(c, lead_frame)
-        end = (go_back_for_a_look, *measured, show_reactions, return_from_look, *measured)
+        measured = measurement(c, lead_rows)
+        end = (look_back, *measured, show_reactions, look_ahead, *measured)
     else:
-        end = measurement(c, lead_frame)
+        end = measurement(c, lead_rows)
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
-    steps = repeat_blocks(*step(c), where=has_steps, wanted=has_steps)
-    return steps, only_blocks(is_start, *start), only_blocks(is_later, *end), *looks(c)
-
-
-def step(c) -> tuple:
-    """The list of a step."""
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
-    turns = (follow_loops,) if c.constrained and c.loops.n_turns else ()
-    last = (only_blocks(is_last_step, *contacts_of(c)),) if c.touches else ()
-    return *kind(c), *turns, *last, end_step
-
-
-def contacts_of(c) -> tuple:
-    """The stage that shows contacts."""
-    return (show_contacts,) if c.touches else ()
+    return *frame(c, kind(c), start, end), *looks(c)
 
 
 def looks(c) -> tuple:
@@ -133,16 +108,16 @@ def step_of_first_order(c) -> tuple:
     steps = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
-    correction = (*measurement(c, lead_end), ask_for_correction, solve_system, correct)
+    correction = (*measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
     return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
 
 
 def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
-    correction = (*measurement(c, lead_end), *correcting(c), move_by_impulses)
+    correction = (*measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
     begin = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c))
-    return *begin, advance_by_impulses, corrections, end_impulses, settle
+    return *begin, advance_by_impulses, corrections, finish_impulses, settle
 
 
 def step_of_nodes(c) -> tuple:
@@ -157,7 +132,7 @@ def step_of_nodes(c) -> tuple:
     taken_again = (go_back, set_registers(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
     correction = (ask_for_correction, solve_system, correct)
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
-    both = (*measurement(c, lead_frame), positions, velocities, count_correction)
+    both = (*measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     return (*nodes, settle, *((only(jumps, *taken_again),) if repeats else ()),
             *((set_registers(correction=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
@@ -176,7 +151,7 @@ def evaluation(c, first=None, starts: bool = False) -> tuple:
     if not c.constrained:
         return *begins, solve_tree
     rows = (measure_rows,) if c.bound.system.n_rows else ()
-    leads = (lead,) if c.bound.system.n_leads else ()
+    leads = (lead_rows_to_end if starts and c.stages == 1 else lead_rows,) if c.bound.system.n_leads else ()
     answer = solving(c) if c.by_impulses else choices(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 

@@ -17,14 +17,11 @@ from simcli.kernels.dynamics import accelerate, eliminate
 from simcli.kernels.efforts import efforts
 from simcli.kernels.external_forces import load_links
 from simcli.kernels.language import ti
-from simcli.kernels.loops import follow_turns
 from simcli.kernels.tree import place_all
 from simcli.kernels.work import accumulate_work, effort_power
-from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses, needs_end
+from simcli.solvers.impulses.memory import move_by_impulses, needs_end
 from simcli.solvers.rows.report import report_constrained_reactions, report_reactions
 from simcli.solvers.shared.clock import follow_signals, time_of
-from simcli.solvers.shared.contact_report import report_contacts
-from simcli.solvers.shared.watch import watch
 from simcli.solvers.tree.integrators import H, copy, correct_efforts, use_semi_implicit
 
 
@@ -117,60 +114,3 @@ def advance_by_impulses(c: ti.template(), w: ti.i32):
         accumulate_work(c.forces, w, c.constants.load(w, H))
     copy(c.bound.q_start, c.state.q, c.tables.n_q, w)
     move_by_impulses(c, w)
-
-
-@ti.func
-def end_impulses(c: ti.template(), w: ti.i32):
-    """Velocities at the end of a step of impulses, and what it leaves for the next one."""
-    finish_impulses(c, w, c.constants.load(w, H))
-
-
-@ti.func
-def go_back_for_a_look(c: ti.template(), w: ti.i32):
-    """Where the last step began, for the reactions that a frame shows."""
-    look_back(c, w)
-
-
-@ti.func
-def return_from_look(c: ti.template(), w: ti.i32):
-    """Where the last step has ended."""
-    look_ahead(c, w)
-
-
-@ti.func
-def show_contacts(c: ti.template(), w: ti.i32):
-    """Contacts of the step that ends at a frame."""
-    report_contacts(c, w)
-
-
-@ti.func
-def follow_loops(c: ti.template(), w: ti.i32):
-    """Full turns of joints that close loops."""
-    follow_turns(c.loops, c.state, w, c.constants.load(w, H))
-
-
-@ti.func
-def end_step(c: ti.template(), w: ti.i32):
-    """Worlds that end with this step, and its number."""
-    watch(c, w)
-    c.now.store(w, "step", c.now.load(w, "step") + 1)
-
-
-def has_steps(c, w):
-    """Whether the frame has steps that are still to be taken (of a block)."""
-    return c.now.load(w, "step") < c.now.load(w, "steps")
-
-
-def is_last_step(c, w):
-    """Whether this step ends at the frame (of a block)."""
-    return c.now.load(w, "step") + 1 == c.now.load(w, "steps")
-
-
-def is_start(c, w):
-    """Whether the frame shows the start of the run (of a block)."""
-    return c.now.load(w, "steps") == 0
-
-
-def is_later(c, w):
-    """Whether the frame ends steps (of a block)."""
-    return c.now.load(w, "steps") != 0

@@ -1,4 +1,4 @@
-"""What the kernel of a run of affine bodies reads and writes."""
+"""What the kernel of a run of affine bodies reads and writes: tables, what a step knows, energies, contact."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,19 @@ from simcli.kernels.forces import Forces
 from simcli.kernels.loops import Loops
 from simcli.kernels.memory import Arena
 from simcli.kernels.potentials.tables import Potential
+from simcli.kernels.programs import Program, Registers
 from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
 from simcli.model.affine_rows import energies_of
 from simcli.model.constraint_tables import Laws
+from simcli.model.natural import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.given import Given
 from simcli.solvers.affine.holds import Holds
-from simcli.solvers.affine.newton import StepMemory, blocks_of
+from simcli.solvers.affine.programs import frame_of_affine
 from simcli.solvers.shared.contact_report import ContactReport
 from simcli.solvers.shared.core import ENERGY, HEALTH
 from simcli.solvers.shared.gauges import Gauges
@@ -26,6 +28,76 @@ from simcli.solvers.shared.plan import RunPlan
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
+NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
+
+# Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
+ROUNDING = {"float64": 1e-11, "float32": 1e-4}
+# Displacements [m, for bodies of size 1 m] that cannot be told from none.
+TIGHT = {"float64": 1e-14, "float32": 2e-6}
+HALF_SIDE = 3.0  # half the side of a box with the second moment S and the mass m is sqrt(3 S / m)
+
+
+class StepMemory:
+    """What a step knows.
+
+    Args:
+        n: unknowns.
+        model, tables, arena: of the run.
+        tolerance: [m] of the last displacement.
+
+    Attributes:
+        alpha, weight, age, breaks, pattern: (B), of the formula of each body.
+        alpha: [1/s].  weight: of the step before, 1/3 in bdf2.  age: steps since the formula began.
+        breaks: 1 where something else acts at the end of the step than at its start; pattern: what touched there.
+        lead: [s], of the velocity in x_h, 0 but at t = 0.  returns: 1 in worlds that take the step again.
+        start, past, target, force: x_n, x_h, y, external forces, by unknown.  x_before, v_before, force_before: one step
+            earlier.
+        next_v, acceleration: at the end of the step.
+        move: Newton's direction.  size: [m], largest displacement by it.  curve: 1 in worlds with the whole Hessian.
+        length: part of the direction that is taken.  way: to where that leads.  cap: part of it that contact leaves free.
+        energy: [J], at next_x.  bound: [J], what it may be there.
+        running: 1 in worlds that have not converged; done: 1 in those that have by their last displacement.
+        iterations, failed: of the last step.  allowed: iterations until the search at hand has failed.
+        mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
+        thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
+        self.tolerance = max(tolerance, TIGHT[arena.device.precision])
+        self.rounding = ROUNDING[arena.device.precision]
+        unknowns = arena.records(n)
+        for name in ("alpha", "weight", "age", "breaks", "pattern"):
+            setattr(self, name, tables.bodies.slot())
+        for name in ("lead", "returns", "length", "cap", "running", "done", "curve", "energy", "bound", "size", "iterations",
+                     "allowed", "failed"):  # fmt: skip
+            setattr(self, name, arena.single.slot())
+        for name in ("start", "past", "target", "force", "force_before", "x_before", "v_before", "next_v", "acceleration",
+                     "move"):  # fmt: skip
+            setattr(self, name, unknowns.slot())
+        self.way = unknowns.slot().scratch()
+        self.mass = unknowns.column((model.columns.weight - model.columns.excess)[:, -n:])
+        blocks = blocks_of(model)
+        weighs = blocks[..., 0] > 0.0
+        extent = np.sqrt(HALF_SIDE * largest_moments(model, blocks[..., 1:]) / np.where(weighs, blocks[..., 0], 1.0))
+        self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
+        thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
+        self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())
+
+    def clear(self):
+        """Before the first step."""
+        for name in ("age", "breaks", "pattern", "weight", "iterations", "failed", "size", "x_before", "v_before", "force",
+                     "force_before"):  # fmt: skip
+            slot = getattr(self, name)
+            slot.write(np.zeros((1, slot.n_items, 1)))
+        self.alpha.write(np.ones((1, self.alpha.n_items, 1)))
+
+
+def blocks_of(model: Model) -> np.ndarray:
+    """[kg, kg m^2], (W|1, B, 4): weights of the position and of the vectors of each body."""
+    weight = (model.columns.weight - model.columns.excess)[:, -12 * model.n_bodies :]
+    return weight.reshape(len(weight), model.n_bodies, 4, 3)[..., 0]
 
 
 class AffineCore:
@@ -40,7 +112,8 @@ class AffineCore:
         pushes_thin: whether wrenches may act on bodies that lack inertia.
         given: bodies that move as prescribed.  holds: soft holds.  restarts: whether steps may be taken again.
         touches: whether shapes may touch, in some phase.  Then there are `barrier`, its `notes`, and `contacts`.
-        summarises: see `core.Core`; steps that are not solved end their worlds here.
+        summarises: see `core.Core`; steps that are not solved end their worlds here.  has_friction: in contacts.
+        now, program: of a frame.
         diagonal: entries of the factor on the diagonal.
         coordinate_dof: dof of each coordinate that has a law.
         stretch: (6 B) xx yy zz xy xz yz of S of each body, body axes.
@@ -76,12 +149,13 @@ class AffineCore:
         self.summarises = self.touches = any(m.contacts is not None for m in self.tables.phases)
         self.reports["contacts"] = self.touches and "contacts" in plan.channels
         self.restarts = self.integrator == "bdf2" and (self.touches or self.potential.laws.n > 0)
+        self.has_friction = False
         if self.touches:
             self.barrier = barrier_of(model, options, plan.dt, self.tables, arena)
-            self.notes = self.barrier.notes
+            self.notes, self.has_friction = self.barrier.notes, self.barrier.has_friction
             self.contacts = ContactReport(arena, self.barrier.candidates.capacity, self.reports["contacts"])
         self.total_start, self.count, self.over = arena.single.slots(3)
-        self.health, self.has_program = arena.slot(len(HEALTH)), False
+        self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
         self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
@@ -93,6 +167,8 @@ class AffineCore:
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
+        self.has_program, self.now = True, Registers(arena, *NOW)
+        self.program = Program(arena, frame_of_affine(self), self.now)
 
     def coordinates(self, laws: Laws) -> np.ndarray:
         """[m, rad], (W, K), the coordinates of laws; NaN for those that are none here."""

@@ -1,0 +1,311 @@
+"""Stages of a step of affine bodies: where it begins, its formula, its targets, what it leaves. The lists: programs.py.
+
+Functions of the core c and a block w. What differs between integrators is another stage, or a number in memory: the weight
+of the step before, the pace alpha, the lead of the trial at t = 0 (`StepMemory`).
+"""
+
+from simcli.kernels.barrier.friction import keep_anchors
+from simcli.kernels.blocks import SIZE
+from simcli.kernels.elementary import select
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.language import ti
+from simcli.kernels.loops import follow_turns
+from simcli.kernels.potentials.energy import find_slopes, follow_rows, work_of_step
+from simcli.kernels.potentials.paces import aim_laws, commit_laws, open_laws
+from simcli.kernels.potentials.shares import mean_force
+from simcli.kernels.potentials.springs import aim_springs, measure_rates, open_springs
+from simcli.kernels.quadratic import take_state
+from simcli.kernels.signals import drive
+from simcli.kernels.tree import vector_at
+from simcli.solvers.affine.given import follow_given, give_rates
+from simcli.solvers.affine.holds import work_of_holds
+from simcli.solvers.affine.places import place_affine
+from simcli.solvers.shared.clock import LEAN, first_of
+from simcli.solvers.tree.integrators import H, copy
+
+SQRT_2 = 2.0**0.5
+
+
+@ti.func
+def begin(c: ti.template(), w: ti.i32):
+    """Coordinates of the initial state.
+
+    Reads:  c.state
+    Writes: c.potential.rows.{x, v}, c.step.start
+    """
+    take_state(c.potential.rows, c.state, w)
+    copy(c.step.start, c.potential.rows.x, c.potential.n, w)
+
+
+@ti.func
+def count_anew(c: ti.template(), w: ti.i32):
+    """Iterations of a step, and contacts that there is no room for.
+
+    Writes: c.step.{iterations, allowed, failed, size}, c.barrier.crowded
+    """
+    zero = c.tables.arena.zero()
+    c.step.iterations.store(w, 0, zero)
+    c.step.allowed.store(w, 0, zero)
+    c.step.failed.store(w, 0, zero)
+    c.step.size.store(w, 0, zero)
+    if ti.static(c.touches):
+        c.barrier.crowded.store(w, 0, zero)
+
+
+@ti.func
+def stand_still(c: ti.template(), w: ti.i32):
+    """Aim at where the bodies are at t = 0, with the rates that they have.
+
+    Reads:  c.step.start
+    Writes: c.potential.rows.x, c.step.{alpha, lead, x_before, v_before}
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    for b in range(c.tables.n_bodies):
+        z.alpha.store(w, b, zero + 1.0 / h)
+    z.lead.store(w, 0, zero - h)
+    copy(c.potential.rows.x, z.start, c.potential.n, w)
+    copy(z.x_before, z.start, c.potential.n, w)
+    copy(z.v_before, c.potential.rows.v, c.potential.n, w)
+
+
+@ti.func
+def follow_start(c: ti.template(), w: ti.i32):
+    """What signals drive, at t = 0."""
+    drive(c.signals, w, 0.0, c.constants.load(w, H) * LEAN[c.precision])
+
+
+@ti.func
+def follow_end(c: ti.template(), w: ti.i32):
+    """What signals drive, where the step ends. The number of the step is whole: see `time_of`."""
+    h = c.constants.load(w, H)
+    number = first_of(c, w) + c.now.load(w, "step") + 1
+    drive(c.signals, w, h * ti.cast(number, c.tables.arena.device.real), -h * LEAN[c.precision])
+
+
+@ti.func
+def open_step(c: ti.template(), w: ti.i32):
+    """Where the step begins.
+
+    Reads:  c.potential.rows.x
+    Writes: c.step.start, c.potential
+    """
+    copy(c.step.start, c.potential.rows.x, c.potential.n, w)
+    open_laws(c.potential.laws, w)
+    open_springs(c.potential, w)
+
+
+@ti.func
+def measure_lengths(c: ti.template(), w: ti.i32):
+    """Rates of the springs' lengths at t = 0, when no step before knows them."""
+    follow_rows(c.potential, w, c.potential.rows.next_x)
+    measure_rates(c.potential, w)
+
+
+@ti.func
+def weigh_past(c: ti.template(), w: ti.i32):
+    """The second step of bdf2 knows one before.
+
+    Reads:  c.step.age
+    Writes: c.step.weight
+    """
+    zero = c.tables.arena.zero()
+    for b in range(c.tables.n_bodies):
+        c.step.weight.store(w, b, select(c.step.age.load(w, b) > 0.0, zero + 1.0 / 3.0, zero))
+
+
+@ti.func
+def choose_pace(c: ti.template(), w: ti.i32):
+    """The pace of each body, of bdf1 or of bdf2, by its weight of the step before.
+
+    Reads:  c.step.weight
+    Writes: c.step.{alpha, lead}
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    for b in range(c.tables.n_bodies):
+        z.alpha.store(w, b, select(z.weight.load(w, b) > 0.0, zero + 1.5 / h, zero + 1.0 / h))
+    z.lead.store(w, 0, zero)
+
+
+@ti.func
+def choose_trial(c: ti.template(), w: ti.i32):
+    """The pace and the lead of the step that is tried at t = 0, see programs.py.
+
+    Writes: c.step.{alpha, lead}
+    """
+    zero = c.tables.arena.zero()
+    h = c.constants.load(w, H)
+    for b in range(c.tables.n_bodies):
+        c.step.alpha.store(w, b, zero + SQRT_2 / h)
+    c.step.lead.store(w, 0, zero + h * (1.0 - 1.0 / SQRT_2))
+
+
+@ti.func
+def fly(c: ti.template(), w: ti.i32):
+    """The past x_h, and the target of a free flight without forces, x_h + v_h / alpha.
+
+    Reads:  c.potential.rows.v, c.step.{start, alpha, weight, lead, x_before, v_before}
+    Writes: c.step.{past, target}
+    """
+    z = c.step
+    ahead = z.lead.load(w, 0)
+    for i in range(c.potential.n):
+        weight = z.weight.load(w, i // SIZE)
+        x = z.start.load(w, i)
+        v = c.potential.rows.v.load(w, i)
+        past = x + (x - z.x_before.load(w, i)) * weight + v * ahead
+        z.past.store(w, i, past)
+        z.target.store(w, i, past + (v + (v - z.v_before.load(w, i)) * weight) / z.alpha.load(w, i // SIZE))
+
+
+@ti.func
+def load_wrenches(c: ti.template(), w: ti.i32):
+    """External forces on the coordinates: wrenches where the free flight c.step.target leads.
+
+        force f, couple m:  F_p = f,   F_k = m x a^k / 2,   a^k the reciprocal vectors, columns of A^-T
+
+    which gives the couple the power m . w for any A.
+
+    Reads:  c.step.target, c.forces
+    Writes: c.step.force, c.state
+    """
+    z = c.step
+    place_affine(c, w, z.target, c.potential.rows.v)
+    load_links(c.tables, c.forces, c.state, w)
+    for b in range(c.tables.n_bodies):
+        pull = c.state.external.load(w, b)
+        a = [vector_at(z.target, w, 12 * b + 3 + 3 * k) for k in range(3)]
+        volume = 1.0 / a[0].dot(a[1].cross(a[2]))
+        for k in ti.static(range(3)):
+            z.force.store(w, 12 * b + k, pull.force.parts[k])
+            couple = pull.moment.cross(a[(k + 1) % 3].cross(a[(k + 2) % 3])) * (volume * 0.5)
+            for m in ti.static(range(3)):
+                z.force.store(w, 12 * b + 3 + 3 * k + m, couple.parts[m])
+
+
+@ti.func
+def fall(c: ti.template(), w: ti.i32):
+    """The targets y: what external forces and gravity add to the free flight.
+
+    Reads:  c.step.{force, alpha}
+    Writes: c.step.target
+    """
+    z = c.step
+    zero = c.tables.arena.zero()
+    for i in range(c.potential.n):
+        square = z.alpha.load(w, i // SIZE) * z.alpha.load(w, i // SIZE)
+        pull = z.force.load(w, i) / (z.mass.load(w, i) * square)
+        pull = select(zero + z.mass.load(w, i) > 0.0, pull, zero)
+        z.target.store(w, i, z.target.load(w, i) + pull)
+    for b in range(c.tables.n_bodies):
+        square = z.alpha.load(w, b) * z.alpha.load(w, b)
+        for k in ti.static(range(3)):
+            at = SIZE * b + k
+            z.target.store(w, at, z.target.load(w, at) + c.tables.gravity.load(w, 0).parts[k] / square)
+
+
+@ti.func
+def aim(c: ti.template(), w: ti.i32):
+    """Aims of the coordinates and lengths that energies act on.
+
+    Reads:  c.step.{weight, alpha, lead}
+    Writes: c.potential
+    """
+    z = c.step
+    aim_laws(c.potential.laws, w, z.weight, z.alpha, z.lead.load(w, 0))
+    aim_springs(c.potential, w, z.weight, z.lead.load(w, 0))
+
+
+@ti.func
+def find_motion(c: ti.template(), w: ti.i32):
+    """Velocities at the end of the step and accelerations alpha (v - v_h), those that the inertia of the step is of.
+
+    Reads:  c.step, c.potential.rows
+    Writes: c.step.{next_v, acceleration}
+    """
+    z = c.step
+    f = c.potential.rows
+    for i in range(f.n):
+        z.next_v.store(w, i, (f.x.load(w, i) - z.past.load(w, i)) * z.alpha.load(w, i // SIZE))
+    if ti.static(c.given.n > 0):
+        give_rates(c, w)
+    for i in range(f.n):
+        v = f.v.load(w, i)
+        past = v + (v - z.v_before.load(w, i)) * z.weight.load(w, i // SIZE)
+        z.acceleration.store(w, i, (z.next_v.load(w, i) - past) * z.alpha.load(w, i // SIZE))
+
+
+@ti.func
+def find_multipliers(c: ti.template(), w: ti.i32):
+    """Forces of the rows, - dV/dphi, where everything was evaluated last.
+
+    Reads:  c.potential
+    Writes: c.multipliers, c.potential.{first, second, cross}
+    """
+    find_slopes(c.potential, w, c.tables.arena.zero() + 1.0)
+    for r in range(c.n_rows):
+        c.multipliers.store(w, r, -c.potential.first.load(w, r))
+
+
+@ti.func
+def account(c: ti.template(), w: ti.i32):
+    """Work of the step, see `work_of_step`.
+
+    Reads:  c.step, c.potential
+    Writes: c.forces.work, c.step.force_before, c.given, c.holds, c.potential
+    """
+    z = c.step
+    supplied = c.tables.arena.zero()
+    for i in range(c.potential.n):
+        force = mean_force(z.force, z.force_before, w, i, z.weight.load(w, i // SIZE))
+        supplied = supplied + force * (c.potential.rows.x.load(w, i) - z.start.load(w, i))
+        z.force_before.store(w, i, z.force.load(w, i))
+    if ti.static(c.holds.n > 0):
+        supplied = supplied + work_of_holds(c, w)
+    if ti.static(c.given.n > 0):
+        supplied = supplied + follow_given(c, w)
+    dissipated, driven = work_of_step(c.potential, w, z.weight)
+    if ti.static(c.has_friction):
+        dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
+    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
+    c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
+
+
+@ti.func
+def remember_contacts(c: ti.template(), w: ti.i32):
+    """What friction holds, for the next step."""
+    keep_anchors(c.barrier, w, c.potential.rows.x)
+
+
+@ti.func
+def close_step(c: ti.template(), w: ti.i32):
+    """Velocities at the end of the step, and what the next one knows of this.
+
+    Reads:  c.step.{start, next_v, alpha}
+    Writes: c.potential.{rows.v, laws}, c.step.{x_before, v_before}
+    """
+    z = c.step
+    copy(z.x_before, z.start, c.potential.n, w)
+    copy(z.v_before, c.potential.rows.v, c.potential.n, w)
+    copy(c.potential.rows.v, z.next_v, c.potential.n, w)
+    commit_laws(c.potential.laws, w, z.alpha)
+
+
+@ti.func
+def count_steps(c: ti.template(), w: ti.i32):
+    """Steps of the formula.
+
+    Writes: c.step.age
+    """
+    for b in range(c.tables.n_bodies):
+        c.step.age.store(w, b, c.step.age.load(w, b) + 1.0)
+
+
+@ti.func
+def follow_loops(c: ti.template(), w: ti.i32):
+    """Full turns of joints that close loops."""
+    place_affine(c, w, c.potential.rows.x, c.potential.rows.v)
+    follow_turns(c.loops, c.state, w, c.constants.load(w, H))

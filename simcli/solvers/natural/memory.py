@@ -1,0 +1,105 @@
+"""What steps in natural coordinates keep, beyond the memory of rows (rows/memory.py), and the numbers that bound them."""
+
+import numpy as np
+
+from simcli.kernels.memory import Arena, Slot
+from simcli.kernels.quadratic import SaddlePoint
+from simcli.kernels.tables import Tables
+from simcli.model.constraint_tables import Constraints, Form
+from simcli.model.quadratic import Quadratic
+from simcli.solvers.tree.integrators import STAGES
+
+# Evaluations per step, of every solver's integrators.
+ALL_STAGES = {**STAGES, "zhong06": 1, "generalized_alpha": 1}
+# Where evaluations are in a step, in steps, as in tree/integrators.py; of generalized_alpha also the one before a jump.
+NODES = {"zhong06": (0.5, 0.5), "generalized_alpha": (1.0, 0.0)}
+# Solutions for the velocities: those after the first take the softness of the rows away, more what weights have too much.
+PROJECTIONS, MANY_PROJECTIONS = 3, 5
+
+# Of a step, the part around a singular position that softness lets pass: of 0.01 to 1 the one with which a four-bar that
+# passes ten such positions is nearest to its closed form, at steps of 0.25 to 2 ms; the errors are of order 2 then.
+SINGULAR = 0.1
+MOST_SOFT = 1e-4  # relative to G M^-1 G^T, so that the filter leaves 1e-8
+# Angular velocity times h that a step may have: it advances the angle by the arc sine, so that from 1 on it has no solution.
+FARTHEST_TURN = 0.9
+# Solutions that refine what bodies show that are flat or thin: of a frame, of a projection. Each leaves 3 r^2, or r, of what
+# the one before did, with r the part of the inertia of a motion that is excess: 1e-2 for a plate, up to 2e-2 for a point on
+# an arm.
+REFINEMENTS = 4
+# A correction is a step of Newton with the matrix of the start: it leaves 1 - cos(turn) of a residual, or all of it where
+# that matrix is singular. Then placements take a matrix each.
+MAX_PLACEMENTS = 12
+# Rounds of generalized_alpha that share a matrix. Smooth motions end within them; a spring that the first guess of a step
+# stretches a thousand times too far needs a matrix of where the iteration has come to.
+ROUNDS_PER_MATRIX = 4
+
+
+def turning_rows(constraints: Constraints) -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose bias tells how fast something turns: lengths of vectors, and distances.
+
+    Returns:
+        (K,) rows, (W|1, K): omega^2 over the bias.
+    """
+    rows = constraints.rows
+    own = (rows.form == Form.RIGID) & (rows.follower == rows.leader)
+    chosen = np.flatnonzero(own | (rows.form == Form.APART))
+    length = np.where(own[chosen], 2.0, rows.constant[:, chosen])
+    return chosen, 1.0 / length
+
+
+class QuadraticSteps:
+    """Memory of steps whose rows are polynomials (quadratic.py).
+
+    Args:
+        rows: the constraints' rows as polynomials.
+        tables, arena: see `System`.
+        angle: see `SaddlePoint`.
+        bends: see `SaddlePoint`.
+        tight: residual that counts as none.
+        corrections: at most.
+
+    Attributes:
+        rows: see `SaddlePoint`.
+        acceleration: (n), force: (R) lambda, of the present step.
+        load: (n + R) right-hand side.  solution: (n + R).  worst: largest residual where the step ends.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, rows: Quadratic, tables: Tables, arena: Arena, angle: Slot, tight: float, corrections: int,
+                 bends: bool):
+        self.rows = SaddlePoint(rows, tables, arena, angle, bends)
+        self.tight, self.corrections = tight, corrections
+        n, n_rows = self.rows.n, self.rows.n_rows
+        both = arena.records(n + n_rows)
+        self.acceleration, self.force = self.rows.unknowns.slot(), self.rows.items.slot()
+        self.load, self.solution, self.worst = both.slot(), both.slot(), arena.single.slot()
+
+
+class AlphaSteps:
+    """Constants of generalized_alpha, and what one step leaves for the next.
+
+    Args:
+        n: coordinates.
+        arena: where memory is.
+        radius: spectral radius at high frequencies.
+        jumps: whether forces may jump.
+
+    Attributes:
+        alpha_m, alpha_f, gamma, beta: see generalized_alpha.py.
+        share: d q1 / d a1 over h^2.  rate_share: d v1 / d a1 over h.
+        lack: [m] what the last round of a step found to lack, as a way.
+        a, w: (n) accelerations, true ones and those of the recurrence.  next_a, next_w: at the end of the step.
+        v: (n) velocities at its start.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, n: int, arena: Arena, radius: float, jumps: bool):
+        self.alpha_m, self.alpha_f = (2.0 * radius - 1.0) / (radius + 1.0), radius / (radius + 1.0)
+        self.gamma = 0.5 + self.alpha_f - self.alpha_m
+        self.beta = 0.25 * (self.gamma + 0.5) ** 2
+        self.share = self.beta * (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
+        self.rate_share, self.jumps = self.gamma * (1.0 - self.alpha_f) / (1.0 - self.alpha_m), jumps
+        self.lack = arena.single.slot()
+        self.a, self.w, self.next_a, self.next_w, self.v = arena.records(n).slots(5)

@@ -1,0 +1,234 @@
+"""The lists of stages that move bodies in natural coordinates: one for each integrator, and one for polynomial rows.
+
+    smooth    v_m = v + h/2 a,  q+ = q + h v_m,  v+ = v + h/2 (a + M^-1 (F + A+^T lambda)):   order 2, symplectic
+    impulse   v_m = v + h a,    q+ = q + h v_m,  v+ = v_m:                                    order 1, for impacts
+
+with M a = F + A^T lambda, the forces at the middle of the step, A and A+ the gradients of the rows at its ends. Both zhong06
+and moreau take the smooth step; a world in which a law stops a coordinate, or with moreau something touches, takes the other
+one, whose impacts are plastic; the smooth one would reflect. They differ by contacts, which moreau alone takes.
+
+Velocities of impulse steps are those half a step before their positions. Forces of springs at x + h^2/4 x'', without a part
+of v, are then those of the middle, (x- + 2 x + x+) / 4: such steps neither damp nor drive, however stiff the spring.
+
+Source: Zhong and Gao (2006), Integration of constrained dynamical system via analytical structural mechanics. Deviations:
+lambda is a force; velocities are projected before each step, which takes from them what the next multipliers would carry,
+and changes no position. That of generalized_alpha is in generalized_alpha.py.
+"""
+
+from simcli.kernels.programs import only_blocks, repeat_blocks, set_registers
+from simcli.solvers.impulses.memory import keep_impulses, look_ahead, look_back
+from simcli.solvers.impulses.stages import solving
+from simcli.solvers.natural.alpha_forces import evaluate_forces, stiffen_rows
+from simcli.solvers.natural.contacts import (
+    keep_answer,
+    meet_contacts,
+    note_smooth,
+    part_contacts,
+    recall_answer,
+    watch_contacts,
+)
+from simcli.solvers.natural.excess import carry_excess, give_excess, owe_excess, return_excess
+from simcli.solvers.natural.forces import add_work
+from simcli.solvers.natural.generalized_alpha import (
+    ask_for_balance,
+    ask_for_excess,
+    balance_lacks,
+    begin_alpha,
+    begin_projection,
+    begin_recurrences,
+    end_alpha,
+    move_alpha,
+    move_yielding,
+    needs_matrix,
+    take_balance,
+    take_jump,
+)
+from simcli.solvers.natural.led import begin_led, lead_bodies, led_work
+from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
+from simcli.solvers.natural.quadratic import (
+    ask_for_accelerations,
+    ask_for_place,
+    ask_for_rows,
+    begin_midpoint,
+    end_midpoint,
+    enter_steps,
+    factorize_rows,
+    move_to_place,
+    rows_lack,
+    solve_saddle,
+    take_accelerations,
+)
+from simcli.solvers.natural.rotors import note_paces
+from simcli.solvers.natural.stages import (
+    advance_midpoint,
+    begin_evaluation,
+    chooses_somewhere,
+    end_projection,
+    end_velocities,
+    fill_matrix,
+    filter_correction,
+    harden_instant,
+    is_taken_again,
+    lacks_somewhere,
+    load_midpoint,
+    pull_vectors,
+    push_midpoint,
+    show_projection,
+    soften_step,
+    state_projection,
+    state_system,
+    take_projection,
+)
+from simcli.solvers.rows.corrections import ask_for_correction, correct
+from simcli.solvers.rows.stages import (
+    account,
+    assemble_system,
+    begin_system,
+    choose,
+    fill_system,
+    find_bias,
+    finish_solutions,
+    harden_rows,
+    keep_solution,
+    measure_rows,
+    solve_system,
+)
+from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
+from simcli.solvers.shared.frames import frame, is_later
+from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end, lead_work
+from simcli.solvers.tree.stages import follow, load_forces, place, show_reactions
+
+
+def frame_of_natural(c) -> tuple:
+    """The list of a frame: velocities, then accelerations, of its instant; with contact what the last step has found.
+
+    Args:
+        c: core of the run.
+    """
+    shows = (show_reactions,) if c.reports["wrenches"] else ()
+    leads = (lead_to_frame,) if c.leads.n else ()
+    end = (set_registers(node=0, instant=1), *leads, *led(c, begin_led), *projection(c), place, *signals(c),
+           *contacts(c, meet_contacts), *evaluation(c, is_frame=True), *shows)  # fmt: skip
+    start = (*end, begin_recurrences) if c.integrator == "generalized_alpha" else end
+    if c.looks_back:
+        measured = (*measurement(c), *rows_of_motions(c, lead_rows))
+        end = (set_registers(node=c.stages, instant=1), look_back, *leads, place, *signals(c), *measured, *shows,
+               look_ahead, keep_answer, *led(c, begin_led), *projection(c), recall_answer, place, *measured)  # fmt: skip
+    if not c.is_quadratic:
+        return frame(c, step_of_poses(c), start, end)
+    step = step_of_alpha(c) if c.integrator == "generalized_alpha" else step_of_polynomials(c)
+    return set_registers(node=0), only_blocks(is_later, enter_steps), *frame(c, step, start, end)
+
+
+def step_of_polynomials(c) -> tuple:
+    """A step of zhong06 whose rows are polynomials and whose forces are smooth."""
+    mixed = (factorize_rows,) if c.pushes.is_mixed else ()
+    correction = (ask_for_rows, solve_saddle, take_accelerations)
+    corrections = repeat_blocks(*correction, at_most=c.steps.corrections, where=rows_lack, wanted=rows_lack)
+    return (*signals(c), begin_midpoint, factorize_rows, solve_saddle, ask_for_accelerations, *mixed, solve_saddle,
+            take_accelerations, corrections, placements(move_to_place), end_midpoint)  # fmt: skip
+
+
+def step_of_alpha(c) -> tuple:
+    """A step of generalized_alpha."""
+    bodies, works = led(c, lead_bodies), (add_work,) if c.pushes.has_power else ()
+    jump = ()
+    if c.alpha.jumps or c.pushes.has_power:
+        jump = (set_registers(node=1), *signals(c), set_registers(instant=1), *bodies, evaluate_forces, stiffen_rows,
+                ask_for_balance, only_blocks(balance_lacks, factorize_rows, solve_saddle, take_jump), *works,
+                set_registers(node=0, instant=0))  # fmt: skip
+    matrix = only_blocks(needs_matrix, stiffen_rows, factorize_rows)
+    better = only_blocks(balance_lacks, matrix, solve_saddle, take_balance)
+    rounds = repeat_blocks(evaluate_forces, ask_for_balance, better, at_most=c.steps.corrections, wanted=balance_lacks)
+    refined = repeat_blocks(ask_for_excess, solve_saddle, at_most=REFINEMENTS) if c.has_excess else ()
+    projected = (begin_projection, factorize_rows, solve_saddle, refined, end_alpha)
+    return (begin_alpha, *led(c, begin_led), *jump, *signals(c), *bodies, move_alpha, rounds, placements(move_yielding),
+            *works, *projected)  # fmt: skip
+
+
+def placements(move) -> tuple:
+    """Stages that place the coordinates where corrections have not brought them, by a matrix each."""
+    placement = (ask_for_place, factorize_rows, solve_saddle, move)
+    return (repeat_blocks(*placement, at_most=MAX_PLACEMENTS, where=rows_lack, wanted=rows_lack),)
+
+
+def step_of_poses(c) -> tuple:
+    """A step of zhong06 or moreau, whatever acts."""
+    start, end = ((lead_to_start,), (lead_to_end,)) if c.leads.n else ((), ())
+    found = (set_registers(node=0), *start, *led(c, begin_led), *projection(c), *end, place, *signals(c),
+             *contacts(c, meet_contacts), *evaluation(c))  # fmt: skip
+    again = (set_registers(node=c.stages), *contacts(c, part_contacts), *evaluation(c))
+    correction = (solve_system, filter_correction, solve_system, correct)
+    measured = (place, *measurement(c), *rows_of_motions(c, lead_rows_to_end), ask_for_correction)
+    corrections = repeat_blocks(*measured, only_blocks(lacks_somewhere, *correction), at_most=c.bound.max_corrections,
+                                wanted=lacks_somewhere)  # fmt: skip
+    rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
+    return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), advance_midpoint,
+            set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
+            *rows_of_motions(c, lead_work), *rotors, pull_vectors, *led(c, led_work), end_velocities,
+            *((follow_motions,) if c.bound.n_motions else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
+
+
+def projection(c) -> tuple:
+    """Velocities projected on the rows, with the least kinetic energy; the matrix serves accelerations, too."""
+    soft = (*measurement(c), soften_step) if c.bound.system.n_rows else ()
+    excess = (return_excess,) if c.has_excess else ()
+    further = repeat_blocks(harden_rows, *excess, solve_system, take_projection, at_most=c.bound.projections - 1)
+    return (place, find_bias, *soft, fill_matrix, *rows_of_motions(c, lead_rows), state_projection, solve_system,
+            take_projection, further, end_projection)  # fmt: skip
+
+
+def evaluation(c, is_frame: bool = False) -> tuple:
+    """Accelerations at the present coordinates, and the multipliers of rows.
+
+    Args:
+        c: core of the run.
+        is_frame: whether a frame shows them, else a step takes them.
+    """
+    late = c.is_midpoint and not is_frame
+    hard = (harden_instant,) if is_frame and c.bound.system.n_rows else ()
+    motions = rows_of_motions(c, lead_rows if is_frame else lead_rows_to_end)
+    answer = (*solving(c), note_smooth) if c.by_impulses else choices(c, is_frame)
+    return (begin_evaluation, *led(c, lead_bodies), load_midpoint if late else load_forces, find_bias, *measurement(c),
+            *hard, begin_system if c.bound.is_plain else fill_system, *((push_midpoint,) if late else ()), *motions,
+            *answer, account)  # fmt: skip
+
+
+def choices(c, is_frame: bool) -> tuple:
+    """Solutions for the pieces of all laws, until none changes; for a frame also until bodies without inertia are right."""
+    y = c.bound.system
+    carries, gives, owes = ((carry_excess,), (give_excess,), (owe_excess,)) if c.has_excess else ((), (), ())
+    tries = [state_system if c.bound.is_plain and not is_frame else assemble_system, *carries, solve_system, keep_solution]
+    for k in range(1, y.solutions):
+        last = k == y.solutions - 1
+        tries += [set_registers(solution=k), harden_rows, *gives, solve_system, finish_solutions if last else keep_solution]
+    tries = (set_registers(solution=0), *tries, *owes)
+    if not y.laws.n and not (c.has_excess and is_frame):
+        return set_registers(choice=0), choose, *tries
+    tries = only_blocks(chooses_somewhere, *tries)
+    return set_registers(choice=0), repeat_blocks(choose, tries, at_most=c.bound.max_choices, wanted=chooses_somewhere)
+
+
+def measurement(c) -> tuple:
+    """The stage that measures rows, if there are some."""
+    return (measure_rows,) if c.bound.system.n_rows else ()
+
+
+def rows_of_motions(c, stage) -> tuple:
+    """A stage for rows of prescribed motions, if there are some."""
+    return (stage,) if c.bound.system.n_leads else ()
+
+
+def led(c, stage) -> tuple:
+    """A stage for kinematic bodies, if there are some."""
+    return (stage,) if c.led.n else ()
+
+
+def signals(c) -> tuple:
+    """The stage that lets forces follow signals, if there are some."""
+    return (follow,) if c.signals.n else ()
+
+
+def contacts(c, stage) -> tuple:
+    """The stage that finds contacts, and what follows, where something can touch."""
+    return (watch_contacts, stage) if c.touches else ()

@@ -1,0 +1,360 @@
+"""Stages of steps in natural coordinates, whatever acts: functions of the core c and a block w. See tree/stages.py.
+
+The lists, and what they are for, are in natural/programs.py.
+"""
+
+from simcli.kernels.dynamics import no_force
+from simcli.kernels.elementary import select
+from simcli.kernels.external_forces import load_links
+from simcli.kernels.language import ti
+from simcli.kernels.memory import any_lane
+from simcli.kernels.retraction import retract
+from simcli.kernels.system import assemble, fill, force_of_row, leave, share_gears
+from simcli.kernels.tree import AFFINE, place_all
+from simcli.kernels.work import accumulate_work, effort_power
+from simcli.solvers.natural.led import projection_work
+from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
+from simcli.solvers.natural.rotors import weigh_rotors
+from simcli.solvers.rows.corrections import is_rigid
+from simcli.solvers.rows.equations import state_equations
+from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.shared.motions import impulse_work
+from simcli.solvers.tree.integrators import H, copy
+
+
+@ti.func
+def soften(c: ti.template(), w: ti.i32, fastest: ti.template()):
+    """Softness of hard rows in this step, SINGULAR (h omega)^2 of their size.
+
+    Where branches of a mechanism meet, an eigenvalue of J M^-1 J^T is the square of the distance from there. A step is
+    h omega long: within a part of a step from there, what the rows ask for is made of errors, and e lets it pass.
+    Everywhere else the solutions that follow take the softness away.
+
+    Args:
+        fastest: [1/s^2], omega^2 of what turns fastest.
+
+    Writes: c.bound.{turn, system.softness}
+    """
+    y = c.bound.system
+    h = c.constants.load(w, H)
+    turn = fastest * (h * h)
+    c.bound.turn.store(w, 0, turn)
+    y.softness.store(w, 0, ti.min(ti.max(turn * SINGULAR, y.least), MOST_SOFT))
+
+
+@ti.func
+def soften_step(c: ti.template(), w: ti.i32):
+    """`soften` by the rows that have just been measured.
+
+    Reads:  c.bound.system.rows.bias
+    Writes: c.bound.system.softness
+    """
+    fastest = c.tables.arena.zero()
+    for k in range(c.bound.n_turning):
+        turn = ti.abs(c.bound.system.rows.bias.load(w, c.bound.turning.at(k)))
+        fastest = ti.max(fastest, turn * c.bound.turn_weight.load(w, k))
+    soften(c, w, fastest)
+
+
+@ti.func
+def harden_instant(c: ti.template(), w: ti.i32):
+    """The least softness: softness is of what a step moves, and nothing moves at an instant.
+
+    Writes: c.bound.system.softness
+    """
+    c.bound.system.softness.store(w, 0, c.tables.arena.zero() + c.bound.system.least)
+
+
+@ti.func
+def fill_matrix(c: ti.template(), w: ti.i32):
+    """Mass matrix and Jacobian.
+
+    Writes: c.bound.system.entry
+    """
+    fill(c.bound.system, c.tables, c.state, w)
+
+
+@ti.func
+def state_projection(c: ti.template(), w: ti.i32):
+    """The system and right-hand side of the projection of velocities: A dv = -A v with the least kinetic energy.
+
+    Reads:  c.bound.system
+    Writes: c.bound.system.{free, gain, soft, load, goal, centre, factor}
+    """
+    y = c.bound.system
+    zero = c.tables.arena.zero()
+    for n in range(y.n_dofs):
+        y.free.store(w, n, zero + 1.0)
+        y.gain.store(w, n, zero)
+        y.load.store(w, n, zero + c.bound.impulse.load(w, n))
+        y.goal.store(w, n, zero)
+    for m in range(c.bound.n_motions):
+        y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
+        acts = acts & (zero + ti.cast(y.is_hard.at(r), c.tables.arena.device.real) != 0.0)
+        y.free.store(w, i, select(acts, zero + 1.0, zero))
+        y.soft.store(w, r, select(acts, y.softness.load(w, 0) * y.scale.load(w, r), zero + 1.0))
+        y.load.store(w, i, select(acts, -y.rows.rate.load(w, r), zero))
+        y.goal.store(w, i, zero)
+        y.centre.store(w, r, zero)
+    if ti.static(c.forces.has_armature and y.laws.n > 0):
+        weigh_rotors(c, w)
+    assemble(y, w)
+
+
+@ti.func
+def take_projection(c: ti.template(), w: ti.i32):
+    """Take a solution of the projection out of the factor."""
+    leave(c.bound.system, w)
+
+
+@ti.func
+def end_projection(c: ti.template(), w: ti.i32):
+    """Take the projected velocities. Rates and biases of the rows are measured anew: near singular positions they count.
+
+    Reads:  c.bound.system
+    Writes: c.state.qd, c.bound.{impulse, owes, projected}
+    """
+    y = c.bound.system
+    if ti.static(c.touches):
+        for r in range(y.n_rows):
+            none = c.tables.arena.zero()
+            given = select(y.free.load(w, y.n_dofs + r) == 0.0, none, y.multiplier.load(w, r))
+            c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
+    if ti.static(y.n_leads > 0):
+        impulse_work(c, w)
+    if ti.static(c.led.n > 0):
+        projection_work(c, w)
+    for n in range(y.n_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))
+        c.bound.impulse.store(w, n, c.tables.arena.zero())
+    c.bound.owes.store(w, 0, c.tables.arena.zero())
+
+
+@ti.func
+def begin_evaluation(c: ti.template(), w: ti.i32):
+    """Times over which the evaluation is implicit, and over which its accelerations act.
+
+    A step that is one of impulses takes them for all of it, any other for half of it.
+
+    Reads:  c.{bound.jumps, now}
+    Writes: c.{b, g}
+    """
+    h = c.constants.load(w, H)
+    zero = c.tables.arena.zero()
+    g = zero + h
+    if ti.static(c.integrator == "zhong06"):
+        g = zero + h * 0.5
+        if ti.static(c.bound.switches):
+            jumps = c.bound.jumps.load(w, 0) > 0.0
+            if ti.static(c.bound.repeats):
+                jumps = jumps & (c.now.load(w, "node") > 0)
+            g = select(jumps, zero + h, g)
+    c.g.store(w, 0, g)
+    b = g
+    if ti.static(c.touches):
+        b = zero + h * 0.5
+    c.b.store(w, 0, b * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real))
+
+
+@ti.func
+def load_midpoint(c: ti.template(), w: ti.i32):
+    """External forces half a step ahead, along the present velocities; for the ledger their powers where the step begins.
+
+    They act along the coordinates as these are there: a torque on vectors that have not yet turned is one of order one.
+
+    Reads:  c.state.{q, qd}, c.forces
+    Writes: c.bound.{push, q_kept}, c.forces.power; c.state.external is none
+    """
+    dissipated = c.tables.arena.zero()
+    supplied = c.tables.arena.zero()
+    if ti.static(c.reports["energy"]):
+        load_links(c.tables, c.forces, c.state, w)
+        dissipated = c.forces.power.load(w, 0)
+        supplied = c.forces.power.load(w, 1)
+    copy(c.bound.q_kept, c.state.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_kept, c.state.q, c.state.qd, w, foreseen(c, w) * c.constants.load(w, H) * 0.5)
+    place_all(c.tables, c.state, w)
+    load_links(c.tables, c.forces, c.state, w)
+    if ti.static(c.reports["energy"]):
+        c.forces.power.store(w, 0, dissipated)
+        c.forces.power.store(w, 1, supplied)
+    for i in range(c.tables.n_links):
+        force = c.state.external.load(w, i)
+        first = c.tables.link_qd.at(i)
+        for d in range(first, first + c.tables.link_n_qd.at(i)):
+            c.bound.push.store(w, d, c.state.S.load(w, d).dot(force))
+        c.state.external.store(w, i, no_force(c.tables.arena.zero()))
+    copy(c.state.q, c.bound.q_kept, c.tables.n_q, w)
+    place_all(c.tables, c.state, w)
+
+
+@ti.func
+def push_midpoint(c: ti.template(), w: ti.i32):
+    """Add the external forces of the middle of the step.
+
+    Writes: c.bound.base
+    """
+    for n in range(c.tables.n_tree_dofs):
+        c.bound.base.store(w, n, c.bound.base.load(w, n) + c.bound.push.load(w, c.tables.tree_dof.at(n)))
+
+
+@ti.func
+def state_system(c: ti.template(), w: ti.i32):
+    """Equations whose matrix is that of the projection, which has its factor."""
+    state_equations(c, w, 0, c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
+
+
+def chooses_somewhere(c, w):
+    """Whether a piece was chosen anew in some world (of a block)."""
+    return any_lane(c.bound.choosing.load(w, 0) != 0.0)
+
+
+def is_taken_again(c, w):
+    """Whether a world evaluates the step again: a law stops something in it, or nothing touches (of a block)."""
+    return any_lane((c.bound.jumps if c.bound.repeats else c.bound.parts).load(w, 0) > 0.0)
+
+
+@ti.func
+def advance_midpoint(c: ti.template(), w: ti.i32):
+    """q+ = q + h (v + g a); the velocities stay those of the start until `end_velocities`.
+
+    Reads:  c.state, c.bound
+    Writes: c.state.q, c.bound.{q_start, move}, c.forces.work
+    """
+    s = c.state
+    h = c.constants.load(w, H)
+    g = c.g.load(w, 0)
+    if ti.static(c.forces.has_work):
+        effort_power(c.tables, c.forces, s, w, h)
+        accumulate_work(c.forces, w, h)
+    for n in range(c.tables.n_tree_dofs):
+        d = c.tables.tree_dof.at(n)
+        c.bound.move.store(w, d, (s.qd.load(w, d) + s.qdd.load(w, d) * g) * h)
+    copy(c.bound.q_start, s.q, c.tables.n_q, w)
+    retract(c.tables, c.bound.q_start, s.q, c.bound.move, w, 1.0)
+
+
+def lacks_somewhere(c, w):
+    """Whether rows of some world were not where they shall be before the last correction (of a block)."""
+    return any_lane(c.bound.worst.load(w, 0) > c.bound.tight)
+
+
+@ti.func
+def filter_correction(c: ti.template(), w: ti.i32):
+    """Ask for the second solution x2 of a correction, centred at the first: 2 x1 - x2 has nothing of what rows contradict.
+
+    With a an eigenvalue of J M^-1 J^T its part of a residual is a / (a + e)^2, which is 0 where rows are redundant. There
+    the first solution has residual / e: no motion, but a force that the gradients of the step's end would turn into one.
+
+    Reads:  c.bound.system
+    Writes: c.bound.{first, system.load}
+    """
+    y = c.bound.system
+    for i in range(y.n):
+        c.bound.first.store(w, i, y.factor.x.load(w, y.factor.position.at(i)))
+    for r in range(y.n_rows):
+        i = y.n_dofs + r
+        acts = y.free.load(w, i) != 0.0
+        moved = y.load.load(w, i) - y.soft.load(w, r) * c.bound.first.load(w, i)
+        y.load.store(w, i, select(acts & is_rigid(y, w, r), moved, y.load.load(w, i)))
+
+
+@ti.func
+def pull_vectors(c: ti.template(), w: ti.i32):
+    """Forces of the rows along the coordinates where the step ends, where the rows have just been measured.
+
+    Reads:  c.{state, bound.system}
+    Writes: c.state.f, c.bound.move
+    """
+    s = c.state
+    t = c.tables
+    y = c.bound.system
+    pull_links(c, w)
+    for i in range(t.n_links):
+        if t.kind.at(i) == AFFINE:
+            force = s.f.load(w, i)
+            first = t.link_qd.at(i)
+            for d in range(first, first + t.link_n_qd.at(i)):
+                c.bound.move.store(w, d, s.S.load(w, d).dot(force))
+    for k in range(y.rows.n_rigid):
+        n = y.rows.first_rigid + k
+        pull = y.force.load(w, n)
+        for side in ti.static(range(2)):
+            at_d = y.rows.vector_d.at(2 * k + side)
+            at_q = y.rows.vector_q.at(2 * k + 1 - side)
+            for x in ti.static(range(3)):
+                given = s.q.load(w, at_q + x) * pull
+                c.bound.move.store(w, at_d + x, c.bound.move.load(w, at_d + x) + given)
+
+
+@ti.func
+def pull_links(c: ti.template(), w: ti.i32):
+    """Forces of the rows of joints on the links, at their present pulls.
+
+    Reads:  c.bound.system
+    Writes: c.state.f
+    """
+    r = c.bound.system.rows
+    if ti.static(r.has_shared):
+        share_gears(c.bound.system, w)
+    for i in range(c.tables.n_links):
+        c.state.f.store(w, i, no_force(c.tables.arena.zero()))
+    for k in range(r.n_couples):
+        a = r.link_a.at(k)
+        b = r.link_b.at(k)
+        for n in range(r.row_start.at(k), r.row_start.at(k + 1)):
+            force = force_of_row(c.bound.system, w, n)
+            if a >= 0:
+                c.state.f.store(w, a, c.state.f.load(w, a) + r.pull_a.load(w, n) * force)
+            if b >= 0:
+                c.state.f.store(w, b, c.state.f.load(w, b) + r.pull_b.load(w, n) * force)
+
+
+@ti.func
+def end_velocities(c: ti.template(), w: ti.i32):
+    """Velocities at the end of the step: half of it by each end's gradients, or all by those of the start if it jumps.
+
+    Reads:  c.bound
+    Writes: c.state.qd, c.bound.impulse
+    """
+    t = c.tables
+    h = c.constants.load(w, H)
+    for n in range(c.bound.system.n_dofs):
+        d = t.tree_dof.at(n)
+        a = c.bound.system.acceleration.load(w, n)
+        found = c.bound.base.load(w, n) + c.bound.move.load(w, d)
+        if ti.static(c.has_excess):  # a massless vector keeps a, and gets the rest as an impulse
+            mass = t.weight.load(w, d) - t.excess.load(w, d)
+            thin = t.excess.load(w, d) > 0.0
+            rest = select(thin, found - a * mass, found * 0.0)
+            if ti.static(c.bound.switches):
+                rest = select(c.bound.jumps.load(w, 0) > 0.0, rest * 0.0, rest)
+            c.bound.impulse.store(w, n, rest * (h * 0.5))
+            found = select(thin, a * t.weight.load(w, d), found)
+        found = found / t.weight.load(w, d)
+        half = (a + found) * 0.5
+        if ti.static(c.bound.switches):
+            half = select(c.bound.jumps.load(w, 0) > 0.0, a, half)
+        c.state.qd.store(w, d, c.state.qd.load(w, d) + half * h)
+
+
+@ti.func
+def show_projection(c: ti.template(), w: ti.i32):
+    """Add to the forces of a step of impulses what the projection before it has given.
+
+    Velocities of such steps are those half a step before their positions: the projection takes half of what turns them.
+
+    Reads:  c.bound.{jumps, projected}
+    Writes: c.bound.{projected, system.force}
+    """
+    y = c.bound.system
+    h = c.constants.load(w, H)
+    jumps = c.bound.jumps.load(w, 0) > 0.0
+    for r in range(y.n_rows):
+        given = c.bound.projected.load(w, r) / h
+        y.force.store(w, r, y.force.load(w, r) + select(jumps, given, given * 0.0))
+        c.bound.projected.store(w, r, given * 0.0)
