@@ -543,7 +543,7 @@ def test_gradients_are_those_of_the_gaps(is_open):
     geared = {"g0": hinge("world", "a", 0, 60, 0), "g1": hinge("world", "b", 1, 60, 0, mimic={"joint": "g0", "ratio": -1.5})}
     wheels = {"a": bodies("a", 60, (0.1, 0))["a0"], "b": bodies("b", 60, (1.1, 0))["b0"]}
     model = built(together(*chains, (wheels, geared), PARTS["rods"]))
-    mechanism = Mechanism.of(model, constraints_of(model))
+    mechanism = Mechanism.of(model)
     form = mechanism.constraints.rows.form
     assert set(form) == set(Form) - {Form.RIGID, Form.ROLL}
     if is_open:

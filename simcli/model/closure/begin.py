@@ -30,7 +30,7 @@ def begun(model: Model, closes: bool = True) -> Model:
     """
     if not (has_rows(model) or has_bounds(model)):
         return at_rest(replace(model, start=Beginning()))
-    mechanism = Mechanism.of(model, constraints_of(model))
+    mechanism = Mechanism.of(model)
     before = mechanism.q.copy()
     acts, lacks = mechanism.acts.any(), []
     if acts and closes:

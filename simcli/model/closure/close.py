@@ -23,6 +23,7 @@ from simcli.model.closure.chart import (
 from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraint_tables import Constraints
+from simcli.model.constraints import constraints_of
 from simcli.model.inputs import prescribed
 from simcli.model.tables import Array, Model
 
@@ -66,9 +67,10 @@ class Mechanism:
     link: Array
 
     @staticmethod
-    def of(model: Model, constraints: Constraints) -> "Mechanism":
-        """The mechanism of a model and its rows."""
-        rows, paths = constraints.rows, dof_paths(model.links)
+    def of(model: Model) -> "Mechanism":
+        """The mechanism of a model."""
+        constraints, paths = constraints_of(model), dof_paths(model.links)
+        rows = constraints.rows
         meter = Meter.of(model, constraints)
         motion = np.pad(prescribed(model, 0.0), ((0, 0), (0, 1), (0, 0)))  # its last entry is for rows without a dof
         lead = _lead(model, constraints, motion)

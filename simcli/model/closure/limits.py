@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.closure.close import Mechanism
-from simcli.model.constraint_tables import Constraints
+from simcli.model.constraints import constraints_of
 from simcli.model.lawful import has_hard_limit
 from simcli.model.tables import Array, JointKind, Model
 
@@ -68,14 +68,9 @@ def has_bounds(model: Model) -> bool:
     return bool(has_hard_limit(model).any() or (model.joints.kind == JointKind.DISTANCE).any())
 
 
-def bounds_of(model: Model, constraints: Constraints) -> list[Bound]:
-    """The hard limits that act.
-
-    Args:
-        model: the tables.
-        constraints: its rows and laws.
-    """
-    laws, rows, found = constraints.laws, constraints.rows, []
+def bounds_of(model: Model) -> list[Bound]:
+    """The hard limits of a model that act."""
+    laws, rows, found = constraints_of(model).laws, constraints_of(model).rows, []
     bounded = np.isfinite(laws.lower).any(axis=0) | np.isfinite(laws.upper).any(axis=0)
     for k in np.flatnonzero(bounded).tolist():
         d = int(laws.dof[k])
@@ -95,7 +90,7 @@ def outside(mechanism: Mechanism) -> list[Outside]:
         mechanism: at its coordinates.
     """
     model, laws = mechanism.model, mechanism.constraints.laws
-    bounds = bounds_of(model, mechanism.constraints)
+    bounds = bounds_of(model)
     residual = mechanism.measure()[1].residual if any(laws.row[one.law] >= 0 for one in bounds) else None
     found = []
     for one in bounds:

@@ -26,11 +26,10 @@ def end_outside(solver, before: Model, model: Model) -> list[Event]:
     if not tightens(before, model):
         return []
     core = solver.core
-    old, new = constraints_of(before), constraints_of(model)
-    known, bounds = {one.law: one for one in bounds_of(before, old)}, bounds_of(model, new)
+    known, bounds = {one.law: one for one in bounds_of(before)}, bounds_of(model)
     if not bounds:
         return []
-    values, found = core.coordinates(new.laws), []
+    values, found = core.coordinates(constraints_of(model).laws), []
     for one in bounds:
         value = values[:, one.law]
         passed = known[one.law].excess(value) if one.law in known else -np.inf
