@@ -11,7 +11,7 @@ import numpy as np
 from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory import local
+from simcli.kernels.memory import any_lane, local
 from simcli.kernels.slots import Records
 from simcli.model.measures import Reduction
 
@@ -91,11 +91,15 @@ def keep_farthest(m, w, n, x, t, takes, _number):
     keep(m, w, n, size, t, takes & ~(size <= m.value.load(w, n)))
 
 
-def keep(m, w, n, x, t, where):
-    """Replace a value and its time (inside kernels)."""
-    where = local(where)
-    m.value.store(w, n, select(where, x, m.value.load(w, n)))
-    m.time.store(w, n, select(where, t, m.time.load(w, n)))
+@ti.func
+def keep(m: ti.template(), w: ti.i32, n: ti.i32, x: ti.template(), t: ti.template(), where: ti.template()):
+    """Replace a value and its time; most steps of most runs replace none.
+
+    Writes: m.{value, time}
+    """
+    if any_lane(where):
+        m.value.store(w, n, select(where, x, m.value.load(w, n)))
+        m.time.store(w, n, select(where, t, m.time.load(w, n)))
 
 
 def keep_span(m, w, n, x, t, takes, _number):
