@@ -62,6 +62,7 @@ class Drives:
         self.row, self.lead = items.ints(switches[dofs]), items.ints(leads[dofs])
         self.unknown, self.before = items.ints(np.where(moved, tables.unknown_of_dof[dofs], -1)), items.slot()
         self.effort_limit = items.column(model.dofs.effort_limit[:, dofs])
+        self.has_limit = bool(tables.ever(lambda m: np.isfinite(m.dofs.effort_limit))[dofs].any())
         own = dofs[np.isin(owner, powers)]
         joint, self.n_powers = model.dofs.joint[own], len(own)
         self.of, self.joint, self.is_first = at.ints(own), at.ints(joint), at.ints(own == starts[joint])
@@ -125,8 +126,9 @@ def effort_of_drive(c: ti.template(), w: ti.i32, n: ti.i32):
     if ti.static(c.forces.has_soft_limits):
         _bound, stiffness, damping, _stored = bound_law(c.forces, w, d, x, v)
         given = select((stiffness + damping > 0.0) & (p.kind.at(n) != BALL_DRIVE), zero, given)
-    limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
-    given = select(given > limit, limit, select(given < -limit, -limit, given))
+    if ti.static(p.has_limit):
+        limit = zero + p.effort_limit.load(w, n)  # of a ball it bounds the size, which its components do not pass
+        given = select(given > limit, limit, select(given < -limit, -limit, given))
     if ti.static(p.has_motion):
         if p.kind.at(n) == MOTION:
             given = effort_of_motion(c, w, n)
