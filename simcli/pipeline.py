@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from simcli.model.tables import Model
     from simcli.records.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
-    from simcli.spec.document import HeldScene
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
+    from simcli.spec.document.scene_file import HeldScene
 
 WARNING, ERROR = 1, 2  # severities of events; an error is a failure
 LAST_SECONDS = 5.0  # [s] that a run which is asked to stop may take to reach a frame from which it can go on
@@ -40,8 +40,8 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
     from simcli.analysis.earlier_runs import column_of
     from simcli.records.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
-    from simcli.spec.packed import is_packed, unpacked
-    from simcli.spec.sweep_file import is_sweep
+    from simcli.spec.batches.sweep_file import is_sweep
+    from simcli.spec.document.packed import is_packed, unpacked
 
     if is_hdf5(path):
         held = scene_in(path)
@@ -64,8 +64,8 @@ def scene_in(path: Path) -> "HeldScene":
     """
     from simcli.records.provenance import file_problems
     from simcli.records.reader import open_trajectory
-    from simcli.spec.document import HeldScene
-    from simcli.spec.overrides import Override
+    from simcli.spec.document.overrides import Override
+    from simcli.spec.document.scene_file import HeldScene
 
     with open_trajectory(path) as run:
         known = run.provenance
@@ -451,7 +451,7 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 def _provenance(job: Job, device):
     from simcli.records.provenance import collect
-    from simcli.spec.check_refs import file_contents
+    from simcli.spec.checks.references import file_contents
 
     files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")

@@ -42,7 +42,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture
 def all_honoured(monkeypatch):
     """Scenes may ask for what the solvers do not honour: for tests of what a scene means."""
-    monkeypatch.setattr("simcli.spec.honours.check_honours", lambda check, tree: None)
+    monkeypatch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from simcli import rotations as rot
 from simcli.model import joints, rows
 from simcli.model.joints import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
-from simcli.spec import dofs
+from simcli.spec.names import dofs
 
 SEEDS = range(5)
 ROUNDING = 1e-13  # poses of size one to ten through a dozen products

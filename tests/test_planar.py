@@ -11,7 +11,8 @@ from simcli.model import build
 from simcli.model.constraints import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables import JointKind
-from simcli.spec import planes, resolve, resolved_yaml
+from simcli.spec import resolve, resolved_yaml
+from simcli.spec.expansion import planes
 
 EXACT = 1e-12
 PLANES = ("xy", "xz", "yz")

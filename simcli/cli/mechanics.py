@@ -198,7 +198,7 @@ def choice_of(ask: Ask):
         UsageError: one of them is no such thing.
     """
     from simcli.analysis.states import Choice
-    from simcli.spec.units import UnitError, to_si
+    from simcli.spec.values.units import UnitError, to_si
 
     times = []
     for word in ask.at:

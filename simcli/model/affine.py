@@ -14,7 +14,7 @@ from simcli.model.gather import Worlds
 from simcli.model.inputs import number
 from simcli.model.mechanism import BodyPart
 from simcli.model.tables import WORLD, Affine, Array, Model
-from simcli.spec.schema_joint import DrivingSpec
+from simcli.spec.schema.joint import DrivingSpec
 
 DENSITY = 1000.0  # [kg/m^3] of a body without shapes, which gives its volume; libuipc's default
 OFF = DrivingSpec()

@@ -14,8 +14,8 @@ from simcli.model.links import pile
 from simcli.model.mechanism import BodyPart
 from simcli.model.mesh import MeshError, mesh_properties, read_mesh
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
-from simcli.spec.planes import NORMAL_INDEX
-from simcli.spec.schema_body import InertiaSpec, Tensor
+from simcli.spec.expansion.planes import NORMAL_INDEX
+from simcli.spec.schema.body import InertiaSpec, Tensor
 
 NOWHERE, POINT = (0.0,) * 3, ((0.0,) * 3,) * 3
 MASSLESS = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD)

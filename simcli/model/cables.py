@@ -11,8 +11,8 @@ from simcli.model.joint_parts import JointReader
 from simcli.model.links import pile
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind
-from simcli.spec.planes import axis_of
-from simcli.spec.schema_joint import JointSpec
+from simcli.spec.expansion.planes import axis_of
+from simcli.spec.schema.joint import JointSpec
 
 STRETCH = 1e5  # [N/m] where bend or twist alone are written: Newton's default
 DAMPINGS = ("stretch_damping", "bend_damping", "twist_damping")

@@ -9,10 +9,10 @@ from simcli import rotations as rot
 from simcli.model.body_parts import pose_of
 from simcli.model.gather import Worlds
 from simcli.model.tables import Array
-from simcli.spec.schema import SceneSpec
-from simcli.spec.schema_body import MaterialSpec
-from simcli.spec.schema_contact import PairSpec
-from simcli.spec.schema_shape import ShapeSpec
+from simcli.spec.schema.body import MaterialSpec
+from simcli.spec.schema.contact import PairSpec
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.schema.shape import ShapeSpec
 
 # From the weakest to the strongest, which wins where two materials differ.
 RULES = {

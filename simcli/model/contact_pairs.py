@@ -15,9 +15,9 @@ from simcli.model.contact_tables import Contacts
 from simcli.model.gather import Worlds
 from simcli.model.hull import HullError, convex_hull
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
-from simcli.spec.channel_names import split
-from simcli.spec.check_quantities import named_quantities
-from simcli.spec.structure import joined
+from simcli.spec.checks.runs.quantities import named_quantities
+from simcli.spec.names.channel_names import split
+from simcli.spec.names.structure import joined
 
 # A pair's shapes stand in this order, so that each combination has one routine.
 ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,

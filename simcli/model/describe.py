@@ -12,7 +12,7 @@ from simcli.model.joints import CATALOGUE, TYPE_NAME
 from simcli.model.mobility import bilateral_rows, loop_ranks
 from simcli.model.selection import choose, owners
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.spec.patterns import Pattern
+from simcli.spec.names.patterns import Pattern
 
 QUATERNION = ("qx", "qy", "qz", "qw")
 

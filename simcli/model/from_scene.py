@@ -38,12 +38,13 @@ from simcli.model.start import read_start
 from simcli.model.straight import refuse_beside
 from simcli.model.tables import WORLD, Array, JointKind, LinkKind, Model
 from simcli.model.topology import Step, depth_first
-from simcli.spec import resolve, structure
-from simcli.spec.batch import world_seeds, world_values
-from simcli.spec.document import Document
-from simcli.spec.planes import AXES, NORMAL_INDEX, normal
+from simcli.spec import resolve
+from simcli.spec.batches.batch import world_seeds, world_values
+from simcli.spec.document.scene_file import Document
+from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, normal
+from simcli.spec.names import structure
 from simcli.spec.resolve import resolve_world
-from simcli.spec.schema import SceneSpec
+from simcli.spec.schema.scene import SceneSpec
 
 ARMATURE = "give the body inertia about this axis, or the joint armature"
 HOLD = "give the body inertia, or hold it at a distance from every axis about which it turns"

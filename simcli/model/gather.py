@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
 from simcli.model.tables import Array
-from simcli.spec.schema import SceneSpec
+from simcli.spec.schema.scene import SceneSpec
 
 
 @dataclass

@@ -10,8 +10,8 @@ from simcli.model.joints import CATALOGUE
 from simcli.model.selection import owners, walk
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.topology import Step
-from simcli.spec.faults import did_you_mean
-from simcli.spec.patterns import Pattern, listed, matching, wanted
+from simcli.spec.faults.fault_list import did_you_mean
+from simcli.spec.names.patterns import Pattern, listed, matching, wanted
 
 ELSEWHERE = -2  # a body that is not of the articulation
 

@@ -11,7 +11,7 @@ from simcli.model.links import pile
 from simcli.model.signals import labels_of, signal_values
 from simcli.model.table_base import Array
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.spec.quantities import is_signal
+from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
 SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file

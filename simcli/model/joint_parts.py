@@ -20,8 +20,8 @@ from simcli.model.links import can_invert
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
 from simcli.model.topology import Step
-from simcli.spec.planes import axis_of
-from simcli.spec.schema_body import BodySpec
+from simcli.spec.expansion.planes import axis_of
+from simcli.spec.schema.body import BodySpec
 
 SAME_POSE = 1e-9  # [m] or [rad]
 SMALLEST_AXIS = 1e-12  # of an axis that can still be normalised

@@ -4,11 +4,11 @@ import re
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from simcli.spec import dofs
-from simcli.spec.nodes import parse_path
-from simcli.spec.quantities import Part
-from simcli.spec.schema import SceneSpec
-from simcli.spec.signal_uses import uses
+from simcli.spec.document.nodes import parse_path
+from simcli.spec.names import dofs
+from simcli.spec.names.signal_uses import uses
+from simcli.spec.schema.scene import SceneSpec
+from simcli.spec.values.quantities import Part
 
 # Keys of a joint whose unit depends on the kind of its dofs, also inside `limit`, `drive` and `motion`, to their role.
 JOINT_ROLES = {

@@ -10,10 +10,10 @@ from simcli.errors import Fault, SceneError
 from simcli.model.from_scene import build_together, build_worlds
 from simcli.model.join import NO_WORLD_AXIS
 from simcli.model.tables import Model
-from simcli.spec.check_events import events_are_tried, in_time, kinds_of_scenes, scenes_of_events
-from simcli.spec.document import Document
-from simcli.spec.nodes import locate
-from simcli.spec.schema import SceneSpec
+from simcli.spec.checks.runs.events import events_are_tried, in_time, kinds_of_scenes, scenes_of_events
+from simcli.spec.document.nodes import locate
+from simcli.spec.document.scene_file import Document
+from simcli.spec.schema.scene import SceneSpec
 
 EARLY = 1e-6  # of a step: an event so little after the start of a step belongs to it, since times are rounded
 

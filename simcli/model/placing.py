@@ -6,7 +6,7 @@ from simcli.model.gather import Worlds
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import WORLD
 from simcli.model.topology import Step
-from simcli.spec import dofs
+from simcli.spec.names import dofs
 
 
 def placing_order(

@@ -8,7 +8,7 @@ import numpy as np
 from simcli.model.joints import TYPE_NAME
 from simcli.model.tables import WORLD, Array, JointKind, Model
 from simcli.model.topology import Step, depth_first
-from simcli.spec.patterns import Pattern, wanted
+from simcli.spec.names.patterns import Pattern, wanted
 
 
 class BodyFlags(IntFlag, boundary=STRICT):

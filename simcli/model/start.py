@@ -10,7 +10,7 @@ from simcli.model.gears import follow
 from simcli.model.links import together
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, JointKind
-from simcli.spec.patterns import matching
+from simcli.spec.names.patterns import matching
 
 AT_REST = (0.0, 0.0, 0.0)
 NORMALISED = 4e-16  # [1] a quaternion this near to length one is left as it is, so that reading twice changes nothing

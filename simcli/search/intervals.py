@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.spec.overrides import SET, VARY, Override
+from simcli.spec.document.overrides import SET, VARY, Override
 
 if TYPE_CHECKING:
     from simcli.spec import Document, SceneSpec
