@@ -21,7 +21,7 @@ from simcli.solvers.affine.memory import DIAGNOSTICS
 from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contact_report import CONTACTS, put_row
-from simcli.solvers.shared.drives import report_powers
+from simcli.solvers.shared.drives import add_drive_power
 
 
 @ti.func
@@ -140,7 +140,8 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     for k in range(y.n):
         d = y.dof.at(k)
         p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
-    report_powers(c, w)
+    for n in range(p.n):
+        add_drive_power(c, w, n, p.effort.load(w, p.dof.at(n)))
 
 
 @ti.func
