@@ -18,7 +18,7 @@ from simcli.model.snapshot import Event, FrameBlock, Status, Unsolved
 if TYPE_CHECKING:
     from simcli.analysis.drift import Drift, EnergyAccount
     from simcli.analysis.expectations import Verdict
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
     from simcli.model.tables import Model
     from simcli.records.spawn import RecorderProcess
     from simcli.spec import Document, SceneSpec
@@ -96,7 +96,7 @@ def build_run(document: "Document", spec: "SceneSpec", worlds: Sequence[int] | N
     Raises:
         SceneError: the scene makes no mechanism, at the start or after an event.
     """
-    from simcli.model.phases import build_phases
+    from simcli.model.phases.stretches import build_phases
 
     try:
         return build_phases(document, spec, worlds, tries_all)

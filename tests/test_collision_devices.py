@@ -11,7 +11,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.runtime import start_device
 from simcli.kernels.tree import TreeState, place_all
 from simcli.model import build_worlds
-from simcli.model.reference import body_poses
+from simcli.model.tree.reference import body_poses
 from simcli.spec import load_document, resolve
 
 ARM = """

@@ -15,7 +15,7 @@ from support.trials import run_trial
 from simcli.errors import DeviceError, Exit, UsageError
 from simcli.kernels.runtime import choose_arch, has_cuda_device, start_device
 from simcli.model.assemble import assemble
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.solvers import SOLVERS, RunPlan
 from simcli.solvers.tree.integrators import STAGES
 

@@ -10,8 +10,8 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.tables import Tables
 from simcli.model import build
-from simcli.model.actuation import Driven, MotionKind
-from simcli.model.inputs import prescribed
+from simcli.model.signals.inputs import prescribed
+from simcli.model.signals.tables import Driven, MotionKind
 from simcli.spec import resolve
 
 ROUNDING = 1e-14

@@ -13,7 +13,7 @@ from simcli.kernels.signals import ORDERS as NUMBERS
 from simcli.kernels.signals import Motions, Signals, evaluate_signals
 from simcli.kernels.tables import Tables
 from simcli.model import build
-from simcli.model.signals import piecewise, signal_values
+from simcli.model.signals.values import piecewise, signal_values
 from simcli.solvers.tree.integrators import STAGES
 from simcli.spec import resolve
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.model.selection import BodyFlags, flagged, owners
+from simcli.model.batch.selection import BodyFlags, flagged, owners
 from simcli.model.state import State
 from simcli.model.tables import Array, JointKind, Model
 

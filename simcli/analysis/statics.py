@@ -20,7 +20,7 @@ from simcli import rotations as rot
 from simcli.errors import Exit, SimcliError
 from simcli.kernels.balance import Balance, Balances
 from simcli.kernels.runtime import Device
-from simcli.model.row_places import start_angles
+from simcli.model.constraints.places import start_angles
 from simcli.model.tables import WORLD, JointKind, Model
 
 Array = np.ndarray

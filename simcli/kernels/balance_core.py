@@ -19,8 +19,8 @@ from simcli.kernels.signals import Motions, Signals, drive
 from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
-from simcli.model.actuation import MotionKind
-from simcli.model.lawful import drives_by_law
+from simcli.model.joints.lawful import drives_by_law
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Model
 
 

@@ -10,7 +10,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, get_lane, put_lane
 from simcli.kernels.skyline import SkylineMatrix, factorize_skyline, substitute_skyline
 from simcli.kernels.sparse import Factor, factorize, substitute
-from simcli.model.elimination import eliminate
+from simcli.model.tree.elimination import eliminate
 
 SIZE = 12  # unknowns of a body
 

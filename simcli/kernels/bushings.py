@@ -24,7 +24,7 @@ from simcli.kernels.rotation_log import pulled_back, rotation_log
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright
 from simcli.kernels.values import Force, Mat3, Vec3
-from simcli.model.bushing_rows import bushing_rows
+from simcli.model.forces.bushing_rows import bushing_rows
 from simcli.model.tables import Model
 
 

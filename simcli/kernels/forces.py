@@ -10,11 +10,11 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.signals import driven_columns
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Vec3
-from simcli.model.drives import reads
-from simcli.model.lawful import limit_damping
-from simcli.model.link_frames import body_rotations, link_points
+from simcli.model.joints.drives import reads
+from simcli.model.joints.lawful import limit_damping
 from simcli.model.table_base import kept
 from simcli.model.tables import DriveMode, JointKind, Model
+from simcli.model.tree.link_frames import body_rotations, link_points
 
 
 class Forces:

@@ -23,8 +23,8 @@ from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.constraint_tables import Laws as LawTable
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.constraints.tables import Laws as LawTable
 from simcli.model.tables import DriveMode, JointKind, Model
 
 # What is taken back of a violated bound: at most this part in a step, and in that time [s], for it becomes speed.

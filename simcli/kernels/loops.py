@@ -11,9 +11,9 @@ from simcli.kernels.report import put
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import attitude, natural_spin, vector_at
 from simcli.kernels.values import Vec3
-from simcli.model.joints import ORBITS
-from simcli.model.link_frames import body_rotations, links_of
+from simcli.model.joints.catalogue import ORBITS
 from simcli.model.tables import JointKind, Model
+from simcli.model.tree.link_frames import body_rotations, links_of
 
 
 class Loops:

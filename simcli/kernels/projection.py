@@ -14,7 +14,7 @@ from simcli.kernels.report import put, quaternion_of
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import quaternion_at, upright, vector_at
 from simcli.kernels.values import Mat3, Vec3
-from simcli.model.joints import ORBITS
+from simcli.model.joints.catalogue import ORBITS
 from simcli.model.tables import JointKind, Model
 
 POSES = (JointKind.FREE, JointKind.DISTANCE)  # q is a position and a quaternion

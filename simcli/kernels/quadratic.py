@@ -1,4 +1,4 @@
-"""Rows in natural coordinates from their expanded polynomials (model/quadratic.py), and the saddle point of mass and rows.
+"""Rows in natural coordinates from their polynomials (model/natural/quadratic.py), and the saddle point of mass and rows.
 
     [ M   G^T ] [ a  ]   [ F   ]       G: gradients of the rows; mu = -lambda; e tiny, taken away again by `filter`
     [ G   -e  ] [ mu ] = [ rho ]
@@ -15,9 +15,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, Slot
 from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.tables import Tables
-from simcli.model.actuation import MotionKind
-from simcli.model.elimination import eliminate
-from simcli.model.quadratic import Quadratic, Shape
+from simcli.model.natural.quadratic import Quadratic, Shape
+from simcli.model.signals.tables import MotionKind
+from simcli.model.tree.elimination import eliminate
 
 TINY_LENGTH = 1e-12  # [m] below, two points have no direction
 IDLE = 1e30  # e of a row on which nothing acts: its multiplier is none in any precision

@@ -26,8 +26,8 @@ from simcli.kernels.successive import successive_turn
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import point_velocity, upright, vector_at
 from simcli.kernels.values import Force, Mat3, Vec3
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import LinkKind
 
 MEET, APART, ALONG, DOT, PITCH, TURN, LENGTH, SPIN, GEAR, RIGID, CARDAN, EULER, ROLL = map(int, Form)

@@ -12,10 +12,10 @@ from simcli.kernels.elementary import select, sincos
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.tables import Tables
-from simcli.model.actuation import Driven, MotionKind, SignalKind
-from simcli.model.drives import reads
-from simcli.model.link_frames import body_rotations
+from simcli.model.joints.drives import reads
+from simcli.model.signals.tables import Driven, MotionKind, SignalKind
 from simcli.model.tables import DriveMode, Model
+from simcli.model.tree.link_frames import body_rotations
 
 SINE, STEP, RAMP, CHIRP, TABLE = (
     int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip

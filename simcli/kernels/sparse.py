@@ -1,12 +1,12 @@
 """L D L^T of a symmetric system on a fixed pattern, for a block of worlds at a time.
 
-The index lists of model/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
+The index lists of model/tree/elimination.py are shared by all worlds; the numbers are packs. There is no pivoting, so all
 lanes do the same work in the same order whatever their numbers are.
 """
 
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
-from simcli.model.elimination import Elimination
+from simcli.model.tree.elimination import Elimination
 
 
 class Factor:

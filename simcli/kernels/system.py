@@ -24,9 +24,9 @@ from simcli.kernels.sparse import Factor, factorize
 from simcli.kernels.system_entries import mass_entries, row_entries
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Force
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.elimination import eliminate
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
+from simcli.model.tree.elimination import eliminate
 
 SOFTNESS = {"float64": 1e-10, "float32": 1e-4}  # e of a hard row relative to J M^-1 J^T: far above rounding
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from simcli.kernels.rows import first_numbers
 from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.row_places import coordinate_rows, couple_of_row
+from simcli.model.constraints.places import coordinate_rows, couple_of_row
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Model
 
 

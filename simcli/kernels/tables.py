@@ -11,9 +11,9 @@ import numpy as np
 from simcli.kernels.memory import Arena
 from simcli.kernels.slots import Records
 from simcli.kernels.values import Mat3, Sym3, Vec3
-from simcli.model.link_frames import link_points
 from simcli.model.tables import LinkKind, Model
-from simcli.model.unknowns import tree_dofs, unknown_of_dof
+from simcli.model.tree.link_frames import link_points
+from simcli.model.tree.unknowns import tree_dofs, unknown_of_dof
 
 # How a link hands its articulated inertia to its parent (see dynamics.eliminate).
 CARRY, START, ADD = 0, 1, 2

@@ -7,7 +7,7 @@ from simcli.kernels.collision.rule import combination_of, first_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import local
 from simcli.kernels.values import Vec3
-from simcli.model.surfaces import HALF_SPACE
+from simcli.model.contact.surfaces import HALF_SPACE
 
 
 def place_of(x, w, body, y: Vec3) -> Vec3:

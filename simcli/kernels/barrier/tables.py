@@ -8,7 +8,7 @@ from simcli.kernels.memory import Arena
 from simcli.kernels.notes import Notes
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Vec3
-from simcli.model.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
+from simcli.model.contact.surfaces import HALF_SPACE, POINT, SEGMENT, SURFACE, Surfaces
 from simcli.model.tables import Model
 
 NOTHING = -1  # kind of two features that are never near each other without others being as near

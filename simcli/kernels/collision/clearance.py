@@ -25,8 +25,8 @@ from simcli.kernels.elementary import precision_of
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, put_lane
 from simcli.kernels.tables import Tables
-from simcli.model.colliders import colliders
-from simcli.model.contact_pairs import ORDER
+from simcli.model.contact.colliders import colliders
+from simcli.model.contact.pairs import ORDER
 from simcli.model.tables import Model, ShapeKind
 
 

@@ -11,8 +11,8 @@ from simcli.kernels.blocks import add_entry
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
 from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies
-from simcli.model.gears import gear_acts
+from simcli.model.affine.rows import Energies
+from simcli.model.joints.gears import gear_acts
 from simcli.model.tables import Model
 
 

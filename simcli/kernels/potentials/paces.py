@@ -2,7 +2,7 @@
 
 from simcli.kernels.elementary import FULL_TURN, select
 from simcli.kernels.language import ti
-from simcli.model.actuation import MotionKind
+from simcli.model.signals.tables import MotionKind
 
 
 @ti.func

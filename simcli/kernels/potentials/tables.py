@@ -13,7 +13,7 @@ from simcli.kernels.potentials.laws import Laws
 from simcli.kernels.quadratic import Polynomials
 from simcli.kernels.skyline import SkylineMatrix
 from simcli.kernels.tables import Tables
-from simcli.model.affine_rows import Energies
+from simcli.model.affine.rows import Energies
 from simcli.model.tables import Model
 
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between, each
-from simcli.model.constraint_tables import Constraints, Form
-from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Array, Model
 
 FULL_TURN = 2.0 * math.pi

@@ -13,9 +13,9 @@ from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
-from simcli.model.affine_rows import energies_of
-from simcli.model.constraint_tables import Laws
-from simcli.model.natural import largest_moments
+from simcli.model.affine.rows import energies_of
+from simcli.model.constraints.tables import Laws
+from simcli.model.natural.form import largest_moments
 from simcli.model.tables import Model
 from simcli.solvers.affine.contact import barrier_of
 from simcli.solvers.affine.given import Given

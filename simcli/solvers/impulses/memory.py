@@ -23,9 +23,9 @@ from simcli.kernels.retraction import retract
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.values import Mat3
-from simcli.model.constraint_tables import Constraints
-from simcli.model.lawful import is_smooth
-from simcli.model.massless import holding_rows
+from simcli.model.bodies.massless import holding_rows
+from simcli.model.constraints.tables import Constraints
+from simcli.model.joints.lawful import is_smooth
 from simcli.model.tables import Model
 from simcli.solvers.impulses.contacts import (
     Contacts,

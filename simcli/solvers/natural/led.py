@@ -16,14 +16,14 @@ from simcli.kernels.system import hold
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import store_vector, vector_at
 from simcli.kernels.values import Vec3
-from simcli.model.led import led_of
+from simcli.model.natural.led import led_of
 from simcli.model.tables import Model
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
 
 
 class LedBodies:
-    """Device columns of the motions, see model/led.py.
+    """Device columns of the motions, see model/natural/led.py.
 
     Attributes:
         n: kinematic bodies.  link, joint: of each.  start: offsets of their dofs.

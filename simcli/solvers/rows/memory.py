@@ -24,9 +24,9 @@ from simcli.kernels.rows import first_numbers
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
 from simcli.kernels.work import accumulate_work, effort_power
-from simcli.model.actuation import MotionKind
-from simcli.model.constraint_tables import Constraints
-from simcli.model.massless import lacking
+from simcli.model.bodies.massless import lacking
+from simcli.model.constraints.tables import Constraints
+from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import LinkKind, Model
 from simcli.solvers.natural.memory import (
     ALL_STAGES,

@@ -13,10 +13,10 @@ from simcli.kernels.report import FrameRows
 from simcli.kernels.signals import Motions, Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
-from simcli.model.constraint_tables import Constraints, Laws
-from simcli.model.constraints import constraints_of
-from simcli.model.lawful import drives_by_law, is_smooth
-from simcli.model.quadratic import Quadratic, quadratic_of
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Constraints, Laws
+from simcli.model.joints.lawful import drives_by_law, is_smooth
+from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses

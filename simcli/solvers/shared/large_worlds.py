@@ -7,7 +7,7 @@ import numpy as np
 from simcli.kernels.complementarity.large import SIZE, Pattern
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
-from simcli.model.constraint_tables import Laws
+from simcli.model.constraints.tables import Laws
 from simcli.model.tables import Model
 from simcli.solvers.impulses.rows import HARD, MOTION
 
