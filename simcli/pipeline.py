@@ -172,7 +172,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
     from simcli.analysis.measure_layouts import layouts_of, recorded_columns
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
     from simcli.records import checkpoint, continuation
     from simcli.records.reader import open_trajectory
     from simcli.records.select import selection
@@ -247,7 +247,7 @@ def take_kernels(job: Job) -> None:
     Raises:
         DeviceError: the device is missing.
     """
-    from simcli.kernels.runtime import start_device
+    from simcli.kernels.device.runtime import start_device
 
     solver = _solver_of(job, start_device(job.request.device, job.spec.solver.precision, job.request.threads))
     solver.initial()

@@ -13,7 +13,7 @@ from simcli.analysis.mechanics import Mechanics
 from simcli.analysis.run_states import step_back
 from simcli.analysis.states import frame_range
 from simcli.errors import UsageError
-from simcli.kernels.runtime import start_device
+from simcli.kernels.device.runtime import start_device
 from simcli.model.assemble import assemble
 from simcli.model.tables import LinkKind
 from simcli.model.tree.reference import link_poses

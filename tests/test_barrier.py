@@ -10,7 +10,7 @@ from support.device import live_device
 from support.scenes import scene as write_scene
 
 from simcli import rotations as rot
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model import build
 from simcli.model.affine.switched_off import affine_form
 from simcli.model.contact.surfaces import surfaces

@@ -11,8 +11,8 @@ from support.contacts import read_model, terrain
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.kernels.collision.tables import Collider
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model.bodies.hull import HullError, convex_hull
 from simcli.model.bodies.mesh import mesh_properties
 from simcli.model.contact.colliders import MOST_CORNERS, colliders

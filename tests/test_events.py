@@ -12,7 +12,7 @@ from support.runs import MIXED, committed, differing, worlds_of
 from support.scenes import faults_of, scene
 
 import simcli as package
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model import build
 from simcli.model.constraints.build import constraints_of, stated_alike
 from simcli.model.joints.lawful import has_limit, needs_law

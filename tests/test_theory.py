@@ -8,7 +8,7 @@ import pytest
 from simcli.kernels.barrier.advance import KEPT
 from simcli.kernels.barrier.law import PARALLEL
 from simcli.kernels.complementarity.problem import SCHEDULE
-from simcli.kernels.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
+from simcli.kernels.linear.system import FEWER_WEIGHTS, SOFTNESS, WEIGHTS
 from simcli.model.natural.form import THIN
 from simcli.solvers.impulses.direction import STABLE
 from simcli.solvers.impulses.memory import KAPPA

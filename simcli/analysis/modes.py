@@ -16,7 +16,7 @@ from simcli.analysis.spectrum import MasslessError, Mode, modes_of, rounding_of,
 from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
-from simcli.kernels.runtime import Device
+from simcli.kernels.device.runtime import Device
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Form
 from simcli.model.signals.tables import Driven, MotionKind, SignalKind

@@ -174,7 +174,7 @@ class OfMode:
 
     def _value(self, point: np.ndarray) -> float:
         from simcli.analysis.modes import refuse, study
-        from simcli.kernels.runtime import start_device
+        from simcli.kernels.device.runtime import start_device
         from simcli.pipeline import build_model, read_scene
 
         document, spec = read_scene(self.scene, (*self.sets, *QUIET, *set_texts(self.paths, point)))

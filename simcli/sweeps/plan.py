@@ -203,7 +203,7 @@ def device_class(device: str, precision: str) -> str:
     """What `auto` is on this machine, as "cpu" or "cuda"; another device itself, without a look at whether it is there."""
     if device != "auto":
         return device
-    from simcli.kernels.runtime import choose_arch
+    from simcli.kernels.device.runtime import choose_arch
 
     return choose_arch(device, precision)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model.contact.tables import Contacts
 
 

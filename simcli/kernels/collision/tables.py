@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.collision.rule import TouchRule
-from simcli.kernels.memory import Arena
-from simcli.kernels.notes import Notes
-from simcli.kernels.tables import Tables
-from simcli.kernels.values import Mat3, Vec3
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.notes import Notes
+from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import MOST_CORNERS, Colliders, colliders
 from simcli.model.contact.tables import Contacts
 from simcli.model.tables import Model, ShapeKind

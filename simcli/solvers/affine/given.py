@@ -11,14 +11,14 @@ what they give.
 
 import numpy as np
 
-from simcli.kernels.blocks import SIZE
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import store_vector, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
+from simcli.kernels.linear.blocks import SIZE
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.potentials.shares import mean_force
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import store_vector, vector_at
-from simcli.kernels.values import Vec3
 from simcli.model.natural.led import led_of
 from simcli.model.tables import Model
 

@@ -9,14 +9,14 @@ Called by natural/quadratic.py and generalized_alpha.py, whose core says what `c
 
 import numpy as np
 
-from simcli.kernels.coordinate_laws import foresee, spring_law
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.law_pieces import draw_line
-from simcli.kernels.laws import law_terms, split_power, state_law
-from simcli.kernels.memory import Arena
-from simcli.kernels.quadratic import IDLE, bend_bias, bias
-from simcli.kernels.tables import Tables
+from simcli.kernels.laws.bounded import law_terms, split_power, state_law
+from simcli.kernels.laws.coordinate import foresee, spring_law
+from simcli.kernels.laws.pieces import draw_line
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
 from simcli.model.natural.quadratic import Quadratic, Shape
 from simcli.model.tables import Model

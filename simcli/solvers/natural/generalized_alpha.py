@@ -18,10 +18,10 @@ and thin bodies, which are a little more than their inertia (model/natural/form.
 rounds take the rest away.
 """
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.quadratic import bend_gradients, extend, find_residuals, give_state
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
 from simcli.solvers.natural.forces import idle_coordinates
 from simcli.solvers.natural.led import led_impulse
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX

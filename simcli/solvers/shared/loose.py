@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.kernels.runtime import Device
+from simcli.kernels.device.runtime import Device
 from simcli.model.natural.bases import natural_q
 from simcli.model.natural.form import natural_form
 from simcli.model.phases.stretches import representatives

@@ -5,11 +5,11 @@ measured follows from coordinates, velocities and poses, a look is a stage of th
 or of the frame; else the steps of a run are frames of one step each, of which only some leave the device.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import quaternion_at, vector_at
 from simcli.kernels.collision.clearance import find_clearances
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
-from simcli.kernels.tree import quaternion_at, vector_at
 from simcli.model.measures import LAST_STEP, NORM
 from simcli.solvers.shared.clock import first_of
 from simcli.solvers.shared.reductions import (

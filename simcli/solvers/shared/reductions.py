@@ -8,11 +8,11 @@ Source: Neumaier (1974), Rundungsfehleranalyse einiger Verfahren zur Summation e
 
 import numpy as np
 
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
 from simcli.kernels.language.vectors import is_nan
-from simcli.kernels.memory import any_lane, local
-from simcli.kernels.slots import Records
+from simcli.kernels.memory.arena import any_lane, local
+from simcli.kernels.memory.slots import Records
 from simcli.model.measures import Reduction
 
 MAX, MIN, MAX_ABS, RANGE, FINAL, MEAN, STD, RMS, INTEGRAL, FIRST, LAST_OUTSIDE, COUNT, STOP, RECORD = map(int, Reduction)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simcli.kernels.device.runtime import Device, compile_thoroughly
+from simcli.kernels.device.self_test import unable
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import NO_BOUND
-from simcli.kernels.runtime import Device, compile_thoroughly
-from simcli.kernels.self_test import unable
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND
 from simcli.model.constraints.build import stated_alike
 from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
