@@ -15,7 +15,8 @@ from support.zoo import random_states, zoo
 
 import simcli as package
 from simcli import rotations as rot
-from simcli.cli import doorman, mechanics_text
+from simcli.cli import doorman
+from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
 from simcli.records import results

@@ -8,7 +8,7 @@ from support.touching import SCENE, VARIED
 
 import simcli as package
 from simcli import pipeline
-from simcli.cli.summary import outcome_json, outcome_text
+from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
 from simcli.records.integrity import verify
 from simcli.solvers.shared.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events

@@ -20,7 +20,7 @@ from simcli.analysis.refinement.estimate import estimate_error
 from simcli.analysis.refinement.sums import Quantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import doorman
-from simcli.cli.refined_text import estimate_text
+from simcli.cli.runs.refined_text import estimate_text
 from simcli.errors import Exit, FileError
 from simcli.model.tables import JointKind
 from simcli.records.error_estimate import Verdict

@@ -11,7 +11,7 @@ from support.diff_files import write_run
 
 from simcli.analysis.export import tables
 from simcli.cli import doorman
-from simcli.cli.export_formats import FORMATS
+from simcli.cli.results.export_formats import FORMATS
 from simcli.errors import Exit
 from simcli.records.reader import open_trajectory
 

@@ -12,8 +12,8 @@ from simcli import pipeline
 from simcli.analysis.drift import LIMIT, EnergyAccount, advice_of, round_down
 from simcli.cli.console import plural
 from simcli.cli.doorman import run_command
-from simcli.cli.run import exit_code
-from simcli.cli.summary import outcome_json, outcome_text
+from simcli.cli.runs.run import exit_code
+from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.errors import Exit, SceneError
 from simcli.job import Outcome
 from simcli.model.snapshot import Unsolved

@@ -467,7 +467,7 @@ def test_the_file_itself_is_not_replaced(path, capsys):
 
 
 def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
-    from simcli.cli import view
+    from simcli.cli.results import view
 
     monkeypatch.setattr(view, "MOST_BYTES", 100.0)
     code, _, err = command(capsys, path, "-o", tmp_path / "p.html")

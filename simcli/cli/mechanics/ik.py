@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from simcli.cli import console
-from simcli.cli.mechanics import (
+from simcli.cli.mechanics.mechanics import (
     Ask,
     At,
     BodyFlag,

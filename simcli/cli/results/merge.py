@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from simcli.cli import progress
 from simcli.cli.options import FilePaths, JsonFlag, Replace, Target
-from simcli.cli.slice import say_written
+from simcli.cli.results.slice import say_written
 from simcli.errors import UsageError
 
 

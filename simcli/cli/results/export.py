@@ -29,7 +29,7 @@ def export(
     Example: simcli export outputs/swing.h5 -c joint.pin.q,energy.total --every 10 -o swing.parquet
     """
     from simcli.analysis.export.tables import Extract
-    from simcli.cli.export_formats import format_of
+    from simcli.cli.results.export_formats import format_of
     from simcli.records.reader import open_trajectory
 
     output = None if output == Path("-") else output

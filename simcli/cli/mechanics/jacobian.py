@@ -1,6 +1,6 @@
 """`simcli jacobian`: body Jacobians."""
 
-from simcli.cli.mechanics import (
+from simcli.cli.mechanics.mechanics import (
     Ask,
     At,
     DeviceName,

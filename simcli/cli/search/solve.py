@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
+from simcli.cli.mechanics.statics import At, Place, Stable
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.searching import (
+from simcli.cli.search.searching import (
     Device,
     Force,
     MeasureTexts,
@@ -23,7 +24,6 @@ from simcli.cli.searching import (
     watched,
     write_found,
 )
-from simcli.cli.statics import At, Place, Stable
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.mechanics import DeviceName, Threads
+from simcli.cli.mechanics.mechanics import DeviceName, Threads
+from simcli.cli.mechanics.statics import Stable, World, clean, equilibrium_data, number, say_notes, studied, verdict
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.statics import Stable, World, clean, equilibrium_data, number, say_notes, studied, verdict
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

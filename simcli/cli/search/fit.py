@@ -7,7 +7,18 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, split_words
-from simcli.cli.searching import Device, Force, Quiet, SceneOut, Threads, headed, say_without, set_line, watched, write_found
+from simcli.cli.search.searching import (
+    Device,
+    Force,
+    Quiet,
+    SceneOut,
+    Threads,
+    headed,
+    say_without,
+    set_line,
+    watched,
+    write_found,
+)
 from simcli.errors import Exit, OutputError, UsageError
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simcli.cli import console, diff_text, progress
+from simcli.cli import console, progress
 from simcli.cli.options import Channels, JsonFlag, existing_file, parse_worlds, split_words
+from simcli.cli.results import diff_text
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`simcli fk`: joint coordinates to poses of bodies."""
 
-from simcli.cli.mechanics import (
+from simcli.cli.mechanics.mechanics import (
     Ask,
     At,
     BodyFlag,

@@ -8,7 +8,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.searching import (
+from simcli.cli.search.searching import (
     Device,
     MeasureTexts,
     Quiet,

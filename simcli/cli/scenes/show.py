@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
-from simcli.cli.render import SIZE, CameraName, Size, parse_size, say_notes
+from simcli.cli.results.render import SIZE, CameraName, Size, parse_size, say_notes
 from simcli.errors import Exit, SceneError, UsageError
 
 NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it

@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, Seed, SetValues, VaryTable, VaryValues, WorldCount
-from simcli.cli.run import batch_overrides
+from simcli.cli.runs.run import batch_overrides
 from simcli.errors import Exit, UsageError
 
 
@@ -31,7 +31,7 @@ def samples(
     """
     from simcli.analysis.samples import sample_table
     from simcli.analysis.world_export import check_suffix
-    from simcli.cli.table import Chosen, save, show_rows
+    from simcli.cli.results.table import Chosen, save, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from simcli.cli.mechanics import (
+from simcli.cli.mechanics.mechanics import (
     Ask,
     At,
     DeviceName,

@@ -213,7 +213,7 @@ def measure_override(text: str) -> "Override":
 def _dry_run(request, as_json: bool, refined: bool) -> int:
     from simcli import pipeline
     from simcli.analysis.estimate import estimate, free_bytes
-    from simcli.cli import refined_runs, summary
+    from simcli.cli.runs import refined_runs, summary
 
     job = pipeline.prepare(request)
     finer = refined_runs.refinement_of(job).finer if refined else ()
@@ -229,8 +229,9 @@ def _dry_run(request, as_json: bool, refined: bool) -> int:
 
 def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: tuple[bool, float | None]) -> int:
     from simcli import pipeline
-    from simcli.cli import interrupts, progress, refined_runs, refined_text, summary
-    from simcli.cli.live_view import LiveView
+    from simcli.cli import interrupts, progress
+    from simcli.cli.runs import refined_runs, refined_text, summary
+    from simcli.cli.runs.live_view import LiveView
 
     with console.stdout_kept_clean(verbose > 0), interrupts.caught() as interrupt:
         with progress.shown(quiet or as_json) as show, LiveView(view) as page:
@@ -272,7 +273,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
 
 def _refined(refinement, outcome, show, interrupt) -> "tuple[ErrorEstimate | None, SimcliError | None]":
     """The estimate of the error of a run that has ended, if one is wanted; else why there is none, if that is an error."""
-    from simcli.cli import refined_runs
+    from simcli.cli.runs import refined_runs
 
     if refinement is None or outcome.status != "done":
         return None, None

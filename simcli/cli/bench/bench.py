@@ -9,8 +9,11 @@ from typing import Annotated
 
 import typer
 
-from simcli.cli import bench_contact, bench_cubes, bench_scenes, console
-from simcli.cli.bench_work import Row, Runs, States, Work
+from simcli.cli import console
+from simcli.cli.bench import contact as bench_contact
+from simcli.cli.bench import cubes as bench_cubes
+from simcli.cli.bench import scenes as bench_scenes
+from simcli.cli.bench.work import Row, Runs, States, Work
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.errors import Exit
 

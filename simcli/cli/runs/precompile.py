@@ -16,7 +16,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
-from simcli.cli.run import Device, Precision, overrides
+from simcli.cli.runs.run import Device, Precision, overrides
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit, OutputError
 

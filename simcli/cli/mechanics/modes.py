@@ -4,9 +4,20 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from simcli.cli import console
-from simcli.cli.mechanics import DeviceName, Threads
+from simcli.cli.mechanics.mechanics import DeviceName, Threads
+from simcli.cli.mechanics.statics import (
+    At,
+    Place,
+    Stable,
+    World,
+    by_joint,
+    equilibrium_data,
+    number,
+    say_notes,
+    studied,
+    verdict,
+)
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
-from simcli.cli.statics import At, Place, Stable, World, by_joint, equilibrium_data, number, say_notes, studied, verdict
 from simcli.errors import Exit
 
 if TYPE_CHECKING:

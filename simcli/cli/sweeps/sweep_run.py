@@ -24,7 +24,7 @@ from simcli.cli.options import (
     WorldCount,
     seconds,
 )
-from simcli.cli.run import Device, batch_overrides, measure_override
+from simcli.cli.runs.run import Device, batch_overrides, measure_override
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console, progress
 from simcli.cli.options import Condition, JsonFlag
-from simcli.cli.table import ColumnNames, SortNames, TableOutput, TopRows, choose, give, refuse_format
+from simcli.cli.results.table import ColumnNames, SortNames, TableOutput, TopRows, choose, give, refuse_format
 from simcli.errors import Exit, UsageError
 
 
@@ -30,7 +30,7 @@ SweepFolder = Annotated[
 
 def sweep() -> typer.Typer:
     """The group of commands."""
-    from simcli.cli import sweep_run
+    from simcli.cli.sweeps import sweep_run
 
     words = "Run a parameter study of many batches on many processes or machines, resumable; each command takes --json."
     group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=words)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-HUMANOID = Path(__file__).resolve().parents[1] / "docs" / "humanoid.yaml"
+HUMANOID = Path(__file__).resolve().parents[2] / "docs" / "humanoid.yaml"
 PUSHED = ("bodies.torso.velocity={linear: [0, 0, 0]}",
           'batch.vary={"bodies.torso.velocity.linear[0]": {uniform: [-0.5, 0.5]}, '
           '"bodies.torso.velocity.linear[1]": {uniform: [-0.5, 0.5]}}')  # fmt: skip

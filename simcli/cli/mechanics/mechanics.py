@@ -180,7 +180,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: 
 def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
     """Where portions go."""
     from simcli.analysis.result_tables import CsvWriter
-    from simcli.cli import mechanics_text as text
+    from simcli.cli.mechanics import results_text as text
 
     with_world = len(ready.numbers) > 1
     if ask.format == HDF5:
