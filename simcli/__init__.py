@@ -33,12 +33,12 @@ def open(path, **options):
 
     Args:
         path: an HDF5 file written by simcli; of a run also an unfinished one.
-        **options: passed to `simcli.records.result_reader.open_any`.
+        **options: passed to `simcli.records.reading.result_reader.open_any`.
 
     Raises:
         FileError: the file is not ours, damaged or hostile.
     """
-    from simcli.records.result_reader import open_any
+    from simcli.records.reading.result_reader import open_any
 
     return open_any(path, **options)
 

@@ -11,7 +11,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
-from simcli.records.integrity import verify
+from simcli.records.wholeness.integrity import verify
 from simcli.view import quantised, stretch
 from simcli.view.content import Content
 from simcli.view.moments import Moments, between

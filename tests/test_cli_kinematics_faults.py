@@ -19,7 +19,7 @@ from simcli.cli import doorman
 from simcli.cli.mechanics import results_text as mechanics_text
 from simcli.errors import Exit, OutputError
 from simcli.pipeline import build_model, read_scene
-from simcli.records import results
+from simcli.records.reading import results
 
 pytestmark = pytest.mark.usefixtures("scalar_code")
 POWER = 1e-12  # relative: roundings of some hundred products

@@ -10,7 +10,7 @@ from simcli.analysis import plot
 from simcli.analysis.channels import read_channels
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RNG = np.random.default_rng(5)

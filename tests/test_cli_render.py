@@ -15,7 +15,7 @@ from PIL import Image
 from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 from simcli.view import images
 from simcli.view import render as render_page
 from simcli.view.moments import Moments, between

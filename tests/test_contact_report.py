@@ -10,7 +10,7 @@ import simcli as package
 from simcli import pipeline
 from simcli.cli.runs.summary import outcome_json, outcome_text
 from simcli.job import Outcome
-from simcli.records.integrity import verify
+from simcli.records.wholeness.integrity import verify
 from simcli.solvers.shared.contact_report import ROW, SUMMARY, crowded_text, gather, unsolved_events
 from simcli.spec.document.overrides import Override
 
@@ -73,7 +73,7 @@ def asked(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _commits_often(monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
 
 
 def run(asked, name="", sets=(), watch=pipeline.keep_going, **more):

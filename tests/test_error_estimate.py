@@ -23,7 +23,7 @@ from simcli.cli import doorman
 from simcli.cli.runs.refined_text import estimate_text
 from simcli.errors import Exit, FileError
 from simcli.model.tables import JointKind
-from simcli.records.error_estimate import Verdict
+from simcli.records.contents.error_estimate import Verdict
 from simcli.spec.schema.scene import SolverSpec
 
 MOST_BYTES = 200e6  # of a process, however large the files are

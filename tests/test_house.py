@@ -49,7 +49,7 @@ OWNERS = {  # library -> rooms that may import it
     "distributed": {"sweeps"},
 }
 # HDF5 crashes at interpreter exit once a write has failed, so the recorder's process leaves without one.
-MAY_EXIT = {"records/recorder_process.py", "sweeps/worker.py"}
+MAY_EXIT = {"records/writing/recorder_process.py", "sweeps/worker.py"}
 MOST_OF_STAGE = 40  # lines of a device function
 # Rooms with longer ones: collision.
 LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/epa.py", "kernels/collision/features.py",
@@ -156,7 +156,7 @@ def test_what_is_below_taichis_public_interface_is_taken_from_one_file(path):
         ("simcli.cli.app", {"numpy", "h5py", "taichi", "pydantic", "yaml", "rich", "matplotlib"}),
         ("simcli.spec", {"h5py", "taichi"}),
         ("simcli.model.tables", {"h5py", "taichi", "pydantic", "yaml"}),
-        ("simcli.records.reader", {"taichi", "pydantic", "yaml"}),
+        ("simcli.records.reading.reader", {"taichi", "pydantic", "yaml"}),
         ("simcli.pipeline", {"h5py", "taichi", "pydantic", "yaml"}),
     ],
 )

@@ -11,7 +11,7 @@ from support.browser import CHROMIUM, Browser
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.kernels.rays.solids import Solids
-from simcli.records.reader import open_trajectory
+from simcli.records.reading.reader import open_trajectory
 from simcli.view import render
 from simcli.view.subject import subject_of_run
 

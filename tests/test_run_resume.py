@@ -21,8 +21,8 @@ import simcli as package
 from simcli import pipeline
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError, OutputError
-from simcli.records import checkpoint
-from simcli.records.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
+from simcli.records.going_on import checkpoint
+from simcli.records.wholeness.superblock import CHECKSUM_AT, FLAGS_AT, SUPERBLOCK_BYTES, lookup3
 from simcli.spec.document.overrides import Override
 from simcli.spec.honours import solver_fields as honours
 
@@ -63,7 +63,7 @@ EVERY = 0.002  # [s] between frames
 
 @pytest.fixture(autouse=True)
 def _commits_often(monkeypatch):
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -184,7 +184,7 @@ def test_a_quiet_run_tells_the_worst_step_and_fails_where_that_is_wanted(solver,
 def test_a_resumed_run_keeps_the_worst_step(tmp_path, monkeypatch):
     """Cut where the impact, by far the worst, is over."""
     monkeypatch.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)
-    monkeypatch.setattr("simcli.records.writer.PATIENCE_S", 0.0)
+    monkeypatch.setattr("simcli.records.writing.writer.PATIENCE_S", 0.0)
     scene(tmp_path, STRICT, "generalized")
 
     def request(**more):

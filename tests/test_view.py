@@ -26,12 +26,12 @@ from simcli.analysis.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build
-from simcli.records.layout import axes_of, selected
-from simcli.records.model_columns import model_arrays
-from simcli.records.provenance import collect
-from simcli.records.reader import open_trajectory
-from simcli.records.select import selection
-from simcli.records.writer import Recorder
+from simcli.records.contents.layout import axes_of, selected
+from simcli.records.contents.model_columns import model_arrays
+from simcli.records.contents.provenance import collect
+from simcli.records.contents.select import selection
+from simcli.records.reading.reader import open_trajectory
+from simcli.records.writing.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.look import COLOURS, rgb
 from simcli.view import palette, quantised

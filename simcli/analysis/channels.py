@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.records.layout import STRETCH
+from simcli.records.contents.layout import STRETCH
 from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 XYZ = ("x", "y", "z")
 QUATERNION = ("x", "y", "z", "w")

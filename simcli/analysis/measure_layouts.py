@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from simcli.model.measures import NORM, Measures
 from simcli.model.tables import Model
-from simcli.records.layout import COMPONENTS, coordinate_units
-from simcli.records.measures import MeasureLayout
+from simcli.records.contents.layout import COMPONENTS, coordinate_units
+from simcli.records.contents.measures import MeasureLayout
 from simcli.spec.names.channel_names import kind_of, split
 from simcli.spec.schema.measure import MeasureSpec
 

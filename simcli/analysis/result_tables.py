@@ -11,7 +11,7 @@ from simcli.analysis.columns import field_columns
 from simcli.analysis.states import States
 from simcli.errors import OutputError
 from simcli.records.drafts import draft_of
-from simcli.records.results import ResultAxes
+from simcli.records.reading.results import ResultAxes
 
 
 class CsvWriter:

@@ -18,8 +18,8 @@ from simcli import rotations as rot
 from simcli.analysis.states import Choice, States
 from simcli.errors import UsageError
 from simcli.model.tables import LinkKind, Model
-from simcli.records.reader import Trajectory
-from simcli.records.series import Column
+from simcli.records.reading.reader import Trajectory
+from simcli.records.reading.series import Column
 
 Array = np.ndarray
 LEAN = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)

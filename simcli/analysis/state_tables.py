@@ -12,8 +12,8 @@ from simcli.analysis.columns import PLACES, Name, Names, difference, field_colum
 from simcli.analysis.states import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
 from simcli.model.tables import JointKind, Model
-from simcli.records.result_reader import Results
-from simcli.records.results import FIELDS, ResultAxes, result_axes
+from simcli.records.reading.result_reader import Results
+from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 from simcli.spec.values.units import UnitError, parse_unit
 
 ROWS = 4096  # read at a time

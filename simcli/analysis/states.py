@@ -293,7 +293,7 @@ def _assign(values: Array, joint: str | None, words: list[str], joints: Sequence
     first, last, whose = 0, int(start[-1]), "the mechanism"
     if joint is not None:
         if joint not in joints:
-            from simcli.records.named import unknown
+            from simcli.records.reading.named import unknown
 
             raise UsageError(f"{option}: {unknown('joint', joint, joints)}")
         j = joints.index(joint)

@@ -22,9 +22,9 @@ from simcli.errors import UsageError
 from simcli.model.batch.selection import BodyFlags, choose, flagged
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.records.named import unknown
-from simcli.records.reader import Trajectory
-from simcli.records.results import FIELDS, ResultAxes, result_axes
+from simcli.records.reading.named import unknown
+from simcli.records.reading.reader import Trajectory
+from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
     from simcli.analysis.mechanics import Mechanics

@@ -28,7 +28,7 @@ from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.channel_names import GROUPS, SCALARS, canonical, split
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 STATUS_WORDS = ("ok", "stopped", "failed", "unfinished")
 ERROR = 2  # severity of the event that ends a world
@@ -212,7 +212,7 @@ def read_table(trajectories: "Sequence[Trajectory]") -> WorldTable:
 
 def read_files(paths: Iterable[Path]) -> WorldTable:
     """As `read_table`, of files that are opened one after the other."""
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     with contextlib.ExitStack() as opened:
         return read_table([opened.enter_context(open_trajectory(path)) for path in paths])

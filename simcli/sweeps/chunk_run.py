@@ -107,8 +107,8 @@ class _Clock:
 def _recorded(chunk: Chunk, worlds: tuple[int, ...], cases: tuple[str, ...], path: Path, threads: int | None, device: str,
               with_frames: bool, clock: _Clock) -> Outcome | None:  # fmt: skip
     """Run worlds of a chunk into a file; None if it was stopped as asked, and nothing is there."""
+    from simcli.records.contents.sweep_cases import write_cases
     from simcli.records.drafts import sync
-    from simcli.records.sweep_cases import write_cases
 
     with _draft(path) as draft:
         try:
@@ -157,8 +157,8 @@ def _draft(path: Path) -> Iterator[Path]:
     Raises:
         OutputError: the folder cannot be made.
     """
-    from simcli.records import checkpoint
-    from simcli.records.lock import is_being_written
+    from simcli.records.going_on import checkpoint
+    from simcli.records.going_on.lock import is_being_written
 
     draft = path.with_name(f".{path.stem}.{os.uname().nodename}-{os.getpid()}.part.h5")
     try:
@@ -187,8 +187,8 @@ def _reasons(chunk: Chunk, outcome: Outcome) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    from simcli.records.reader import open_trajectory
-    from simcli.records.sweep_cases import numbers_digest
+    from simcli.records.contents.sweep_cases import numbers_digest
+    from simcli.records.reading.reader import open_trajectory
 
     with open_trajectory(path) as run:
         return numbers_digest(run)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simcli.errors import OutputError
-from simcli.records.spawn import own_process, signals_kept_from_children
+from simcli.records.writing.spawn import own_process, signals_kept_from_children
 from simcli.sweeps.executors import Ending, Pace, Report, Work
 from simcli.sweeps.plan import Chunk
 from simcli.sweeps.wire import checked_result, task_text

@@ -42,7 +42,7 @@ def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
     Raises:
         SceneError: the sweep file is invalid, or the choices are.
     """
-    from simcli.records.superblock import is_hdf5
+    from simcli.records.wholeness.superblock import is_hdf5
     from simcli.spec import document_of_text, load_document
     from simcli.spec.document.nodes import plain
     from simcli.spec.resolved import flow_text

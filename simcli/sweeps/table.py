@@ -19,8 +19,8 @@ import numpy as np
 
 from simcli.analysis.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
 from simcli.errors import FileError, UsageError
-from simcli.records.reader import Trajectory, open_trajectory
-from simcli.records.sweep_cases import read_cases
+from simcli.records.contents.sweep_cases import read_cases
+from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.sweeps.plan import Case, Plan
 
 WORDS = (*STATUS_WORDS[:3], "missing")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.analysis.channels import MAX_JOINTS, Source, available, locate
-from simcli.records.reader import Trajectory
+from simcli.records.reading.reader import Trajectory
 
 PROBES = 50  # frames at which a channel is looked at
 MAX_SERIES = 8  # in a group

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
+from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.look import BodyLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
 from simcli.view.glyphs import frames, links, masses, nodes_of, unit_of

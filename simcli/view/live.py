@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from simcli.errors import SimcliError
-from simcli.records.reader import Trajectory, open_trajectory
+from simcli.records.reading.reader import Trajectory, open_trajectory
 from simcli.view.content import Content
 from simcli.view.curves import groups_of
 from simcli.view.document import write_page

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from simcli.errors import OutputError
-from simcli.records.spawn import own_process, signals_kept_from_children
+from simcli.records.writing.spawn import own_process, signals_kept_from_children
 
 PATIENCE = 20.0  # [s] for its end
 

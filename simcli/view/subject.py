@@ -13,7 +13,7 @@ from simcli.analysis.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
+from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath
 from simcli.view.drawing import drawing_of, drawing_of_run

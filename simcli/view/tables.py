@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.model.tables import WORLD, JointKind, Model
-from simcli.records.layout import axes_of
-from simcli.records.model_columns import COLUMNS, NAME_SCALES, model_arrays
-from simcli.records.reader import Trajectory
+from simcli.records.contents.layout import axes_of
+from simcli.records.contents.model_columns import COLUMNS, NAME_SCALES, model_arrays
+from simcli.records.reading.reader import Trajectory
 
 Array = np.ndarray
 

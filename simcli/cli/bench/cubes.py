@@ -25,7 +25,7 @@ def time_cubes(folder: Path, worlds: int, device: str, threads: int, sets: tuple
         step; largest number of contacts; seconds of compiling.
     """
     from simcli import pipeline
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     for side in SIDES:
         path = folder / f"cubes{side**3}.yaml"

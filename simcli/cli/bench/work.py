@@ -120,7 +120,7 @@ class Runs:
 
     def result(self) -> "np.ndarray":
         """joint_q at the last frame, (W, NQ)."""
-        from simcli.records.reader import open_trajectory
+        from simcli.records.reading.reader import open_trajectory
 
         with open_trajectory(self.job.output) as trajectory:
             return trajectory.column("frames/joint_q")[-1]

@@ -67,7 +67,7 @@ def equilibrium(
 
 def lines(study: "Study") -> list[str]:
     """Coordinates and reactions as tables."""
-    from simcli.records.layout import coordinate_units
+    from simcli.records.contents.layout import coordinate_units
 
     model = study.model
     rows = zip(model.dofs.q_label, map(number, clean(study.joint_q())), coordinate_units(model)["q_unit"], strict=True)

@@ -219,8 +219,8 @@ def claim(ask: Ask) -> None:
         UsageError: its name says no format.
         OutputError: it exists, or is one of the inputs.
     """
-    from simcli.records.continuation import claim_output
-    from simcli.records.lock import is_being_written
+    from simcli.records.going_on.continuation import claim_output
+    from simcli.records.going_on.lock import is_being_written
 
     path = ask.output
     if path is None:

@@ -167,7 +167,7 @@ class Json:
     @property
     def body(self) -> dict[str, Any]:
         """Fields, with the names along their axes and their units."""
-        from simcli.records.results import FIELDS
+        from simcli.records.reading.results import FIELDS
 
         axes = {name: list(FIELDS[name].axes[1:]) for name in self.task.outputs}
         used = dict.fromkeys(axis for names in axes.values() for axis in names)
@@ -204,8 +204,8 @@ class Hdf5:
     """
 
     def __init__(self, path: Path, task, axes, subject, ready, device, argv: tuple[str, ...]):
-        from simcli.records.provenance import collect
-        from simcli.records.results import ResultWriter
+        from simcli.records.contents.provenance import collect
+        from simcli.records.reading.results import ResultWriter
         from simcli.spec import resolved_yaml
 
         sources, scene = subject.document.sources, resolved_yaml(subject.spec)

@@ -13,7 +13,7 @@ from simcli.cli.results import diff_text
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.records.reader import Trajectory
+    from simcli.records.reading.reader import Trajectory
 
 RTOL, ATOL = 1e-6, 1e-9  # far above rounding, far below what a picture shows; atol in SI units
 
@@ -56,7 +56,7 @@ def diff(
     Exit code 1 if a channel is above the tolerance, |a - b| > atol + rtol max(|a|, |b|), or with --exact if any bit differs.
     Solvers, steps, selections and orders may differ. Example: simcli diff outputs/a.h5 outputs/b.h5 --rtol 1e-4
     """
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     if exact and (rtol is not None or atol is not None or align is not None or channel or world is not None):
         raise UsageError("--exact compares all bits of both files: leave out --rtol, --atol, --align, --channel, --world; "
@@ -73,7 +73,7 @@ def diff(
 
 def _exact(a: "Trajectory", b: "Trajectory", everything: bool, json: bool) -> int:
     from simcli.analysis.diff.scene_keys import fact_changes, name_changes, scene_changes
-    from simcli.records.bits import differing_bits, size_of_rows
+    from simcli.records.wholeness.bits import differing_bits, size_of_rows
 
     total, done = max(size_of_rows(a) + size_of_rows(b), 1), 0
     with progress.fraction_shown("comparing") as show:

@@ -30,7 +30,7 @@ def export(
     """
     from simcli.analysis.export.tables import Extract
     from simcli.cli.results.export_formats import format_of
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     output = None if output == Path("-") else output
     to_stdout = output is None and not json

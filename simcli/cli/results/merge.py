@@ -16,7 +16,7 @@ def merge(files: FilePaths, output: Target, force: Replace = False, json: JsonFl
     Example: simcli merge outputs/seed1.h5 outputs/seed2.h5 -o outputs/both.h5
     """
     from simcli.analysis.parts import check_target, write_merge
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     if len(files) < 2:
         raise UsageError("name two runs at least; `simcli slice` copies one")

@@ -39,7 +39,7 @@ def plot(
     Example: simcli plot outputs/batch.h5 -x params.l -y measure.peak
     """
     from simcli.analysis.world_table import read_table
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     over_worlds = [name for name in (x, y, z) if name]
     if over_worlds and channel:

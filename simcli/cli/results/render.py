@@ -113,7 +113,7 @@ def _check_given(given: dict, film: bool, target: Path) -> None:
 def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict) -> dict:
     """Write the picture or film; gives what is said of it."""
     from simcli.cli.progress import fraction_shown
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
     from simcli.view.images import is_film
     from simcli.view.render import shooting_of
     from simcli.view.subject import subject_of_run

@@ -39,7 +39,7 @@ def slice_run(
     Example: simcli slice outputs/batch.h5 --world 3,7 --from 2 --until 4 -c state -o outputs/two.h5
     """
     from simcli.analysis.parts import Slice, check_target, write_slice
-    from simcli.records.reader import open_trajectory
+    from simcli.records.reading.reader import open_trajectory
 
     asked = Slice(
         frames=frames,
@@ -57,7 +57,7 @@ def slice_run(
 
 def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> int:
     """Tell what was written."""
-    from simcli.records.integrity import info
+    from simcli.records.wholeness.integrity import info
 
     found = info(path)
     counts = f"{console.plural(found['frames'], 'frame')}, {console.plural(found['worlds'], 'world')}"

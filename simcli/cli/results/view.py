@@ -66,7 +66,7 @@ def view(
     worlds = parse_worlds(world) if world is not None else None
     with ExitStack() as opened:
         if is_hdf5(file):
-            from simcli.records.reader import open_trajectory
+            from simcli.records.reading.reader import open_trajectory
 
             if sets:
                 raise UsageError("--set changes a scene that is shown at its start; the look of a run: --look SCENE")

@@ -8,10 +8,10 @@ import numpy as np
 from simcli.analysis.drift import ORDER
 from simcli.analysis.refinement.verdicts import step_for
 from simcli.cli import console
-from simcli.records.error_estimate import Verdict
+from simcli.records.contents.error_estimate import Verdict
 
 if TYPE_CHECKING:
-    from simcli.records.error_estimate import ErrorEstimate
+    from simcli.records.contents.error_estimate import ErrorEstimate
 
 NOT_MADE = "  no estimate of the error: a run did not come to its end; the same command with --resume goes on"
 REASONS = {

@@ -26,7 +26,7 @@ from simcli.cli.options import (
 from simcli.errors import Exit, SimcliError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.records.error_estimate import ErrorEstimate
+    from simcli.records.contents.error_estimate import ErrorEstimate
     from simcli.spec.document.overrides import Override
 
 

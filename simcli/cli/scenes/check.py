@@ -152,8 +152,8 @@ def _moved(model, document) -> list[Fault]:
 
 
 def _check_output(path: Path) -> Finding:
-    from simcli.records.integrity import info
-    from simcli.records.result_reader import Results, is_result, verify_any
+    from simcli.records.reading.result_reader import Results, is_result, verify_any
+    from simcli.records.wholeness.integrity import info
 
     faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
     if faults:
