@@ -109,12 +109,12 @@ def sweep(path, folder=None, *, vary=None, choices=None, worlds=None, seed=None,
 
 
 _LATE = {
-    "ArticulationView": "simcli.analysis.articulation_view",
+    "ArticulationView": "simcli.analysis.mechanics.articulation_view",
     "BodyFlags": "simcli.model.batch.selection",
     "State": "simcli.model.state",
-    "eval_fk": "simcli.analysis.evaluate",
-    "eval_ik": "simcli.analysis.evaluate",
-    "state_at": "simcli.analysis.evaluate",
+    "eval_fk": "simcli.analysis.mechanics.evaluate",
+    "eval_ik": "simcli.analysis.mechanics.evaluate",
+    "state_at": "simcli.analysis.mechanics.evaluate",
 }
 
 

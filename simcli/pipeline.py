@@ -37,7 +37,7 @@ def read_scene(path: Path, sets: "Sequence[str | Override]" = ()) -> "tuple[Docu
         FileError: it is an HDF5 file, but damaged or no run.
         UsageError: the run does not know the scene that it was made from; the file is a sweep.
     """
-    from simcli.analysis.earlier_runs import column_of
+    from simcli.analysis.worlds.earlier_runs import column_of
     from simcli.records.wholeness.superblock import is_hdf5
     from simcli.spec import load_document, load_held, resolve
     from simcli.spec.batches.sweep_file import is_sweep
@@ -171,7 +171,7 @@ def _execute_noted(job: Job, watch: Watch, process: "RecorderProcess", goes_on: 
 def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: bool) -> Outcome:
     """Run a job whose output may be written, by a process that waits for its orders; else as `execute`."""
     from simcli.analysis.drift import EnergyAccount
-    from simcli.analysis.measure_layouts import layouts_of, recorded_columns
+    from simcli.analysis.worlds.measure_layouts import layouts_of, recorded_columns
     from simcli.kernels.device.runtime import start_device
     from simcli.records.contents.select import selection
     from simcli.records.going_on import checkpoint, continuation

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.world_files import FAILED, grid, peaks, world_file
 
-from simcli.analysis import plot
 from simcli.analysis.channels import read_channels
+from simcli.analysis.plots import plot
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.records.reading.reader import open_trajectory

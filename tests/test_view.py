@@ -22,7 +22,7 @@ from support.tiny_model import frames, tiny_model
 from support.world_files import FAILED, grid, world_file
 
 from simcli import rotations as rot
-from simcli.analysis.subject import scene_of
+from simcli.analysis.states.subject import scene_of
 from simcli.cli import doorman
 from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build

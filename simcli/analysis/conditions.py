@@ -18,7 +18,7 @@ from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, MAX_DEPTH, MAX_TEXT, Arithmetic, ExpressionError, value_of
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldColumn
+    from simcli.analysis.worlds.world_table import WorldColumn
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _COMPARISONS = {

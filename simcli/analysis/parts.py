@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli.analysis.channels import check_worlds
 from simcli.analysis.diff.scene_keys import name_changes, scene_changes
-from simcli.analysis.states import frame_range
+from simcli.analysis.states.portions import frame_range
 from simcli.errors import OutputError, UsageError
 from simcli.records.contents.layout import CHANNELS, PARTS
 from simcli.records.going_on.lock import is_being_written

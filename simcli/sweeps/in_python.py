@@ -16,7 +16,7 @@ from simcli.sweeps.state import LedgerReader
 from simcli.sweeps.table import table_of
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.worlds.world_table import WorldTable
 
 
 class SweepStoppedError(SimcliError):

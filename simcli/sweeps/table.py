@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
+from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn, WorldTable, read_table
 from simcli.errors import FileError, UsageError
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from simcli.analysis.earlier_runs import column_of
-from simcli.analysis.subject import Subject as Mechanism
-from simcli.analysis.subject import scene_of
-from simcli.analysis.world_table import WorldTable, read_table
+from simcli.analysis.states.subject import Subject as Mechanism
+from simcli.analysis.states.subject import scene_of
+from simcli.analysis.worlds.earlier_runs import column_of
+from simcli.analysis.worlds.world_table import WorldTable, read_table
 from simcli.errors import SceneError, UsageError
 from simcli.model.from_scene import build_worlds, world_table
 from simcli.model.tables import Model

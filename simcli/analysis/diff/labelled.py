@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simcli.analysis.channels import QUANTITIES, XYZ, YIELDING, quantity_of
-from simcli.analysis.columns import JOINT_FIELDS, VECTORS, field_columns
+from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
 from simcli.records.contents.layout import CATALOGUE, COMPONENTS
 from simcli.records.reading.results import ResultAxes

@@ -11,7 +11,7 @@ from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.analysis.modes import Study
+    from simcli.analysis.rest.modes import Study
 
 
 Unknown = Annotated[

@@ -51,8 +51,8 @@ def ik(
     --body-flags gives the joints that place bodies of this kind only, and the residuals of those bodies.
     Example: simcli ik scene.yaml --states poses.csv -o joints.csv
     """
-    from simcli.analysis.tasks import Inverse
-    from simcli.analysis.verdicts import Worst
+    from simcli.analysis.mechanics.tasks import Inverse
+    from simcli.analysis.mechanics.verdicts import Worst
     from simcli.model.batch.selection import BodyFlags
 
     ask = Ask(scene, states, frames, at, world, sets, output, force, json, device, threads)

@@ -15,7 +15,7 @@ from simcli.cli.options import existing_file, parse_worlds
 from simcli.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from simcli.analysis.tasks import Task
+    from simcli.analysis.mechanics.tasks import Task
 
 PORTION_BYTES = 64 * 2**20  # of inputs and results in memory at once
 PORTION_STATES = 1 << 16
@@ -136,8 +136,8 @@ def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
         task: what is computed.
         look: sees every portion before it is written.
     """
-    from simcli.analysis.sources import prepare
-    from simcli.analysis.subject import open_subject
+    from simcli.analysis.states.sources import prepare
+    from simcli.analysis.states.subject import open_subject
 
     choice = choice_of(ask)
     claim(ask)
@@ -155,9 +155,9 @@ def perform(ask: Ask, task: "Task", look: Look | None = None) -> Report:
 
 
 def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: Report) -> None:
-    from simcli.analysis.mechanics import Mechanics
-    from simcli.analysis.sources import renumbered
-    from simcli.analysis.tasks import width
+    from simcli.analysis.mechanics.rounds import Mechanics
+    from simcli.analysis.mechanics.tasks import width
+    from simcli.analysis.states.sources import renumbered
     from simcli.kernels.device.runtime import start_device
 
     device = start_device(ask.device, "float64", ask.threads)
@@ -179,7 +179,7 @@ def _compute(ask: Ask, subject, ready, task: "Task", look: Look | None, report: 
 
 def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
     """Where portions go."""
-    from simcli.analysis.result_tables import CsvWriter
+    from simcli.analysis.mechanics.result_tables import CsvWriter
     from simcli.cli.mechanics import results_text as text
 
     with_world = len(ready.numbers) > 1
@@ -197,7 +197,7 @@ def choice_of(ask: Ask):
     Raises:
         UsageError: one of them is no such thing.
     """
-    from simcli.analysis.states import Choice
+    from simcli.analysis.states.portions import Choice
     from simcli.spec.values.units import UnitError, to_si
 
     times = []

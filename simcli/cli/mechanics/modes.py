@@ -21,7 +21,7 @@ from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
-    from simcli.analysis.modes import Study
+    from simcli.analysis.rest.modes import Study
 
 SHOWN, LEAST = 3, 0.05  # joint coordinates named in a line of the table, and what they are at least of the largest
 IN_PHASE = 1.0  # [deg] from 0 or 180 that is a sign

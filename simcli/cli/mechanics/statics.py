@@ -12,7 +12,7 @@ from simcli.cli import console
 from simcli.errors import UsageError
 
 if TYPE_CHECKING:
-    from simcli.analysis.modes import Study
+    from simcli.analysis.rest.modes import Study
 
 
 ROUNDING = 1e-12
@@ -53,7 +53,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         UsageError: there is no such world; --stable without a search.
         NoEquilibriumError: there is none.
     """
-    from simcli.analysis.modes import refuse, study
+    from simcli.analysis.rest.modes import refuse, study
     from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds

@@ -11,7 +11,7 @@ from simcli.cli.options import Channels, Condition, FilePath, JsonFlag, WorldLis
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.worlds.world_table import WorldTable
 
 MAX_NAMED = 2  # parameters that a legend shows of a world
 OVER_WORLDS = "as world, params.l, measure.peak"
@@ -38,7 +38,7 @@ def plot(
     Example: simcli plot outputs/swing.h5 -c joint.pin.q -c energy.total -o swing.png
     Example: simcli plot outputs/batch.h5 -x params.l -y measure.peak
     """
-    from simcli.analysis.world_table import read_table
+    from simcli.analysis.worlds.world_table import read_table
     from simcli.records.reading.reader import open_trajectory
 
     over_worlds = [name for name in (x, y, z) if name]
@@ -72,7 +72,7 @@ def plot(
 
 
 def _show(figure, beside_json: bool) -> None:
-    from simcli.analysis.plot_terminal import text_of
+    from simcli.analysis.plots.plot_terminal import text_of
 
     encoding = (sys.stdout.encoding or "").lower()
     write = console.say if beside_json else console.picture
@@ -80,14 +80,14 @@ def _show(figure, beside_json: bool) -> None:
 
 
 def _save(figure, target: Path) -> None:
-    from simcli.analysis.plot import save
+    from simcli.analysis.plots.plot import save
 
     save(figure, target)
     console.say(f"wrote {target}")
 
 
 def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: bool) -> tuple[object, dict]:
-    from simcli.analysis.plot_worlds import draw_worlds
+    from simcli.analysis.plots.plot_worlds import draw_worlds
 
     drawn = draw_worlds(table, names, title, along_x)
     columns = [table.column(name).name for name in names]
@@ -97,7 +97,7 @@ def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: boo
 
 def _over_time(trajectory, table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
     from simcli.analysis.channels import default_channels, read_channels
-    from simcli.analysis.plot import MAX_LEGEND, draw
+    from simcli.analysis.plots.plot import MAX_LEGEND, draw
 
     worlds = table.columns["world"].values.tolist()
     channels = read_channels(trajectory, names or default_channels(trajectory), worlds)

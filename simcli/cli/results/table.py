@@ -14,7 +14,7 @@ from simcli.cli.options import Condition, FilePaths, JsonFlag, split_words
 from simcli.errors import Exit
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.worlds.world_table import WorldTable
 
 MAX_ROWS = 40  # on a terminal, unless --top says more
 MAX_NAMES = 6  # of columns that do not fit
@@ -54,7 +54,7 @@ def table(
     Several files are put below each other. In a condition names stand in braces, with arithmetic, < <= == != and or not.
     Example: simcli table outputs/batch.h5 --where '{measure.peak} > 3' --sort -measure.peak --top 10
     """
-    from simcli.analysis.world_table import read_files
+    from simcli.analysis.worlds.world_table import read_files
 
     refuse_format(output)
     return give("table", files, choose(read_files(files), where, sort, top, column), output, json, "world")
@@ -85,7 +85,7 @@ def refuse_format(output: Path | None) -> None:
     Raises:
         UsageError: that is so.
     """
-    from simcli.analysis.world_export import check_suffix
+    from simcli.analysis.worlds.world_export import check_suffix
 
     if output not in (None, Path("-")):
         check_suffix(output)
@@ -114,7 +114,7 @@ def save(found: "WorldTable", output: Path, what: str) -> None:
         output: the file; `-` for stdout.
         what: the count of its rows, for the message.
     """
-    from simcli.analysis.world_export import write_csv, write_table
+    from simcli.analysis.worlds.world_export import write_csv, write_table
 
     if output != Path("-"):
         write_table(found, output)

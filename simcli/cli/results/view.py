@@ -56,7 +56,7 @@ def view(
     Example: simcli view outputs/swing.h5 --open
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
-    from simcli.analysis.subject import is_hdf5
+    from simcli.analysis.states.subject import is_hdf5
     from simcli.view.content import Content
     from simcli.view.curves import groups_of
     from simcli.view.document import write_page

@@ -29,8 +29,8 @@ def samples(
     `simcli run SCENE --vary-table FILE` of the written table makes the same worlds, to the byte.
     Example: simcli samples scenes/double_pendulum.yaml --worlds 8 --vary "joints.elbow.q=lhs(0, 1)" -o samples.csv
     """
-    from simcli.analysis.samples import sample_table
-    from simcli.analysis.world_export import check_suffix
+    from simcli.analysis.worlds.samples import sample_table
+    from simcli.analysis.worlds.world_export import check_suffix
     from simcli.cli.results.table import Chosen, save, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths

@@ -112,7 +112,7 @@ def fit(
 
 def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
     """Refuse a picture that cannot be meant, or drawn, before anything is computed."""
-    from simcli.analysis.plot import new_figure
+    from simcli.analysis.plots.plot import new_figure
 
     if any(plot.exists() and plot.samefile(path) for path in inputs):
         raise OutputError(f"{plot}: is an input; choose another --plot")
@@ -124,7 +124,7 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
 
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
-    from simcli.analysis.plot import save
+    from simcli.analysis.plots.plot import save
     from simcli.search.fit_picture import draw_fit
 
     save(draw_fit(found, title), plot)

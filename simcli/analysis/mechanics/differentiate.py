@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.states import Held, States
+from simcli.analysis.states.portions import Held, States
 from simcli.errors import UsageError, install_hint
 from simcli.model.tables import LinkKind, Model
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from simcli.analysis.evaluate import bench_of, eval_fk, eval_ik
-from simcli.analysis.view_data import ViewData
+from simcli.analysis.mechanics.evaluate import bench_of, eval_fk, eval_ik
+from simcli.analysis.mechanics.view_data import ViewData
 from simcli.model.batch.groups import Filters, find_group
 from simcli.model.batch.selection import BodyFlags
 from simcli.model.state import State

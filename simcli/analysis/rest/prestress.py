@@ -16,9 +16,9 @@ from enum import StrEnum
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.least_distance import RANK, nearest, null_space
-from simcli.analysis.spectrum import split_by_inertia
-from simcli.analysis.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
+from simcli.analysis.rest.least_distance import RANK, nearest, null_space
+from simcli.analysis.rest.spectrum import split_by_inertia
+from simcli.analysis.rest.statics import Array, NoEquilibriumError, Posture, Statics, spring_tensions
 from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.spec.faults.fault_list import did_you_mean

@@ -17,7 +17,7 @@ def column_of(path: str, name: str) -> tuple[list[float], str]:
     """
     from pathlib import Path
 
-    from simcli.analysis.world_table import read_files
+    from simcli.analysis.worlds.world_table import read_files
     from simcli.errors import UsageError
 
     column = read_files([Path(path)]).column(name)

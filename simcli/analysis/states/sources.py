@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.differentiate import differentiated, note_missing
-from simcli.analysis.run_states import LEAN, RunStates
-from simcli.analysis.state_tables import check_quaternions, read_csv, read_results
-from simcli.analysis.states import Choice, Held, Source, States, chosen, initial_states, of_world, with_given
-from simcli.analysis.subject import (
+from simcli.analysis.mechanics.differentiate import differentiated, note_missing
+from simcli.analysis.mechanics.tasks import Task
+from simcli.analysis.states.portions import Choice, Held, Source, States, chosen, initial_states, of_world, with_given
+from simcli.analysis.states.run_states import LEAN, RunStates
+from simcli.analysis.states.state_tables import check_quaternions, read_csv, read_results
+from simcli.analysis.states.subject import (
     Subject,
     check_names,
     differing,
@@ -18,7 +19,6 @@ from simcli.analysis.subject import (
     scene_of,
     worlds_of_run,
 )
-from simcli.analysis.tasks import Task
 from simcli.errors import UsageError
 from simcli.model.signals.tables import Driven
 from simcli.model.tables import Model

@@ -10,7 +10,7 @@ from simcli.records.drafts import drafted, written
 from simcli.spec.faults.fault_list import suffix_of
 
 if TYPE_CHECKING:
-    from simcli.analysis.world_table import WorldTable
+    from simcli.analysis.worlds.world_table import WorldTable
 
 SUFFIXES = (".csv", ".parquet")
 ROWS_AT_ONCE = 65536

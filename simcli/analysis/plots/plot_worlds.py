@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.plot import MAX_LEGEND, in_order, legend_beside, new_figure
-from simcli.analysis.world_table import WorldColumn, WorldTable
+from simcli.analysis.plots.plot import MAX_LEGEND, in_order, legend_beside, new_figure
+from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
 SIZE = (8.0, 4.8)  # [inch]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.states import Choice, States
+from simcli.analysis.states.portions import Choice, States
 from simcli.errors import UsageError
 from simcli.model.tables import LinkKind, Model
 from simcli.records.reading.reader import Trajectory

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.analysis.states import States
+from simcli.analysis.states.portions import States
 
 
 class Worst:

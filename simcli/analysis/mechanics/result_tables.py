@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.columns import field_columns
-from simcli.analysis.states import States
+from simcli.analysis.states.columns import field_columns
+from simcli.analysis.states.portions import States
 from simcli.errors import OutputError
 from simcli.records.drafts import draft_of
 from simcli.records.reading.results import ResultAxes

@@ -8,8 +8,8 @@ from typing import TextIO
 
 import numpy as np
 
-from simcli.analysis.columns import PLACES, Name, Names, difference, field_columns
-from simcli.analysis.states import Held, States
+from simcli.analysis.states.columns import PLACES, Name, Names, difference, field_columns
+from simcli.analysis.states.portions import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
 from simcli.model.tables import JointKind, Model
 from simcli.records.reading.result_reader import Results

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from simcli.analysis.equilibrium import Equilibrium, as_it_is, search
-from simcli.analysis.prestress import Prestress, Solved, chosen_springs, prestress_of, solve, without
-from simcli.analysis.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
-from simcli.analysis.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
+from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search
+from simcli.analysis.rest.prestress import Prestress, Solved, chosen_springs, prestress_of, solve, without
+from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
+from simcli.analysis.rest.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
 from simcli.kernels.algorithms import Algorithms
 from simcli.kernels.device.runtime import Device

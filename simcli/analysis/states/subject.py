@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.columns import difference
-from simcli.analysis.earlier_runs import column_of
+from simcli.analysis.states.columns import difference
+from simcli.analysis.worlds.earlier_runs import column_of
 from simcli.errors import Fault, SceneError, UsageError
 from simcli.model.from_scene import build, build_worlds, world_table
 from simcli.model.tables import Model

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.states import States
+from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
 from simcli.model.batch.selection import BodyFlags, choose, flagged
 from simcli.model.joints.catalogue import TYPE_NAME
@@ -27,7 +27,7 @@ from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.results import FIELDS, ResultAxes, result_axes
 
 if TYPE_CHECKING:  # it brings Taichi, which a wrong input need not wait for
-    from simcli.analysis.mechanics import Mechanics
+    from simcli.analysis.mechanics.rounds import Mechanics
 
 Array = np.ndarray
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simcli.analysis.world_table import WorldColumn, WorldTable
+from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.model.batch.param_units import param_unit
 from simcli.model.from_scene import world_table
 from simcli.spec import Document, SceneSpec, world_seeds
