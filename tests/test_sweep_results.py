@@ -14,8 +14,8 @@ from simcli import pipeline
 from simcli.analysis.worlds.world_export import write_table
 from simcli.errors import FileError, SceneError, SimulationError, UsageError
 from simcli.records.contents.sweep_cases import numbers_digest, read_cases
-from simcli.sweeps.chunk_run import run_chunk
-from simcli.sweeps.plan import plan_of
+from simcli.sweeps.executors.chunk_run import run_chunk
+from simcli.sweeps.planning.plan import plan_of
 from simcli.sweeps.table import table_of
 from simcli.sweeps.whole import problems_of
 

@@ -3,11 +3,7 @@
 In: a `Trajectory` (an HDF5 file opened by name) and, for expectations, the scene that it came from. Out: named series
 of numbers with units, verdicts, pictures, tables of text. Never found here: time stepping, Taichi, h5py, printing.
 
-and of states that somebody has, or a run went through:
-
-and of a mechanism at rest:
-
-    channels      channels: any recorded number by a name that a person would write
+    channels      any recorded number by a name that a person would write
     conditions    conditions on columns of numbers and words: `{measure.peak} > 3 and {status} == ok`
     expectations  the `expect:` of a scene, judged per world on the finished trajectory
     drift         how far the ledger of energy of a run is off, and what would do better

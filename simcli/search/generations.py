@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from simcli.errors import FileError, OutputError, UsageError
-from simcli.sweeps.identity import this_process
-from simcli.sweeps.ledger import FOLDER, SUFFIX, Ledger, facts_of
+from simcli.sweeps.book.identity import this_process
+from simcli.sweeps.book.ledger import FOLDER, SUFFIX, Ledger, facts_of
 
 FORM = 1  # of the lines below
 

@@ -21,7 +21,7 @@ from simcli.analysis.worlds.world_table import ERROR, STATUS_WORDS, WorldColumn,
 from simcli.errors import FileError, UsageError
 from simcli.records.contents.sweep_cases import read_cases
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.sweeps.plan import Case, Plan
+from simcli.sweeps.planning.plan import Case, Plan
 
 WORDS = (*STATUS_WORDS[:3], "missing")
 OK, STOPPED, FAILED, MISSING = WORDS

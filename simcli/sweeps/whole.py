@@ -8,8 +8,8 @@ from simcli.errors import FileError, plural
 from simcli.records.contents.sweep_cases import numbers_digest, read_cases
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
-from simcli.sweeps.chunk_run import RESULTS, RUNS
-from simcli.sweeps.plan import Plan
+from simcli.sweeps.executors.chunk_run import RESULTS, RUNS
+from simcli.sweeps.planning.plan import Plan
 
 MOST_NAMED = 3  # cases of a problem
 

@@ -69,7 +69,7 @@ class DaskCluster:
         if version is None:
             return self._start("-m", "distributed.cli.dask_worker", *words)
         code = f"""
-from simcli.sweeps import cluster_task
+from simcli.sweeps.executors import cluster_task
 cluster_task.own_version = lambda: {version!r}
 from distributed.cli.dask_worker import main
 main()

@@ -56,8 +56,8 @@ def table(
 
     Example: simcli sweep table outputs/night --where '{status} == ok' --sort -measure.peak --top 10
     """
-    from simcli.sweeps.plan_file import read_plan
-    from simcli.sweeps.state import LedgerReader
+    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.planning.plan_file import read_plan
     from simcli.sweeps.table import table_of
 
     refuse_format(output)
@@ -79,8 +79,8 @@ def check(
 
     Example: simcli sweep check outputs/night
     """
-    from simcli.sweeps.plan_file import read_plan
-    from simcli.sweeps.state import LedgerReader
+    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.planning.plan_file import read_plan
     from simcli.sweeps.whole import Problem, problems_of
 
     plan, reader = read_plan(folder), LedgerReader(folder)

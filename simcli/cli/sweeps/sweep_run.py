@@ -29,8 +29,8 @@ from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from simcli.sweeps.driver import Standing, Summary
-    from simcli.sweeps.executors import Executor
-    from simcli.sweeps.plan import Plan
+    from simcli.sweeps.executors.contract import Executor
+    from simcli.sweeps.planning.plan import Plan
 
 MOST_FAILURES = 5  # that are told one by one
 CODES = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.STOPPED, "SIGUSR1": Exit.STOPPED}
@@ -197,8 +197,8 @@ def run(
     Example: simcli sweep run scene.yaml -o night --workers 8
     """
     from simcli.sweeps.driver import Options, drive
-    from simcli.sweeps.plan import plan_of
-    from simcli.sweeps.shards import shard_of
+    from simcli.sweeps.planning.plan import plan_of
+    from simcli.sweeps.planning.shards import shard_of
 
     begun = time.monotonic()
     place = Place(workers, shard, cluster, fetch, None if patience is None else seconds("--patience", patience), threads)
@@ -231,11 +231,11 @@ def run(
 
 def executor_of(plan: "Plan", folder: Path, place: Place, quiet: bool) -> "Executor":
     """Who does the work."""
-    from simcli.sweeps.executors import Work
-    from simcli.sweeps.pool import Pool, cores
+    from simcli.sweeps.executors.contract import Work
+    from simcli.sweeps.executors.pool import Pool, cores
 
     if place.cluster:
-        from simcli.sweeps.cluster import PATIENCE_S, Cluster
+        from simcli.sweeps.executors.cluster import PATIENCE_S, Cluster
 
         work = Work(folder, plan.keep, plan.time_limit, plan.device, place.threads)
         return Cluster(place.cluster, work, place.fetch, PATIENCE_S if place.patience is None else place.patience)
@@ -250,8 +250,8 @@ def executor_of(plan: "Plan", folder: Path, place: Place, quiet: bool) -> "Execu
 def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     """What a sweep will take, and what of it is left."""
     from simcli.analysis.estimate import free_bytes
-    from simcli.sweeps.forecast import forecast
-    from simcli.sweeps.state import LedgerReader
+    from simcli.sweeps.book.state import LedgerReader
+    from simcli.sweeps.planning.forecast import forecast
 
     state, free = LedgerReader(folder).read(), free_bytes(folder)
     found = forecast(plan, state.results.keys())

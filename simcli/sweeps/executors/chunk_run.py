@@ -13,9 +13,9 @@ from simcli.job import Outcome, Request, Tick, Watch, keep_going
 from simcli.pipeline import execute, prepare, read_scene
 from simcli.spec import n_worlds
 from simcli.spec.document.overrides import SWEEP, Override
-from simcli.sweeps.names import case_ids
-from simcli.sweeps.plan import Chunk
-from simcli.sweeps.sizes import SUMMARY_FRAMES
+from simcli.sweeps.planning.names import case_ids
+from simcli.sweeps.planning.plan import Chunk
+from simcli.sweeps.planning.sizes import SUMMARY_FRAMES
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec

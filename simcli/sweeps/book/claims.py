@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import OutputError
-from simcli.sweeps.identity import Identity, identity_of
-from simcli.sweeps.ledger import GO_ON
-from simcli.sweeps.plan import Chunk
+from simcli.sweeps.book.identity import Identity, identity_of
+from simcli.sweeps.book.ledger import GO_ON
+from simcli.sweeps.planning.plan import Chunk
 
 FOLDER, CLAIM, BEAT = "claims", ".claim", ".beat"
 PERIOD_S = 5.0  # between beats

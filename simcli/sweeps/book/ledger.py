@@ -20,7 +20,7 @@ from typing import Any
 
 from simcli.errors import OutputError
 from simcli.records.drafts import sync
-from simcli.sweeps.identity import Identity
+from simcli.sweeps.book.identity import Identity
 
 FOLDER, SUFFIX = "ledger", ".jsonl"
 SUM_BYTES = 8

@@ -13,9 +13,9 @@ from typing import Any
 from simcli.errors import FileError
 from simcli.records.drafts import drafted
 from simcli.spec.document.overrides import Override
-from simcli.sweeps.names import NAME_BYTES
-from simcli.sweeps.plan import Batch, Case, Plan, chunks_of
-from simcli.sweeps.sizes import Cost
+from simcli.sweeps.planning.names import NAME_BYTES
+from simcli.sweeps.planning.plan import Batch, Case, Plan, chunks_of
+from simcli.sweeps.planning.sizes import Cost
 
 NAME = "plan.json.gz"
 FORMAT = 1

@@ -12,10 +12,10 @@ from typing import Any
 
 from simcli.errors import OutputError
 from simcli.records.writing.spawn import own_process, signals_kept_from_children
-from simcli.sweeps.executors import Ending, Pace, Report, Work
-from simcli.sweeps.plan import Chunk
-from simcli.sweeps.wire import checked_result, task_text
-from simcli.sweeps.worker import STOP
+from simcli.sweeps.executors.contract import Ending, Pace, Report, Work
+from simcli.sweeps.executors.wire import checked_result, task_text
+from simcli.sweeps.executors.worker import STOP
+from simcli.sweeps.planning.plan import Chunk
 
 MOST_CHUNKS = 200  # of one process: whatever a library forgets to give back is given back then
 COMPILING_S = 900.0  # [s] beyond the time limit, until a chunk is taken to hang
@@ -57,7 +57,7 @@ class WorkerProcess:
         self.answers, write = os.pipe()
         os.set_blocking(self.answers, False)
         parent = os.getpid() if dies_with_us else 0
-        command, environment = own_process("simcli.sweeps.worker", str(write), str(parent))
+        command, environment = own_process("simcli.sweeps.executors.worker", str(write), str(parent))
         try:
             with signals_kept_from_children():
                 self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(write,), bufsize=0,

@@ -1,4 +1,4 @@
-"""The process that runs chunks: `python -m simcli.sweeps.worker DESCRIPTOR PARENT`.
+"""The process that runs chunks: `python -m simcli.sweeps.executors.worker DESCRIPTOR PARENT`.
 
 It reads tasks on its standard input, a line of JSON each, and answers on the descriptor, in lines of JSON, too. Its first
 library is the one that a chunk needs. It ends when its input ends, because then whoever started it is gone; signals of a
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from simcli.sweeps.wire import run_task, task_of
+from simcli.sweeps.executors.wire import run_task, task_of
 
 STOP = "stop"
 PERIOD_S = 0.5  # between words of how far a chunk is

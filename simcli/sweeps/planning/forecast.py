@@ -4,7 +4,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from simcli.analysis.estimate import FILE_OVERHEAD
-from simcli.sweeps.plan import Plan
+from simcli.sweeps.planning.plan import Plan
 
 
 @dataclass(frozen=True)

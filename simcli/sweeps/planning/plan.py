@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from simcli.errors import UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.samples.typed import renamed
-from simcli.sweeps.names import case_ids, digest_of
-from simcli.sweeps.scenes import Understood, read, understood
-from simcli.sweeps.sizes import Cost, cases_at_once, cost_of
+from simcli.sweeps.planning.names import case_ids, digest_of
+from simcli.sweeps.planning.scenes import Understood, read, understood
+from simcli.sweeps.planning.sizes import Cost, cases_at_once, cost_of
 
 if TYPE_CHECKING:
     from simcli.spec import SceneSpec

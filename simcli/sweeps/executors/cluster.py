@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simcli.errors import DeviceError, OutputError, UsageError
-from simcli.sweeps.bundle import Bundles
-from simcli.sweeps.cluster_task import REFUSED_VERSION, place_files, run_on_worker, unpack, version_of_worker
-from simcli.sweeps.executors import Ending, Pace, Report, Work, WorkersGoneError
-from simcli.sweeps.plan import Chunk
-from simcli.sweeps.pool import report_of
-from simcli.sweeps.provenance import own_version
-from simcli.sweeps.wire import MOST_OF_REASON, task_text
+from simcli.sweeps.executors.bundle import Bundles
+from simcli.sweeps.executors.cluster_task import REFUSED_VERSION, place_files, run_on_worker, unpack, version_of_worker
+from simcli.sweeps.executors.contract import Ending, Pace, Report, Work, WorkersGoneError
+from simcli.sweeps.executors.pool import report_of
+from simcli.sweeps.executors.wire import MOST_OF_REASON, task_text
+from simcli.sweeps.planning.plan import Chunk
+from simcli.sweeps.planning.provenance import own_version
 
 if TYPE_CHECKING:
     from distributed import Client, Future

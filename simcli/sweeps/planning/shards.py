@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from simcli.errors import UsageError
-from simcli.sweeps.plan import Plan
+from simcli.sweeps.planning.plan import Plan
 
 
 class Shard(NamedTuple):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from simcli.errors import Exit, SimcliError
-from simcli.sweeps.plan import Chunk
+from simcli.sweeps.planning.plan import Chunk
 
-RUN_CHUNK = "simcli.sweeps.chunk_run:run_chunk"
+RUN_CHUNK = "simcli.sweeps.executors.chunk_run:run_chunk"
 
 
 class WorkersGoneError(SimcliError):
