@@ -12,8 +12,8 @@ from simcli.analysis.natural_map import natural_map
 from simcli.cli.bench import contact as bench_contact
 from simcli.model.tree.reference import body_poses, body_twists
 from simcli.solvers import SOLVERS
-from simcli.solvers.shared.plan import RunPlan
-from simcli.solvers.shared.stated import stated_contacts
+from simcli.solvers.shared.contacts.stated import stated_contacts
+from simcli.solvers.shared.host.plan import RunPlan
 
 MASS, MU, FAST = 2.0, 0.5, 3.0  # kg, 1, m/s
 PUSH = 0.1  # [N s]

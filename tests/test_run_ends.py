@@ -74,7 +74,7 @@ def test_a_stopped_run_goes_on_to_the_same_end(tmp_path, monkeypatch):
     assert (whole.n_frames, whole.n_steps) == (202, 401)
     cut = asked(tmp_path, "cut", *sets, checkpoint_every=0.0)
     with monkeypatch.context() as patched:
-        patched.setattr("simcli.solvers.shared.solver.CALL_SECONDS", 0.0)
+        patched.setattr("simcli.solvers.shared.host.solver.CALL_SECONDS", 0.0)
         assert run(cut, 100).status == "stopped"
     outcome = run(replace(cut, resume=True))
     assert (outcome.status, outcome.n_frames, outcome.n_steps) == ("done", 202, 401)

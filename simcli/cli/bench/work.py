@@ -130,8 +130,8 @@ class Runs:
         from simcli.analysis.natural_map import natural_map
         from simcli.kernels.device.runtime import start_device
         from simcli.solvers import SOLVERS
-        from simcli.solvers.shared.plan import RunPlan
-        from simcli.solvers.shared.stated import stated_contacts
+        from simcli.solvers.shared.contacts.stated import stated_contacts
+        from simcli.solvers.shared.host.plan import RunPlan
 
         work = self._work
         job = replace(work, worlds=min(WATCHED, work.worlds)).job()

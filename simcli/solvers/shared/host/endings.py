@@ -3,8 +3,8 @@
 from simcli.model.snapshot import Event, Status
 from simcli.model.tables import Model
 from simcli.solvers.natural.memory import FARTHEST_TURN
-from simcli.solvers.shared.contact_report import crowded_text
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.contacts.report import crowded_text
+from simcli.solvers.shared.host.plan import RunPlan
 from simcli.spec.names.channel_names import split
 
 NOTHING = -1  # body or joint of an event that names none

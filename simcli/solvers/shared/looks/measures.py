@@ -12,7 +12,8 @@ from simcli.kernels.language import ti
 from simcli.kernels.report import emit, report_orientation, report_point, report_velocity
 from simcli.model.measures import LAST_STEP, NORM
 from simcli.solvers.shared.clock import first_of
-from simcli.solvers.shared.reductions import (
+from simcli.solvers.shared.contacts.touches import add_touches
+from simcli.solvers.shared.looks.reductions import (
     FIRST,
     KEEPS,
     SERIES,
@@ -20,7 +21,6 @@ from simcli.solvers.shared.reductions import (
     close_sums,
     reduce_crossing,
 )
-from simcli.solvers.shared.touches import add_touches
 from simcli.solvers.shared.watch import STOPPED
 from simcli.solvers.tree.integrators import H
 

@@ -7,9 +7,9 @@ from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.model.measures import LAST_STEP, NO_BODY, NORM, Measures, Reduction, Source
 from simcli.model.tables import Model
+from simcli.solvers.shared.contacts.touches import Touches
 from simcli.solvers.shared.drives import Drives
-from simcli.solvers.shared.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
-from simcli.solvers.shared.touches import Touches
+from simcli.solvers.shared.looks.reductions import FINAL, RECORD, SERIES, STOP, Sum, sums_found
 
 # Known where a step has placed its bodies.
 PLACED = {Source.Q, Source.QD, Source.POSE, Source.TWIST, Source.POINT, Source.DISTANCE}

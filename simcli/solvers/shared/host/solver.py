@@ -22,18 +22,18 @@ from simcli.model.measures import Source
 from simcli.model.phases.stretches import representatives
 from simcli.model.snapshot import Event, FrameBlock, Status
 from simcli.model.tables import Model
-from simcli.solvers.shared.contact_report import SUMMARY, gather, unsolved_events, worst_event, worst_step
+from simcli.solvers.shared.contacts.report import SUMMARY, gather, unsolved_events, worst_event, worst_step
 from simcli.solvers.shared.core import ENERGY, HEALTH, Core, springs_are_rows
 from simcli.solvers.shared.drives import report_drives
-from simcli.solvers.shared.endings import ending
-from simcli.solvers.shared.engine import Engine
 from simcli.solvers.shared.frames import advance, begin_frames, blame, judge, report
-from simcli.solvers.shared.large_worlds import is_large
+from simcli.solvers.shared.host.endings import ending
+from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.large_worlds import is_large
+from simcli.solvers.shared.host.limit_events import end_outside
+from simcli.solvers.shared.host.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.host.proved import refuse_unproved
 from simcli.solvers.shared.ledger import close, open_new
-from simcli.solvers.shared.limit_events import end_outside
-from simcli.solvers.shared.loop_bounds import TURNS, LoopsCutError, Turns, call_in_parts, too_long
-from simcli.solvers.shared.plan import RunPlan
-from simcli.solvers.shared.proved import refuse_unproved
 from simcli.solvers.shared.rollout import enter_phase, leave_phase, rollout
 from simcli.solvers.shared.start import lacking, start_events
 

@@ -8,7 +8,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, put_lane
 from simcli.model.measures import ANYTHING
 from simcli.model.tables import Model
-from simcli.solvers.shared.contact_report import CONTACTS, ROW
+from simcli.solvers.shared.contacts.report import CONTACTS, ROW
 
 SHAPE_A, SHAPE_B, FORCE = 0, 1, ROW - 3  # places in a row of contacts
 SUM = 4  # numbers of a sum: force 3, count

@@ -20,9 +20,9 @@ from simcli.model.snapshot import Event, FrameBlock
 from simcli.model.state import State
 from simcli.model.tables import Model
 from simcli.model.tree.loosen import loosen
-from simcli.solvers.shared.engine import Engine
-from simcli.solvers.shared.plan import RunPlan
-from simcli.solvers.shared.solver import NOWHERE, TREE, GeneralizedSolver
+from simcli.solvers.shared.host.engine import Engine
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.host.solver import NOWHERE, TREE, GeneralizedSolver
 
 if TYPE_CHECKING:
     from simcli.model.phases.stretches import Phase
