@@ -34,13 +34,14 @@ from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.schema.look import COLOURS, rgb
-from simcli.view import palette, quantised
-from simcli.view.content import Content
-from simcli.view.curves import groups_of
-from simcli.view.document import write_page
-from simcli.view.drawing import drawing_of
-from simcli.view.live import Server
+from simcli.view.drawing import palette
+from simcli.view.drawing.scene import drawing_of
 from simcli.view.motion import bounds, camera_of, motion_of_model, motion_of_run, start_poses
+from simcli.view.page import quantised
+from simcli.view.page.content import Content
+from simcli.view.page.curves import groups_of
+from simcli.view.page.document import write_page
+from simcli.view.page.live import Server
 from simcli.view.subject import subject_of_run, subject_of_scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
@@ -476,7 +477,7 @@ def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_p
 
 
 def test_a_page_that_cannot_be_written_leaves_nothing(path, tmp_path, capsys, monkeypatch):
-    from simcli.view import document
+    from simcli.view.page import document
 
     def fail(*_, **__):
         raise OSError(28, "No space left on device")

@@ -10,7 +10,7 @@ from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.model.tree.reference import body_poses
 from simcli.records.reading.reader import Trajectory
-from simcli.view.parts import Camera, Drawing
+from simcli.view.drawing.parts import Camera, Drawing
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
 Array = np.ndarray

@@ -16,9 +16,9 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath
-from simcli.view.drawing import drawing_of, drawing_of_run
+from simcli.view.drawing.parts import Drawing
+from simcli.view.drawing.scene import drawing_of, drawing_of_run
 from simcli.view.motion import Motion, motion_of_model, motion_of_run
-from simcli.view.parts import Drawing
 
 
 @dataclass(frozen=True)

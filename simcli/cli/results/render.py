@@ -12,7 +12,7 @@ from simcli.cli.options import FilePath, JsonFlag, WorldList, parse_worlds
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from simcli.view.render import Look, Shooting
+    from simcli.view.pictures.render import Look, Shooting
 
 FPS, SPEED, MOST_FPS = 30.0, 1.0, 240.0
 LEAST_EDGE, MOST_EDGE = 16, 8192  # pixels
@@ -59,8 +59,8 @@ def render(
     Example: simcli render outputs/swing.h5 -o swing.mp4 --fps 30 --speed 0.5 --size 1280x720
     Example: simcli render outputs/batch.h5 -o batch.png --world 0-8 --strobe 10
     """
-    from simcli.view.images import check_suffix, is_film
-    from simcli.view.render import Look
+    from simcli.view.pictures.images import check_suffix, is_film
+    from simcli.view.pictures.render import Look
 
     target = output or file.with_suffix(".png")
     check_suffix(target)
@@ -114,8 +114,8 @@ def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict
     """Write the picture or film; gives what is said of it."""
     from simcli.cli.progress import fraction_shown
     from simcli.records.reading.reader import open_trajectory
-    from simcli.view.images import is_film
-    from simcli.view.render import shooting_of
+    from simcli.view.pictures.images import is_film
+    from simcli.view.pictures.render import shooting_of
     from simcli.view.subject import subject_of_run
 
     with open_trajectory(file) as run:
@@ -132,7 +132,7 @@ def _draw(file: Path, target: Path, worlds: list[int], look: "Look", given: dict
 def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
     import numpy as np
 
-    from simcli.view.images import write_picture
+    from simcli.view.pictures.images import write_picture
 
     begin, end = float(shooting.moments.time[0]), given["time"]
     if given["strobe"]:
@@ -147,8 +147,8 @@ def _write_picture(shooting: "Shooting", target: Path, given: dict, tell) -> dic
 
 
 def _write_film(shooting: "Shooting", target: Path, given: dict, tell) -> dict:
-    from simcli.view.images import check_film, write_film
-    from simcli.view.render import times_of_film
+    from simcli.view.pictures.images import check_film, write_film
+    from simcli.view.pictures.render import times_of_film
 
     rate = Fraction(given["fps"] or FPS).limit_denominator(1001)
     begin, end = float(shooting.moments.time[0]), float(shooting.moments.time[-1])

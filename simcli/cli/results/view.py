@@ -57,9 +57,9 @@ def view(
     Example: simcli view outputs/batch.h5 --world 0,3,17 --overlay -c joint.pin.q
     """
     from simcli.analysis.states.subject import is_hdf5
-    from simcli.view.content import Content
-    from simcli.view.curves import groups_of
-    from simcli.view.document import write_page
+    from simcli.view.page.content import Content
+    from simcli.view.page.curves import groups_of
+    from simcli.view.page.document import write_page
     from simcli.view.subject import subject_of_run, subject_of_scene
 
     columns, most = _columns_of(grid, overlay)

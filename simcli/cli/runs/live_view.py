@@ -25,7 +25,7 @@ class LiveView:
     def see(self, tick, output: Path) -> None:
         """Begin as soon as the file of this run stands at its name: an older one may be there before."""
         if self._wanted and not self._process and tick.steps:
-            from simcli.view.live_process import LiveProcess
+            from simcli.view.page.live_process import LiveProcess
 
             self._process = LiveProcess(output)
             console.say(f"view: {self._process.address}")

@@ -70,8 +70,8 @@ def _look(output: Path | None, camera: str, size: str):
             if value:
                 raise UsageError(f"{option} is of a picture: name it with -o")
         return None
-    from simcli.view.images import check_suffix, is_film
-    from simcli.view.render import Look
+    from simcli.view.pictures.images import check_suffix, is_film
+    from simcli.view.pictures.render import Look
 
     check_suffix(output)
     if is_film(output):
@@ -80,8 +80,8 @@ def _look(output: Path | None, camera: str, size: str):
 
 
 def _draw(document, spec, output: Path, look) -> None:
-    from simcli.view.images import write_picture
-    from simcli.view.render import start_picture
+    from simcli.view.pictures.images import write_picture
+    from simcli.view.pictures.render import start_picture
     from simcli.view.subject import Subject
 
     subject = Subject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli.rotations import quat_rotate
-from simcli.view.palette import Colour
+from simcli.view.drawing.palette import Colour
 
 Array = np.ndarray
 KINDS = ("sphere", "ellipsoid", "box", "capsule", "cylinder", "cone", "plane", "mesh")

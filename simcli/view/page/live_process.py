@@ -24,7 +24,7 @@ class LiveProcess:
     """
 
     def __init__(self, path: Path):
-        command, environment = own_process("simcli.view.live", str(path))
+        command, environment = own_process("simcli.view.page.live", str(path))
         with signals_kept_from_children():
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.address = self._process.stdout.readline().decode().strip()

@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 from typing import TextIO
 
-from simcli.view.content import Content
+from simcli.view.page.content import Content
 from simcli.view.subject import dumped
 
 # Nothing is loaded from anywhere; a page of a run that goes on asks its own server for frames.

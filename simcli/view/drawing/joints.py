@@ -7,10 +7,10 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
-from simcli.view import palette
-from simcli.view.glyphs import along
-from simcli.view.parts import UPRIGHT, Item, Strand
-from simcli.view.tables import JointRow, Tables
+from simcli.view.drawing import palette
+from simcli.view.drawing.glyphs import along
+from simcli.view.drawing.parts import UPRIGHT, Item, Strand
+from simcli.view.drawing.tables import JointRow, Tables
 
 Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit

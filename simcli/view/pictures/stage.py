@@ -6,8 +6,8 @@ from simcli import rotations as rot
 from simcli.kernels.rays.picture import decoded
 from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
-from simcli.view.grounds import Ground
-from simcli.view.parts import Drawing, Item, Strand
+from simcli.view.drawing.parts import Drawing, Item, Strand
+from simcli.view.pictures.grounds import Ground
 from simcli.view.stretch import UNMOVED, axes_of
 
 Array = np.ndarray

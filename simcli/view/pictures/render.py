@@ -10,11 +10,11 @@ from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
 from simcli.spec.faults.fault_list import did_you_mean
-from simcli.view.grounds import LIGHT_BACKGROUND, grounds_of
-from simcli.view.moments import Moments
+from simcli.view.drawing.parts import Camera, Drawing
 from simcli.view.motion import Motion, bounds, camera_of
-from simcli.view.parts import Camera, Drawing
-from simcli.view.stage import LINES, MeshStore, Stage, joined, nice
+from simcli.view.pictures.grounds import LIGHT_BACKGROUND, grounds_of
+from simcli.view.pictures.moments import Moments
+from simcli.view.pictures.stage import LINES, MeshStore, Stage, joined, nice
 from simcli.view.subject import Subject
 
 Array = np.ndarray

@@ -8,11 +8,11 @@ from simcli.model.tables import Model
 from simcli.records.reading.reader import Trajectory
 from simcli.spec.schema.look import BodyLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
-from simcli.view.glyphs import frames, links, masses, nodes_of, unit_of
-from simcli.view.joints import joint_items, strands
-from simcli.view.parts import Camera, Drawing, Item
-from simcli.view.solids import colour_of, solids
-from simcli.view.tables import JointRow, Tables, tables_of, tables_of_run
+from simcli.view.drawing.glyphs import frames, links, masses, nodes_of, unit_of
+from simcli.view.drawing.joints import joint_items, strands
+from simcli.view.drawing.parts import Camera, Drawing, Item
+from simcli.view.drawing.solids import colour_of, solids
+from simcli.view.drawing.tables import JointRow, Tables, tables_of, tables_of_run
 
 _NO_LOOK = BodyLookSpec()
 

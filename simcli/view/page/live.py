@@ -1,4 +1,4 @@
-"""A page of a run that goes on: `python -m simcli.view.live FILE` says an address on its standard output and serves it.
+"""A page of a run that goes on: `python -m simcli.view.page.live FILE` says an address on its standard output and serves it.
 
 It is a process of its own, which reads the file as every reader does while it grows. The process that writes the file must
 not serve it: HDF5 does one thing at a time within a process, so that a slow browser would hold up the commits, and a defect
@@ -21,11 +21,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from simcli.errors import SimcliError
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.view.content import Content
-from simcli.view.curves import groups_of
-from simcli.view.document import write_page
 from simcli.view.motion import Extent, camera_of
-from simcli.view.quantised import filled
+from simcli.view.page.content import Content
+from simcli.view.page.curves import groups_of
+from simcli.view.page.document import write_page
+from simcli.view.page.quantised import filled
 from simcli.view.subject import Subject, dumped, subject_of_run
 
 HOST = "127.0.0.1"

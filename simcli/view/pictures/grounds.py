@@ -6,9 +6,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables import WORLD
-from simcli.view.glyphs import along
+from simcli.view.drawing.glyphs import along
+from simcli.view.drawing.parts import Drawing, Item
 from simcli.view.motion import Motion
-from simcli.view.parts import Drawing, Item
 
 Array = np.ndarray
 LIGHT_BACKGROUND = (0.968, 0.974, 0.983)

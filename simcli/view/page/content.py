@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simcli import __version__
-from simcli.view.curves import Group, values_of
+from simcli.view.drawing.parts import Drawing, Item
 from simcli.view.motion import ASPECT, Extent, camera_of
-from simcli.view.parts import Drawing, Item
-from simcli.view.quantised import (
+from simcli.view.page.curves import Group, values_of
+from simcli.view.page.quantised import (
     N_BYTES,
     N_STRETCH_BYTES,
     error,

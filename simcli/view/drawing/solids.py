@@ -12,9 +12,9 @@ from simcli.model.tables import WORLD, ShapeKind
 from simcli.spec.schema.look import BodyLookSpec, ShapeLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import HeightfieldShape
-from simcli.view import palette
-from simcli.view.parts import Item
-from simcli.view.tables import Tables
+from simcli.view.drawing import palette
+from simcli.view.drawing.parts import Item
+from simcli.view.drawing.tables import Tables
 
 _N_SIZES = {"sphere": 1, "box": 3, "capsule": 2, "cylinder": 2, "cone": 2, "ellipsoid": 3}
 

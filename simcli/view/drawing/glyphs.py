@@ -9,9 +9,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
-from simcli.view import palette
-from simcli.view.parts import HERE, UPRIGHT, Item
-from simcli.view.tables import Tables
+from simcli.view.drawing import palette
+from simcli.view.drawing.parts import HERE, UPRIGHT, Item
+from simcli.view.drawing.tables import Tables
 
 Array = np.ndarray
 SAME = 1e-6  # of the unit: points nearer than this are one
