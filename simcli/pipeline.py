@@ -439,7 +439,7 @@ def claim_space(job: Job) -> int:
 
 
 def _circumstances(job: Job, device) -> dict[str, Any]:
-    """What must be the same for a run to go on to the same bytes, see `records.checkpoint`."""
+    """What must be the same for a run to go on to the same bytes, see `records.going_on.checkpoint`."""
     from simcli.records.contents.provenance import sha256, versions
     from simcli.records.going_on.checkpoint import code_digest
 

@@ -9,7 +9,7 @@ of numbers with units, verdicts, pictures, tables of text. Never found here: tim
     drift         how far the ledger of energy of a run is off, and what would do better
     refinement    what the length of the step does to a run
     estimate      what a run will take, before it starts: counts, size of the file, memory
-    parts         which parts of runs make a new one: what is asked for, checked, and handed to `records.parts_file`
+    parts         which parts of runs make a new one: what is asked for, checked, and handed to `records.reading.parts_file`
     natural_map   how far velocities and impulses are from Coulomb's law and unilateral contact, in m/s
     worlds        a row per world
     plots         pictures of channels and of worlds

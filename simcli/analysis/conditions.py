@@ -1,7 +1,7 @@
 """Conditions on columns of numbers and words: `{measure.peak} > 3 and {status} == ok`.
 
 Names stand in braces, because they contain dots, slashes and signs. Between them stands the arithmetic of `${...}` in scenes
-(`spec.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
+(`spec.values.expressions`), then comparisons, `and`, `or`, `not`. A number that is missing (NaN) meets no comparison.
 """
 
 import ast

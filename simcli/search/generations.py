@@ -1,6 +1,6 @@
 """The ledger of an optimization: what it is, then a line per generation with its points and values.
 
-    DIR/ledger/HOST-PID-TOKEN.jsonl    lines of `sweeps.ledger`: checksummed, appended, synced
+    DIR/ledger/HOST-PID-TOKEN.jsonl    lines of `sweeps.book.ledger`: checksummed, appended, synced
 
 Every process that works on a folder has a file of its own; they are merged by the number of the generation. Two at once do
 the same work to the same bits, and no harm.

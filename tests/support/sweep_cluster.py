@@ -31,7 +31,7 @@ def children(process):
     with contextlib.suppress(OSError):
         lists = [(task / "children").read_text().split() for task in Path(f"/proc/{process.pid}/task").iterdir()]
         numbers = [int(one) for found in lists for one in found]
-        return [one for one in numbers if b"sweeps.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        return [one for one in numbers if b"sweeps.executors.worker" in Path(f"/proc/{one}/cmdline").read_bytes()]
     return []
 
 

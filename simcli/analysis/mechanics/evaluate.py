@@ -1,6 +1,7 @@
 """Kinematics and dynamics of states from Python: whole models here, parts of them in `articulation_view`.
 
-The arithmetic runs on the device that the process has started (`kernels.runtime.start_device`), on the CPU if none is.
+The arithmetic runs on the device that the process has started (`kernels.device.runtime.start_device`), on the CPU if none
+is.
 """
 
 from collections import OrderedDict
@@ -29,7 +30,7 @@ class Bench:
         model: the tables.
         device: where the algorithms run.
         algorithms: of all worlds at once.
-        of_body, of_joint: articulations (`model.selection.owners`).
+        of_body, of_joint: articulations (`model.batch.selection.owners`).
     """
 
     def __init__(self, model: Model, device: "Device"):

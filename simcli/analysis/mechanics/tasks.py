@@ -38,7 +38,7 @@ class Task(Protocol):
     Attributes:
         kind: its name.
         start: "joint" if it starts from coordinates, "body" if from poses.
-        inputs, outputs: fields of its result, names of `records.results.FIELDS`.
+        inputs, outputs: fields of its result, names of `records.reading.results.FIELDS`.
     """
 
     kind: str

@@ -56,7 +56,7 @@ Qdd = Annotated[list[str], typer.Option("--qdd", metavar="VALUES", help="Joint a
 
 
 class Flags(StrEnum):
-    """Kinds of bodies, as `model.selection.BodyFlags` names them."""
+    """Kinds of bodies, as `model.batch.selection.BodyFlags` names them."""
 
     dynamic = "dynamic"
     kinematic = "kinematic"

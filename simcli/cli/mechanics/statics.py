@@ -41,7 +41,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         scene: the file.
         sets: overrides.
         world: of the batch.
-        searches: see `analysis.modes.study`, also for `stable`, `unknowns` and `least`.
+        searches: see `analysis.rest.modes.study`, also for `stable`, `unknowns` and `least`.
         stable: likewise.
         device: name.
         threads: of the CPU.

@@ -2,9 +2,9 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.convex.simplex import nearest_weights
+from simcli.kernels.collision.convex.support import support
 from simcli.kernels.collision.lanes import one, vector
-from simcli.kernels.collision.simplex import nearest_weights
-from simcli.kernels.collision.support import support
 from simcli.kernels.collision.tables import GJK_CORNER
 from simcli.kernels.language import ti
 

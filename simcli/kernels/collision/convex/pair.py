@@ -2,10 +2,10 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.collision.boxes import separate_boxes
-from simcli.kernels.collision.epa import penetration
-from simcli.kernels.collision.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
+from simcli.kernels.collision.convex.epa import penetration
+from simcli.kernels.collision.convex.gjk import APART, BEYOND, TOUCH, TOUCHING, distance
+from simcli.kernels.collision.convex.manifold import add_manifold
 from simcli.kernels.collision.lanes import one, vector
-from simcli.kernels.collision.manifold import add_manifold
 from simcli.kernels.collision.points import choose, keep_chosen
 from simcli.kernels.collision.tables import BOXES, CONVEX, GROUND, MOST_CANDIDATES, MOST_RING
 from simcli.kernels.collision.terrain import is_outward, lowest_above, set_cell, window

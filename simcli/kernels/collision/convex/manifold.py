@@ -1,7 +1,7 @@
 """Points of contact of two convex shapes along a known normal: their facing features, clipped against each other."""
 
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.features import feature, ring_at
+from simcli.kernels.collision.convex.features import feature, ring_at
 from simcli.kernels.collision.lanes import one, unit_or, vector
 from simcli.kernels.collision.points import add_candidate, tolerance
 from simcli.kernels.collision.tables import MOST_CORNERS, RING

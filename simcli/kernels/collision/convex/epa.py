@@ -2,10 +2,10 @@
 
 from simcli.kernels.algebra.elementary import precision_of
 from simcli.kernels.algebra.values import Vec3
-from simcli.kernels.collision.gjk import difference
+from simcli.kernels.collision.convex.gjk import difference
+from simcli.kernels.collision.convex.simplex import nearest_weights
 from simcli.kernels.collision.lanes import TINY, across, length, one, unit_or, vector
 from simcli.kernels.collision.points import EQUAL
-from simcli.kernels.collision.simplex import nearest_weights
 from simcli.kernels.collision.tables import EPA_CORNER, EPA_CORNERS, EPA_EDGES, EPA_FACE, EPA_FACES
 from simcli.kernels.language import ti
 
