@@ -20,10 +20,10 @@ from simcli.model.constraints.places import coordinate_rows, couple_of_row, star
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.tables import Array, Model
 
-FULL_TURN = 2.0 * math.pi
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
-SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
-TURNS = (Form.TURN, Form.PITCH)
+_FULL_TURN = 2.0 * math.pi
+_TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
+_TURNS = (Form.TURN, Form.PITCH)
 SUCCESSIVE = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -148,7 +148,7 @@ def _apart(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _length(e: _Ends, found: Gaps, chosen: Array) -> None:
     length = np.sqrt(rot.dot(e.gap, e.gap))
-    found.force[:, chosen] = e.gap / np.maximum(length, TINY_LENGTH)[..., None]
+    found.force[:, chosen] = e.gap / np.maximum(length, _TINY_LENGTH)[..., None]
     found.residual[:, chosen] = length
 
 
@@ -183,14 +183,14 @@ def _pitch(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _spin(e: _Ends, found: Gaps, chosen: Array) -> None:
     F_a, F_b = e.frames
-    log, factor = rotation_log(rot.matrix_to_quat(rot.multiply(rot.transpose(F_a), F_b)))
+    log, factor = _rotation_log(rot.matrix_to_quat(rot.multiply(rot.transpose(F_a), F_b)))
     component = np.broadcast_to(e.column("on_a"), log.shape)
     turned = rot.cross(log, component)
     found.residual[:, chosen] = rot.dot(log, component)
     found.couple[:, chosen] = rot.turn(F_a, component + 0.5 * turned + factor[..., None] * rot.cross(log, turned))
 
 
-def rotation_log(quat: Array) -> tuple[Array, Array]:
+def _rotation_log(quat: Array) -> tuple[Array, Array]:
     """Rotation vectors, at most half a turn long, and the factor f in J_l^-T c = c + p x c / 2 + f p x (p x c).
 
     Args:
@@ -199,7 +199,7 @@ def rotation_log(quat: Array) -> tuple[Array, Array]:
     Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
     """
     sine = np.sqrt(rot.dot(quat[..., :3], quat[..., :3]))
-    small = sine < SMALL_SINE
+    small = sine < _SMALL_SINE
     angle, safe = 2.0 * each(math.atan2, sine, quat[..., 3]), np.where(small, 1.0, sine)
     vector = quat[..., :3] * np.where(small, 2.0, angle / safe)[..., None]
     theta = np.where(small, 1.0, angle)
@@ -239,7 +239,7 @@ def _about(axis: Array, start: Array, end: Array) -> Array:
 
 
 def _nearest(angle: Array, near: Array) -> Array:
-    return angle + FULL_TURN * np.round((near - angle) * (1.0 / FULL_TURN))
+    return angle + _FULL_TURN * np.round((near - angle) * (1.0 / _FULL_TURN))
 
 
 def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:

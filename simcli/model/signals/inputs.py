@@ -14,7 +14,7 @@ from simcli.model.tree.links import pile
 from simcli.spec.values.quantities import is_signal
 
 HOLDS = (("linear", "angular", Driven.HOLD_RATE), ("shift", "turn", Driven.HOLD_SHIFT))  # what signals drive of a hold
-SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
+_SAME_START = 1e-9  # [m, rad or per second] what a written start may differ from its motion: rounding in the file
 
 
 def number(value: float | str) -> float:
@@ -241,7 +241,7 @@ def _started(worlds: Worlds, model: Model) -> Model:
 
 
 def _agree(worlds: Worlds, model: Model, d: int, key: str, gap: Array, given: bool) -> None:
-    if given and np.abs(gap).max() > SAME_START:
+    if given and np.abs(gap).max() > _SAME_START:
         name = model.joints.name[model.dofs.joint[d]]
         message = f"the written {key} of joint `{name}` is {np.abs(gap).max():.3g} away from its prescribed motion"
         path = f"joints.{name}" if name in worlds.first.joints else f"bodies.{name.removesuffix('_free')}"

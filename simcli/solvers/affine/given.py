@@ -107,7 +107,7 @@ def lead(c: ti.template(), w: ti.i32):
         turn = exp_rotation(phi).matrix()
         first = SIZE * b
         place = vector_at(z.start, w, first)
-        lever = lever_of(g, w, k, place)
+        lever = _lever_of(g, w, k, place)
         store_vector(g.rate, w, 3 * k, rate)
         store_vector(g.spin, w, 3 * k, spin)
         store_vector(g.goal, w, SIZE * k, place + (turn * lever - lever) + shift)
@@ -149,14 +149,14 @@ def rate_of(g: ti.template(), w: ti.i32, k: ti.i32, m: ti.i32, x: ti.template())
     rate = vector_at(g.rate, w, 3 * k)
     arm = x * 1.0  # a copy
     if m == 0:
-        arm = lever_of(g, w, k, x)
+        arm = _lever_of(g, w, k, x)
     else:
         rate = rate * 0.0
     return rate + vector_at(g.spin, w, 3 * k).cross(arm)
 
 
 @ti.func
-def lever_of(g: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
+def _lever_of(g: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
     """[m], from the point whose velocity the motions give to the centre of mass p of given body k."""
     lever = p * 0.0
     if g.is_anchored.at(k) != 0:
@@ -305,6 +305,6 @@ def report_efforts_of_holds(c: ti.template(), w: ti.i32):
     g = c.given
     for k in range(g.n_bodies):
         force, couple = hold_of(c, w, k)
-        couple = couple + lever_of(g, w, k, vector_at(c.potential.rows.x, w, SIZE * g.body.at(k))).cross(force)
+        couple = couple + _lever_of(g, w, k, vector_at(c.potential.rows.x, w, SIZE * g.body.at(k))).cross(force)
         for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
             c.rows.effort.store(w, g.dof.at(i), g.linear.load(w, i).dot(force) + g.angular.load(w, i).dot(couple))

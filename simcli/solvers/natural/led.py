@@ -54,7 +54,7 @@ class LedBodies:
 
 
 @ti.func
-def lever_of(c: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
+def _lever_of(c: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
     """[m], from the point whose velocity the motions give to the centre of mass p of led body k."""
     lever = p * 0.0
     if c.led.is_anchored.at(k) != 0:
@@ -89,7 +89,7 @@ def begin_led(c: ti.template(), w: ti.i32):
             for n in range(1 + t.n_vectors.at(link)):
                 v = spin.cross(vector_at(c.state.q, w, q + 3 * n))
                 if n == 0:
-                    v = rate + spin.cross(lever_of(c, w, k, vector_at(c.state.q, w, q)))
+                    v = rate + spin.cross(_lever_of(c, w, k, vector_at(c.state.q, w, q)))
                 before = vector_at(c.state.qd, w, d + 3 * n)
                 gained = (v.dot(v) - before.dot(before)) * 0.5 * t.weight.load(w, d + 3 * n)
                 c.forces.work.store(w, 1, c.forces.work.load(w, 1) + gained)
@@ -116,9 +116,9 @@ def lead_bodies(c: ti.template(), w: ti.i32):
             arm = R * x
             end = arm * 1.0
             if n == 0:
-                lever = lever_of(c, w, k, x)
+                lever = _lever_of(c, w, k, x)
                 end = x - lever + R * lever + shift
-                arm = lever_of(c, w, k, end)
+                arm = _lever_of(c, w, k, end)
             v = spin.cross(arm)
             a = twist.cross(arm) + spin.cross(v)
             if n == 0:
@@ -266,7 +266,7 @@ def led_impulse(c: ti.template(), w: ti.i32):
     c.forces.work.store(w, 1, done)
 
 
-def held(c, w, d):
+def _held(c, w, d):
     """What holds three coordinates; nothing does where one leaves the plane of a planar scene."""
     numbers = [c.tables.unknown.at(d + m) for m in range(3)]
     efforts = [c.bound.system.effort.load(w, ti.max(i, 0)) for i in numbers]
@@ -287,7 +287,7 @@ def hold_led(c: ti.template(), w: ti.i32):
         couple = Vec3(zero, zero, zero)
         link = c.led.link.at(k)
         for n in range(1 + t.n_vectors.at(link)):
-            along = held(c, w, t.link_qd.at(link) + 3 * n)
+            along = _held(c, w, t.link_qd.at(link) + 3 * n)
             if n == 0:
                 force = along
             else:
@@ -328,7 +328,7 @@ def add_led_efforts(c: ti.template(), w: ti.i32):
     for k in range(c.led.n):
         force = c.led.force.load(w, k)
         p = vector_at(c.state.q, w, c.tables.link_q.at(c.led.link.at(k)))
-        couple = c.led.couple.load(w, k) + lever_of(c, w, k, p).cross(force)
+        couple = c.led.couple.load(w, k) + _lever_of(c, w, k, p).cross(force)
         for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
             d = c.led.dof.at(i)
             effort = c.led.linear.load(w, i).dot(force) + c.led.angular.load(w, i).dot(couple)

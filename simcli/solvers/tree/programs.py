@@ -76,14 +76,14 @@ def frame_of_tree(c) -> tuple:
         c: core of the run.
     """
     shows = (show_reactions,) if c.reports["wrenches"] else ()
-    start = (set_registers(node=0, instant=1), *evaluation(c), *shows)
+    start = (set_registers(node=0, instant=1), *_evaluation(c), *shows)
     if c.stages > 1:
         end = start
     elif c.looks_back:
-        measured = measurement(c, lead_rows)
+        measured = _measurement(c, lead_rows)
         end = (look_back, *measured, show_reactions, look_ahead, *measured)
     else:
-        end = measurement(c, lead_rows)
+        end = _measurement(c, lead_rows)
     if c.stages == 1 and not c.constrained:
         start = (*start, place)
     kind = step_of_nodes if c.stages > 1 else step_by_impulses if c.by_impulses else step_of_first_order
@@ -104,19 +104,19 @@ def at_last_step(c) -> tuple:
 def step_of_first_order(c) -> tuple:
     """A step of semi_implicit."""
     if not c.constrained:
-        return set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_smooth
-    steps = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c), advance_constrained)
+        return set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_smooth
+    steps = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c), advance_constrained)
     if not c.bound.system.n_rows:
         return steps
-    correction = (*measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
+    correction = (*_measurement(c, lead_rows_to_end), ask_for_correction, solve_system, correct)
     return *steps, set_registers(rates=0, correction=0), repeat(*correction, at_most=c.bound.max_corrections, wanted=lacks)
 
 
 def step_by_impulses(c) -> tuple:
     """A step of semi_implicit in which something can touch, or whose directions turn."""
-    correction = (*measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
+    correction = (*_measurement(c, lead_rows_to_end), *correcting(c), move_by_impulses)
     corrections = repeat(*correction, at_most=c.bound.max_corrections, where=has_end, wanted=lacks_impulses)
-    begin = (set_registers(node=0), *evaluation(c, starts=True), *at_last_step(c))
+    begin = (set_registers(node=0), *_evaluation(c, starts=True), *at_last_step(c))
     return *begin, advance_by_impulses, corrections, finish_impulses, settle
 
 
@@ -126,19 +126,19 @@ def step_of_nodes(c) -> tuple:
     repeats = c.constrained and c.bound.repeats
     for node, move in enumerate(MOVES[c.integrator]):
         keeps = (keep_account,) if repeats and node == 0 else ()
-        nodes += [set_registers(node=node), evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
+        nodes += [set_registers(node=node), _evaluation(c, keep_start if node == 0 else None, node == 0), move, keeps]
     if not c.constrained:
         return tuple(nodes)
-    taken_again = (go_back, set_registers(node=c.stages), *evaluation(c), advance_again, follow_prescribed)
+    taken_again = (go_back, set_registers(node=c.stages), *_evaluation(c), advance_again, follow_prescribed)
     correction = (ask_for_correction, solve_system, correct)
     positions, velocities = (set_registers(rates=0), *correction), (set_registers(rates=1), *correction)
-    both = (*measurement(c, lead_rows), positions, velocities, count_correction)
+    both = (*_measurement(c, lead_rows), positions, velocities, count_correction)
     projections = repeat(*both, at_most=c.bound.max_corrections, wanted=lacks)
     return (*nodes, settle, *((only(jumps, *taken_again),) if repeats else ()),
             *((set_registers(correction=0), projections) if c.bound.system.n_rows else ()))  # fmt: skip
 
 
-def evaluation(c, first=None, starts: bool = False) -> tuple:
+def _evaluation(c, first=None, starts: bool = False) -> tuple:
     """Accelerations at the present coordinates, for the node and the times that the registers say.
 
     Args:
@@ -152,11 +152,11 @@ def evaluation(c, first=None, starts: bool = False) -> tuple:
         return *begins, solve_tree
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     leads = (lead_rows_to_end if starts and c.stages == 1 else lead_rows,) if c.bound.system.n_leads else ()
-    answer = solving(c) if c.by_impulses else choices(c)
+    answer = solving(c) if c.by_impulses else _choices(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 
 
-def choices(c) -> tuple:
+def _choices(c) -> tuple:
     """Solutions for the pieces of all laws, until none changes."""
     y = c.bound.system
     tries = [assemble_system, solve_system, keep_solution]
@@ -168,7 +168,7 @@ def choices(c) -> tuple:
     return set_registers(choice=0), repeat(choose, tries, at_most=most, wanted=chooses)
 
 
-def measurement(c, leading) -> tuple:
+def _measurement(c, leading) -> tuple:
     """Poses, and how rows stand there.
 
     Args:

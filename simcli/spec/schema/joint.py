@@ -89,8 +89,8 @@ def _drives(value: object) -> object:
     return (value,) if isinstance(value, dict) else value
 
 
-Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
-Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_drives)]
+_Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
+_Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_drives)]
 
 
 class AxisSpec(Part):
@@ -178,8 +178,9 @@ class JointSpec(Part):
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
-    limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
-    drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
+    limit: _Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+                                [-1.5, 1.5])  # fmt: skip
+    drive: _Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
     motion: JointMotionSpec | None = say(None, "Ideal drive", "", "{position: $sweep}")
     damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
     friction: Losses = say((0.0,), "Dry friction", "N*m or N", 0.1)
