@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from simcli.analysis.drift import Drift
     from simcli.analysis.expectations import Verdict
     from simcli.model.measures import Measures
-    from simcli.model.phases import Phase
+    from simcli.model.phases.stretches import Phase
     from simcli.model.snapshot import Unsolved
     from simcli.model.tables import Model
     from simcli.spec import Document, SceneSpec

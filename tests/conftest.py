@@ -60,7 +60,7 @@ def scalar_code():
     These bytes are promised by test_kernels_lanes.py, test_run_determinism.py, test_run_isolation.py,
     test_complementarity.py and test_contact_closed_forms.py.
     """
-    from simcli.kernels import runtime
+    from simcli.kernels.device import runtime
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "CPU_LANES", dict.fromkeys(runtime.CPU_LANES, 1))

@@ -10,11 +10,11 @@ from support.device import live_device
 from support.scenes import scene as write_scene
 
 from simcli import rotations as rot
-from simcli.kernels.memory import Arena
+from simcli.kernels.memory.arena import Arena
 from simcli.model import build
+from simcli.model.affine.switched_off import affine_form
+from simcli.model.contact.surfaces import surfaces
 from simcli.model.state import State
-from simcli.model.surfaces import surfaces
-from simcli.model.switched_off import affine_form
 from simcli.solvers import RunPlan
 from simcli.solvers.affine.memory import AffineCore
 from simcli.spec import resolve

@@ -61,11 +61,11 @@ def stopped(folder, number, where, what, work):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, Exit.INTERRUPTED), (signal.SIGTERM, Exit.STOPPED)])
 def test_a_signal_ends_the_preparation(tmp_path, number, code):
-    found, err = stopped(tmp_path, number, "simcli.model.phases", "build_phases", IN_PYTHON)
+    found, err = stopped(tmp_path, number, "simcli.model.phases.stretches", "build_phases", IN_PYTHON)
     assert found == code
     assert "nothing was written" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_compilation(tmp_path, number):
-    assert stopped(tmp_path, number, "simcli.solvers.shared.solver", "compile_thoroughly", IN_C)[0] == -number
+    assert stopped(tmp_path, number, "simcli.solvers.shared.host.solver", "compile_thoroughly", IN_C)[0] == -number

@@ -6,10 +6,11 @@ import subprocess
 import pytest
 from support.process import simcli
 
-from simcli.cli import doctor, precompile
+from simcli.cli.runs import precompile
+from simcli.cli.scenes import doctor
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit
-from simcli.kernels import kernel_cache
+from simcli.kernels.device import kernel_cache
 
 # An event in the midst: the tables change by kernels of their own.
 SCENE = """

@@ -8,7 +8,7 @@ from support.scenes import scene
 
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.model.joints import CATALOGUE
+from simcli.model.joints.catalogue import CATALOGUE
 from simcli.spec import resolve
 from simcli.spec.document.scene_file import load_document
 from simcli.spec.faults.codes import over

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from simcli import rotations as rot
-from simcli.model import joints, rows
-from simcli.model.joints import CATALOGUE, RowKind
+from simcli.model.joints import catalogue as joints
+from simcli.model.joints import rows
+from simcli.model.joints.catalogue import CATALOGUE, RowKind
 from simcli.model.tables import JointKind
 from simcli.spec.names import dofs
 

@@ -9,14 +9,14 @@ import pytest
 from support.runs import MIXED
 from support.scenes import scene
 
-from simcli.analysis.equilibrium import search
-from simcli.analysis.modes import Study, check_bounds, refuse, study
-from simcli.analysis.spectrum import ModeKind
-from simcli.analysis.statics import NoEquilibriumError, Statics
+from simcli.analysis.rest.equilibrium import search
+from simcli.analysis.rest.modes import Study, check_bounds, refuse, study
+from simcli.analysis.rest.spectrum import ModeKind
+from simcli.analysis.rest.statics import NoEquilibriumError, Statics
 from simcli.errors import SceneError
-from simcli.model.loosen import loosen
-from simcli.model.natural import natural_form
+from simcli.model.natural.form import natural_form
 from simcli.model.state import State
+from simcli.model.tree.loosen import loosen
 from simcli.pipeline import build_model
 from simcli.solvers import GeneralizedSolver, RunPlan
 from simcli.spec import resolve

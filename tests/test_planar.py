@@ -8,7 +8,7 @@ from support.scenes import scene
 from simcli import rotations as rot
 from simcli.errors import SceneError
 from simcli.model import build
-from simcli.model.constraints import constraints_of
+from simcli.model.constraints.build import constraints_of
 from simcli.model.describe import freedom
 from simcli.model.tables import JointKind
 from simcli.spec import resolve, resolved_yaml

@@ -5,7 +5,7 @@ import pytest
 from support.scenes import faults_of, scene
 
 from simcli.model import build, build_worlds
-from simcli.model.csv_table import read_csv
+from simcli.model.signals.csv_table import read_csv
 from simcli.spec import resolve, resolved_yaml
 from simcli.spec.document.scene_file import load_document
 

@@ -121,7 +121,7 @@ def leave(code: int, at_once: bool = False) -> None:
         code = code or Exit.OUTPUT
     if at_once:
         if "taichi" in sys.modules:
-            from simcli.kernels.runtime import stop_device
+            from simcli.kernels.device.runtime import stop_device
 
             stop_device()
         os._exit(int(code))

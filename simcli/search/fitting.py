@@ -142,7 +142,7 @@ def free_numbers(scene: Path, sets: Sequence, spec: "SceneSpec", paths: Sequence
         UsageError: a path is no single number, stands there twice, begins outside of its bounds, or has bounds alone.
         SceneError: a path leads nowhere, or cannot vary.
     """
-    from simcli.model.param_units import param_unit
+    from simcli.model.batch.param_units import param_unit
     from simcli.pipeline import read_scene
     from simcli.spec.document.lookup import value_at
     from simcli.spec.document.nodes import parse_path

@@ -7,10 +7,10 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.channels import Source, check_worlds
 from simcli.errors import UsageError
-from simcli.model.reference import body_poses
 from simcli.model.tables import Model
-from simcli.records.reader import Trajectory
-from simcli.view.parts import Camera, Drawing
+from simcli.model.tree.reference import body_poses
+from simcli.records.reading.reader import Trajectory
+from simcli.view.drawing.parts import Camera, Drawing
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
 Array = np.ndarray

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from simcli.errors import UsageError
-from simcli.kernels.forces import Forces
-from simcli.kernels.loops import Loops
-from simcli.kernels.memory import Arena
-from simcli.kernels.programs import Program, Registers
+from simcli.kernels.chart.loops import Loops
+from simcli.kernels.chart.tree import TreeState
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.signals import Motions, Signals
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import Program, Registers
+from simcli.kernels.memory.tables import Tables
 from simcli.kernels.report import FrameRows
-from simcli.kernels.signals import Motions, Signals
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import TreeState
-from simcli.model.constraint_tables import Constraints, Laws
-from simcli.model.constraints import constraints_of
-from simcli.model.lawful import drives_by_law, is_smooth
-from simcli.model.quadratic import Quadratic, quadratic_of
+from simcli.model.constraints.build import constraints_of
+from simcli.model.constraints.tables import Constraints, Laws
+from simcli.model.joints.lawful import drives_by_law, is_smooth
+from simcli.model.natural.quadratic import Quadratic, quadratic_of
 from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses
@@ -26,10 +26,10 @@ from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
 from simcli.solvers.rows.memory import CONTACT_DIAGNOSTICS, DIAGNOSTICS, Constrained, Limits, yields
-from simcli.solvers.shared.contact_report import ContactReport
-from simcli.solvers.shared.gauges import Gauges
-from simcli.solvers.shared.large_worlds import is_large
-from simcli.solvers.shared.plan import RunPlan
+from simcli.solvers.shared.contacts.report import ContactReport
+from simcli.solvers.shared.host.large_worlds import is_large
+from simcli.solvers.shared.host.plan import RunPlan
+from simcli.solvers.shared.looks.gauges import Gauges
 from simcli.solvers.tree.integrators import IMPLICIT, NODES, RK4_WEIGHTS
 from simcli.solvers.tree.programs import frame_of_tree
 
@@ -69,7 +69,7 @@ class Core:
     Attributes:
         turns: whether directions of rows turn in the passes of a step, see direction.py.
         by_impulses: whether steps solve a complementarity problem.
-        is_large: whether they keep nothing dense, see large_worlds.py.
+        is_large: whether they keep nothing dense, see host/large_worlds.py.
         looks_back: whether frames show the last step: its reactions are found where it began, with the impulses of all its
             passes.
         touches: whether shapes may touch, in some phase.

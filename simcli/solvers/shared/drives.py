@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.coordinate_laws import bound_law, servo_law
-from simcli.kernels.efforts import turn_to_target
-from simcli.kernels.elementary import select
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.chart.tree import quaternion_at
+from simcli.kernels.forces.efforts import turn_to_target
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.tables import Tables
-from simcli.kernels.tree import quaternion_at
+from simcli.kernels.laws.coordinate import bound_law, servo_law
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model.tables import JointKind, Model
 
 DRIVE, BALL_DRIVE, MOTION = 0, 1, 2

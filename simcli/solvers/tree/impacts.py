@@ -12,11 +12,11 @@ chooses the step, overlaps do.
 Stages; tree/programs.py has the lists.
 """
 
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.contacts import contacts_of, find_gaps
 from simcli.kernels.collision.lanes import one, put
-from simcli.kernels.contact_chart import contacts_of, find_gaps
-from simcli.kernels.elementary import select
 from simcli.kernels.language import ti
-from simcli.kernels.values import Vec3
 from simcli.solvers.tree.integrators import H
 
 

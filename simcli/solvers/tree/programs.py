@@ -15,7 +15,7 @@ impacts are of first order, and what is smooth between them is of the integrator
 Sources and formulas: integrators.py, rows/memory.py, impulses/memory.py, each with its deviations.
 """
 
-from simcli.kernels.programs import only, only_blocks, repeat, set_registers, when
+from simcli.kernels.memory.programs import only, only_blocks, repeat, set_registers, when
 from simcli.solvers.impulses.memory import finish_impulses, look_ahead, look_back, move_by_impulses
 from simcli.solvers.impulses.stages import correcting, solving, watch_contacts
 from simcli.solvers.rows.corrections import ask_for_correction, correct
@@ -42,7 +42,7 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step
-from simcli.solvers.shared.measures import look
+from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
 from simcli.solvers.tree.impacts import forget_contacts, is_smooth, meet_contacts, restore_account
 from simcli.solvers.tree.integrators import (

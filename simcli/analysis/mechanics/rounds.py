@@ -1,0 +1,69 @@
+"""The rigid-body algorithms for states of any worlds: seats states in rounds where the worlds of a model differ."""
+
+import numpy as np
+
+from simcli.kernels.algorithms import Algorithms
+from simcli.kernels.device.runtime import Device
+from simcli.model.tables import Model
+
+Array = np.ndarray
+CALL_STATES = 1 << 16  # states of one call on a model whose worlds differ, idle seats included
+
+
+class Mechanics:
+    """The algorithms for states of any worlds.
+
+    Args:
+        model: of one world, which serves all states, or of all worlds of a batch.
+        device: from `start_device`, in float64.
+    """
+
+    def __init__(self, model: Model, device: Device):
+        self.model = model
+        self.algorithms = Algorithms(model, device, model.n_worlds)
+
+    @property
+    def has_external(self) -> bool:
+        """True if the scene has forces on bodies: springs, cables, wrenches."""
+        return self.algorithms.core.forces.has_external
+
+    @property
+    def has_timed(self) -> bool:
+        """True if some of these forces follow signals."""
+        return bool(self.algorithms.core.forces.driven & {"wrench_force", "wrench_torque"})
+
+    def __call__(self, name: str, world: Array, *arrays: Array) -> tuple[Array, ...]:
+        """Call an algorithm by name for N states.
+
+        A model of W worlds takes rounds of W states, each in the seat of its world; seats without a state repeat one.
+
+        Args:
+            name: method of `Algorithms`.
+            world: (N,), world of the model.
+            *arrays: its arguments, (N, ...).
+        """
+        call = getattr(self.algorithms, name)
+        if self.model.n_worlds == 1:
+            return _tuple(call(*arrays))
+        length, order = self.algorithms.round_length, np.argsort(world, kind="stable")
+        turn = np.empty(len(world), np.int64)
+        turn[order] = np.arange(len(world)) - np.searchsorted(world[order], world[order])
+        per_call = max(CALL_STATES // length, 1)
+        parts, places = [], []
+        for first in range(0, int(turn.max(initial=-1)) + 1, per_call):
+            mine = np.flatnonzero((turn >= first) & (turn < first + per_call))
+            seat = (turn[mine] - first) * length + world[mine]
+            seats = np.full((int(turn[mine].max()) - first + 1) * length, mine[0])
+            seats[seat] = mine
+            parts.append([np.array(part[seat]) for part in _tuple(call(*(a[seats] for a in arrays)))])
+            places.append(mine)
+        back = np.argsort(np.concatenate(places))
+        return tuple(np.concatenate(part)[back] for part in zip(*parts, strict=True))
+
+    def close(self) -> None:
+        """Free the device memory."""
+        self.algorithms.destroy()
+
+
+def _tuple(found) -> tuple[Array, ...]:
+    return found if isinstance(found, tuple) else (found,)

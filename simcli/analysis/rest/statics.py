@@ -1,0 +1,295 @@
+"""Statics of a mechanism on its constraints: what moves, what is out of balance, and how forces answer to displacements.
+
+    x = U y,  J U = 0;   R = F + J^T lambda;   load g = U^T R;   stiffness K = -U^T dR/dx U;   damping C = -U^T dR/dv U
+
+lambda stays while R is differenced, so that K = -dF/dq - sum lambda_k phi_k'', the geometric stiffness of the multipliers
+included: where R vanishes this is the tangent of every chart. Differences are central, of three widths, extrapolated to
+order six; the last extrapolation is the error that is given with them.
+
+Notation: n unknowns x, velocities of the dofs of the tree; m directions y, which the rows leave; xi = x / unit, unit a
+length for dofs that move and 1 for those that turn, so that directions of both kinds compare; U = unit N, N^T N = 1.
+
+Source: the stiffness over the null space of the rows, as in the statics of Rible. Deviation: F'' and phi'' by differences.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simcli import rotations as rot
+from simcli.errors import Exit, SimcliError
+from simcli.kernels.balance import Balance, Balances
+from simcli.kernels.device.runtime import Device
+from simcli.model.constraints.places import start_angles
+from simcli.model.tables import WORLD, JointKind, Model
+
+Array = np.ndarray
+RANK = 1e-9  # singular values of rows below this part of the largest are redundancy
+WIDTH, NARROWER, WIDTHS = 8e-3, 8.0, 4  # xi of the first differences; what a worse than SMOOTH error divides it by; tries
+SMOOTH = 1e-9  # relative error of a stiffness that is smooth
+KINK = 1e-6  # relative change of slope across a state that is no rounding
+CLOSED = 1e-9  # [m, 1] residual of rows that are closed
+LARGEST_MOVE = 0.2  # xi of one correction of the rows
+CORRECTIONS = 60
+SPEED = 1e-2  # xi per second: forces near rest are linear in velocities but for squares, which cancel
+ROUNDING = 1e-15  # of a sum of forces, relative to what the mechanism carries
+RELATIVE = 1e-13  # rounding of a stiffness, relative to the diagonal entries of its row and its column
+TINY = np.finfo(float).tiny
+
+
+class NoEquilibriumError(SimcliError):
+    """There is no equilibrium as asked for; the message has the residual."""
+
+    exit_code = Exit.NEGATIVE
+
+
+@dataclass(frozen=True)
+class Posture:
+    """A state at rest on the rows.
+
+    Attributes:
+        q: [m, rad, 1], (NQ,).
+        angle: [rad], (R,), of rows that count turns.
+        U: (n, m), directions, in the units of the dofs.
+        effort: [N, N m], (n,), R; 0 for dofs that are prescribed.
+        load: [N m], (m,), g.
+        multiplier: [N, N m], (R,); of redundant rows the least ones.
+        found: the balance with these multipliers.
+    """
+
+    q: Array
+    angle: Array
+    U: Array
+    effort: Array
+    load: Array
+    multiplier: Array
+    found: Balances
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A matrix of derivatives.
+
+    Attributes:
+        matrix: (m, m).
+        error: (m, m), of each entry: what the last extrapolation changed, and rounding.
+        kink: direction across which the slope jumps, -1 if there is none.
+    """
+
+    matrix: Array
+    error: Array
+    kink: int = -1
+
+    @property
+    def roughness(self) -> float:
+        """Largest error of an entry relative to the diagonal entries of its row and its column."""
+        size = np.sqrt(np.abs(np.diag(self.matrix)))
+        return float((self.error / (np.outer(size, size) + TINY)).max(initial=0.0))
+
+
+class Statics:
+    """The statics of one model in any of its forms.
+
+    Args:
+        model: of one world.
+        device: from `start_device`, in float64.
+
+    Attributes:
+        balance: forces and rows.
+        length: [m], typical of the mechanism.
+        unit: (n,), `length` for dofs that move, 1 for those that turn.
+        is_free: (n,) bool, False for dofs that are prescribed.
+    """
+
+    def __init__(self, model: Model, device: Device):
+        # A few hundred states at most: scalar code takes longer for them than packs, but far less to compile.
+        self.model, self.balance = model, Balance(model, device.for_worlds(model.n_worlds))
+        self.length = typical_length(model)
+        dof = self.balance.dof
+        self.moves = linear_dofs(model)[dof]
+        self.unit = np.where(self.moves, self.length, 1.0)
+        self.is_free = model.motions.kind[dof] == 0
+
+    def start(self) -> Posture:
+        """The state in which the mechanism begins, its loops closed (model/closure)."""
+        angle = start_angles(self.balance.constraints, self.model)[0]
+        return self.at(np.nan_to_num(self.model.joint_q[0]), angle)
+
+    def closed(self, q: Array, angle: Array) -> tuple[Array, Array, float]:
+        """Coordinates near q that satisfy the rows, their angles, and the largest residual that is left.
+
+        Args:
+            q: (NQ,).
+            angle: (R,).
+        """
+        holds, worst, best = self.balance.holds, np.inf, (q, angle, np.inf)
+        for _ in range(CORRECTIONS):
+            found = self.balance(q, angle=angle)
+            q, angle, lack = found.q[0], found.angle[0], found.residual[0, holds]
+            now = np.abs(lack).max(initial=0.0)
+            if now < best[2]:
+                best = (q, angle, now)
+            if now == 0.0 or (now >= 0.5 * worst and now < CLOSED):
+                break
+            worst = now
+            step = np.zeros(len(self.unit))
+            rows = (self.balance.jacobian(found)[holds] * self.unit)[:, self.is_free]
+            step[self.is_free] = -np.linalg.lstsq(rows, lack, RANK)[0]
+            step *= LARGEST_MOVE / max(np.abs(step).max(initial=0.0), LARGEST_MOVE)
+            q = self.balance(q, move=(step * self.unit)[None], angle=angle).q[0]
+        return best
+
+    def at(self, q: Array, angle: Array) -> Posture:
+        """The posture at coordinates that satisfy the rows."""
+        holds, free = self.balance.holds, self.is_free
+        found = self.balance(q, angle=angle)
+        rows = (self.balance.jacobian(found)[holds] * self.unit)[:, free]
+        size = np.linalg.norm(rows, axis=1, keepdims=True)
+        size[size == 0.0] = 1.0
+        left, values, right = np.linalg.svd(rows / size)
+        rank = int((values > RANK * values.max(initial=0.0)).sum())
+        U = np.zeros((len(free), free.sum() - rank))
+        U[free] = right[rank:].T * self.unit[free, None]
+        push = right[:rank] @ (found.effort[0] * self.unit)[free]
+        multiplier = np.zeros(len(holds))
+        multiplier[holds] = -(left[:, :rank] @ (push / values[:rank])) / size[:, 0]
+        found = self.balance(q, multiplier=multiplier, angle=angle)
+        effort = np.where(free, found.effort[0], 0.0)
+        return Posture(found.q[0], found.angle[0], U, effort, U.T @ effort, multiplier, found)
+
+    def moved(self, posture: Posture, step: Array) -> Posture | None:
+        """The posture after a displacement along the directions, back on the rows; None if that cannot be.
+
+        Args:
+            posture: from where.
+            step: (m,), y.
+        """
+        q = self.balance(posture.q, move=(posture.U @ step)[None], angle=posture.angle).q[0]
+        q, angle, worst = self.closed(q, posture.angle)
+        return self.at(q, angle) if worst <= CLOSED else None
+
+    def efforts(self, posture: Posture, moves: Array | None = None, rates: Array | None = None) -> Array:
+        """U^T R, (N, m), at displacements or velocities (N, n) from a posture, with its multipliers."""
+        if not posture.U.shape[1]:
+            return np.zeros((0, 0))
+        found = self.balance(posture.q, moves, rates, posture.multiplier, posture.angle)
+        return np.where(self.is_free, found.effort, 0.0) @ posture.U
+
+    def tangent(self, posture: Posture, width: float = 1e-4) -> Array:
+        """Stiffness by one central difference: good enough to step along."""
+        moves = width * posture.U.T
+        both = self.efforts(posture, np.concatenate((moves, -moves)))
+        return -(both[: len(moves)] - both[len(moves) :]).T / (2.0 * width)
+
+    def stiffness(self, posture: Posture) -> Slope:
+        """K, by differences as narrow as its smoothness asks for."""
+        best, noise = None, self.noise(posture)
+        for k in range(WIDTHS):
+            slope = _slope(lambda moves: self.efforts(posture, moves), posture, WIDTH / NARROWER**k, noise)
+            if best is None or slope.roughness < best.roughness:
+                best = slope
+            if best.roughness <= SMOOTH:
+                break
+        return best
+
+    def aligned(self, posture: Posture) -> Posture:
+        """The posture with its directions along the eigenvectors of K, so that soft ones know nothing of stiff ones."""
+        K = self.tangent(posture)
+        _, V = np.linalg.eigh(0.5 * (K + K.T))
+        return replace(posture, U=posture.U @ V, load=V.T @ posture.load)
+
+    def damping(self, posture: Posture) -> Slope:
+        """C; forces are linear in velocities near rest, so that any small width will do."""
+        slope = _slope(lambda rates: self.efforts(posture, rates=rates), posture, SPEED, self.noise(posture))
+        return replace(slope, matrix=np.where(np.abs(slope.matrix) <= 4.0 * slope.error, 0.0, slope.matrix))
+
+    def noise(self, posture: Posture) -> float:
+        """[N m], rounding of the loads."""
+        return ROUNDING * self.loads(posture)[1]
+
+    def mass(self, posture: Posture) -> Array:
+        """M over the directions, (m, m)."""
+        return posture.U.T @ self.balance.mass(posture.found) @ posture.U
+
+    def residual(self, posture: Posture) -> tuple[float, float]:
+        """Largest force [N] and torque [N m] that is out of balance."""
+        gap = np.abs(posture.effort)
+        return float(gap[self.moves].max(initial=0.0)), float(gap[~self.moves].max(initial=0.0))
+
+    def loads(self, posture: Posture) -> tuple[float, float]:
+        """Force [N] and torque [N m] that the mechanism carries: what a residual is small against."""
+        model, wrench = self.model, posture.found.wrench[0]
+        weight = model.bodies.mass[0].sum() * np.linalg.norm(model.gravity[0])
+        pull = sum(np.abs(spring_tensions(model, posture.found.pose[0])))
+        pushes, turns = (np.linalg.norm(a[0], axis=-1).sum() for a in (model.wrenches.force, model.wrenches.torque))
+        wrench = wrench[np.isfinite(wrench).all(axis=1)]
+        force = weight + pull + pushes + np.abs(wrench[:, :3]).max(initial=0.0)
+        return float(force), float(force * self.length + turns + np.abs(wrench[:, 3:]).max(initial=0.0))
+
+    def close(self) -> None:
+        """Free the device memory."""
+        self.balance.close()
+
+
+def _slope(efforts, posture: Posture, width: float, noise: float) -> Slope:
+    """-d(efforts)/dy by central differences of widths h, h/2, h/4, extrapolated (Romberg).
+
+    Args:
+        efforts: of displacements or velocities (N, n), (N, m).
+        posture: where.
+        width: h, xi or xi per second.
+        noise: [N m], rounding of efforts.
+    """
+    m = posture.U.shape[1]
+    if m == 0:
+        return Slope(np.zeros((0, 0)), np.zeros((0, 0)))
+    widths = width / np.array([1.0, 2.0, 4.0])
+    steps = np.concatenate([sign * h * posture.U.T for h in widths for sign in (1.0, -1.0)])
+    found = efforts(np.concatenate((steps, np.zeros((1, len(posture.U))))))
+    sides, here = found[:-1].reshape(3, 2, m, m), found[-1]
+    D = [-(up - down).T / (2.0 * h) for h, (up, down) in zip(widths, sides, strict=True)]
+    bend = [np.abs(up + down - 2.0 * here).max(axis=1) / h for h, (up, down) in zip(widths, sides, strict=True)]
+    once = [(4.0 * D[k + 1] - D[k]) / 3.0 for k in range(2)]
+    matrix = (16.0 * once[1] - once[0]) / 15.0
+    size = np.sqrt(np.abs(np.diag(matrix)))
+    error = np.abs(matrix - once[1]) + RELATIVE * np.outer(size, size) + noise / widths[-1]
+    least = np.maximum(KINK * np.maximum(np.abs(matrix).max(axis=0), bend[0]), 16.0 * noise / widths[-1])
+    jumps = np.flatnonzero((bend[2] > least) & (bend[2] > 0.5 * bend[0]))  # a smooth bend shrinks with the width
+    return Slope(matrix, error, int(jumps[0]) if len(jumps) else -1)
+
+
+def linear_dofs(model: Model) -> Array:
+    """(NV,) True for dofs that move, in m; of natural coordinates those of the point."""
+    out, joints = np.zeros(model.n_qd, bool), model.joints
+    for j in range(model.n_joints):
+        first, own = int(joints.qd_start[j]), joints.kind[j] != JointKind.CABLE
+        out[first : first + int(joints.dof_dim[j, 0])] = own
+    return out
+
+
+def typical_length(model: Model) -> float:
+    """[m], the median of the levers of joints, the lengths of springs and the radii of gyration; 1 if all vanish."""
+    joints, springs, bodies = model.joints, model.springs, model.bodies
+    levers = [np.linalg.norm(joints.X_c[0, :, :3] - bodies.com[0, joints.child], axis=-1)]
+    inner = joints.parent != WORLD
+    levers.append(np.linalg.norm((joints.X_p[0, :, :3] - bodies.com[0, joints.parent])[inner], axis=-1))
+    heavy = bodies.mass[0] > 0
+    moments = np.trace(bodies.inertia[0], axis1=-2, axis2=-1)
+    levers.append(np.sqrt(moments[heavy] / (2.0 * bodies.mass[0][heavy])))
+    levers.append(np.abs(springs.rest_length[0]))
+    found = np.concatenate(levers)
+    found = found[found > 1e-9]
+    return float(np.median(found)) if len(found) else 1.0
+
+
+def spring_tensions(model: Model, pose: Array) -> Array:
+    """[N], (K,), elastic tension of each spring, 0 where a slack one is.
+
+    Args:
+        model: the tables.
+        pose: [m, 1], (B, 7), world.
+    """
+    springs, places = model.springs, np.concatenate((pose, [rot.IDENTITY_POSE]))  # WORLD is the last entry
+    ends = [rot.pose_apply(places[springs.body[:, side]], springs.point[0, :, side]) for side in range(2)]
+    tension = springs.stiffness[0] * (np.linalg.norm(ends[1] - ends[0], axis=-1) - springs.rest_length[0])
+    return np.where(springs.slack, np.maximum(tension, 0.0), tension)

@@ -1,0 +1,155 @@
+"""The feature of a shape that faces a direction: a polygon, an edge or a point."""
+
+from math import sqrt
+
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.collision.lanes import one, sign, unit_or, vector
+from simcli.kernels.collision.tables import BOX, CAPSULE, CELL, CONE, CYLINDER, MESH, MOST_RING, RING
+from simcli.kernels.language import ti
+
+RIM_CORNERS = 8  # of the polygon that stands for a disc
+EIGHTH = sqrt(0.5)  # sine and cosine of an eighth of a turn
+
+
+def ring_at(c, polygon):
+    """Index of a polygon's first note."""
+    return c.polygons + polygon * (MOST_RING * RING)
+
+
+@ti.func
+def put_corner(c: ti.template(), w: ti.i32, polygon: ti.i32, k: ti.i32, p: ti.template()):
+    """Corner k of a polygon; the edge that leaves it has its number.
+
+    Writes: c.notes
+    """
+    at = ring_at(c, polygon) + k * RING
+    c.notes.store(w, at, p)
+    c.notes.store(w, at + 3, ti.cast(k, c.arena.device.real))
+
+
+@ti.func
+def feature(c: ti.template(), w: ti.i32, lane: ti.i32, i: ti.i32, d: ti.template(), polygon: ti.i32, shift: ti.template()):
+    """Note the feature of the core of shape i that faces d, as a polygon of world vectors from the shape's origin.
+
+    A face comes with its normal, an edge or a point with zero. Of a disc eight corners of its rim are noted.
+
+    Args:
+        d: unit, world.
+        polygon: number of the notes it goes to.
+        shift: [m], added to all corners.
+
+    Returns:
+        Number of corners, a number of the feature in the shape, outward normal in world axes.
+
+    Writes: c.notes
+    """
+    R = one(c.rotation, w, lane, i)
+    half = one(c.half, w, lane, i)
+    y = R.transposed_times(d)
+    kind = c.kind.at(i)
+    count = 1
+    number = 0
+    normal = vector()
+    put_corner(c, w, polygon, 0, vector())
+    if ti.static(c.has[BOX]):
+        if kind == BOX:
+            count = 4
+            number, normal = box_face(c, w, half, y, polygon)
+    if ti.static(c.has[CAPSULE]):
+        if kind == CAPSULE:
+            count = 2
+            put_corner(c, w, polygon, 0, Vec3(0.0, 0.0, half.parts[0] - half.parts[2]))
+            put_corner(c, w, polygon, 1, Vec3(0.0, 0.0, half.parts[2] - half.parts[0]))
+    if ti.static(c.has[CYLINDER] or c.has[CONE]):
+        if kind == CYLINDER or kind == CONE:
+            count, number, normal = barrel_feature(c, w, half, y, polygon, kind)
+    if ti.static(c.has[MESH]):
+        if kind == MESH:
+            count, number, normal = hull_face(c, w, i, y, polygon)
+    if ti.static(c.has[CELL]):
+        if kind == CELL:
+            count = 3
+            a = c.notes.value(w, c.cell, Vec3)
+            b = c.notes.value(w, c.cell + 3, Vec3)
+            e = c.notes.value(w, c.cell + 6, Vec3)
+            put_corner(c, w, polygon, 0, a)
+            put_corner(c, w, polygon, 1, b)
+            put_corner(c, w, polygon, 2, e)
+            normal = unit_or((b - a).cross(e - a), vector(0.0, 0.0, 1.0))
+    for k in range(count):
+        at = ring_at(c, polygon) + k * RING
+        c.notes.store(w, at, R * c.notes.value(w, at, Vec3) + shift)
+    return count, number, R * normal
+
+
+@ti.func
+def box_face(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.template(), polygon: ti.i32):
+    """The face of a box that faces y most: its number and normal, in shape axes."""
+    x = ti.abs(y.parts[0])
+    axis = 0
+    if ti.abs(y.parts[1]) > x:
+        x = ti.abs(y.parts[1])
+        axis = 1
+    if ti.abs(y.parts[2]) > x:
+        axis = 2
+    s = sign(ti.select(axis == 0, y.parts[0], ti.select(axis == 1, y.parts[1], y.parts[2])))
+    for n in range(4):
+        t = ti.select(n == 1 or n == 2, -1.0, 1.0)
+        u = ti.select(n >= 2, -1.0, 1.0)
+        put_corner(c, w, polygon, n, around_axis(axis, half, s, t, u))
+    return 2 * axis + ti.select(s > 0.0, 1, 0), around_axis(axis, vector(1.0, 1.0, 1.0), s, 0.0, 0.0)
+
+
+def around_axis(axis, v: Vec3, s, t, u) -> Vec3:
+    """A vector's components times s along an axis, t along the next one, u along the one after."""
+    return Vec3(*(v.parts[k] * ti.select(axis == k, s, ti.select((axis + 1) % 3 == k, t, u)) for k in range(3)))
+
+
+@ti.func
+def barrel_feature(c: ti.template(), w: ti.i32, half: ti.template(), y: ti.template(), polygon: ti.i32, kind: ti.i32):
+    """The cap or base of a cylinder or cone, or the line of its side, that faces y: corners, number, normal."""
+    r = half.parts[0]
+    h = half.parts[2]
+    steep = ti.sqrt(y.parts[0] ** 2 + y.parts[1] ** 2)
+    count = 2
+    number = 2
+    normal = vector()
+    is_cap = ti.abs(y.parts[2]) > steep
+    if kind == CONE:
+        # Half way between the normals of the base, (0, -1), and of the side, (2 h, r) / s.
+        s = ti.sqrt(4.0 * h * h + r * r)
+        is_cap = 2.0 * h * steep + (r + s) * y.parts[2] < 0.0
+    if is_cap:
+        side = sign(y.parts[2])
+        count = RIM_CORNERS
+        number = ti.select(side > 0.0, 1, 0)
+        normal = Vec3(0.0, 0.0, side)
+        p = Vec3(r, 0.0, side * h)
+        for k in range(RIM_CORNERS):
+            put_corner(c, w, polygon, k, p)
+            p = Vec3((p.parts[0] - p.parts[1]) * EIGHTH, (p.parts[0] + p.parts[1]) * EIGHTH, side * h)
+    else:
+        out = unit_or(Vec3(y.parts[0], y.parts[1], 0.0), vector(1.0, 0.0, 0.0)) * r
+        put_corner(c, w, polygon, 0, out - vector(0.0, 0.0, 1.0) * h)
+        if kind == CONE:
+            out = vector()
+        put_corner(c, w, polygon, 1, out + vector(0.0, 0.0, 1.0) * h)
+    return count, number, normal
+
+
+@ti.func
+def hull_face(c: ti.template(), w: ti.i32, i: ti.i32, y: ti.template(), polygon: ti.i32):
+    """The face of a hull that faces y most, the first of equals: corners, number, normal."""
+    first = c.face_start.at(i)
+    best = first
+    most = c.face_normal.load(w, first).dot(y)
+    for f in range(first + 1, c.face_start.at(i + 1)):
+        facing = c.face_normal.load(w, f).dot(y)
+        if facing > most:
+            most = facing
+            best = f
+    start = c.ring_start.at(best)
+    count = c.ring_start.at(best + 1) - start
+    for k in range(count):
+        put_corner(c, w, polygon, k, c.corner.load(w, c.corner_start.at(i) + c.ring.at(start + k)))
+    return count, best - first, c.face_normal.load(w, best) * 1.0

@@ -1,0 +1,284 @@
+"""The HDF5 file, version 1, as data: every dataset that grows with time, and every table of the model.
+
+Axis names used below: F frames, W worlds, B bodies, J joints, NQ and NV joint coordinates and velocities, R constraint
+rows, G natural coordinates, D parts of a stretch, S shapes, K springs, A applied wrenches, N named points, M geared dofs,
+L cables, U bushings, P parameters, C contacts, E events; the components `pose` (7), `twist` (6), `wrench` (6), `xyz` (3).
+An axis is also a dimension scale; `SCALES` says under which name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simcli.errors import OutputError
+from simcli.model.joints.catalogue import CATALOGUE as JOINTS
+from simcli.model.joints.catalogue import TYPE_NAME
+from simcli.model.tables import JointKind, Model
+
+FORMAT = (1, 0)  # major, minor: a reader refuses a larger major
+CONVENTIONS = (
+    "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "
+    "and the angular velocity, world frame"
+)
+CHANNELS = ("state", "joints", "bodies", "energy", "reactions", "contacts", "body_qdd")
+PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
+TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
+CODE_BYTES = 8
+STATUSES = ("running", "done", "stopped", "failed")
+ORPHANED = "unfinished"  # what a reader calls a file that says `running` and has no writer
+STATUS_BYTES = 8  # one aligned machine word: a killed writer leaves the old word or the new one, never half of it
+
+COMPONENTS = {
+    "pose": ("px", "py", "pz", "qx", "qy", "qz", "qw"),
+    "twist": ("vx", "vy", "vz", "wx", "wy", "wz"),
+    "wrench": ("fx", "fy", "fz", "tx", "ty", "tz"),
+    "xyz": ("x", "y", "z"),
+}
+STRETCH = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a symmetric matrix
+# Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
+SCALES = {
+    "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
+    "R": "row_label", "G": "natural_label", "Y": "quantity_label", "D": "stretch_label", "C": "contact", "E": "event",
+    "offset": "contact_start",
+    **{name: name for name in COMPONENTS},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One dataset that grows with the run.
+
+    Attributes:
+        path: HDF5 path without the leading slash; also the key in `FrameBlock.columns`.
+        axes: names of all axes, the growing one first.
+        unit: of the values; "mixed" where it differs along an axis (see /model/q_unit, qd_unit, effort_unit).
+        text: one line: what it is, and in which frame.
+        kind: "float" (the file's float type) or a numpy type code.
+        channel: key of `output.channels` that records it, "always" for what is in every file.
+        optional: True: a block may leave it out; the file then holds NaN, or -1 for integers.
+    """
+
+    path: str
+    axes: tuple[str, ...]
+    unit: str
+    text: str
+    kind: str = "float"
+    channel: str = "always"
+    optional: bool = False
+
+    def dtype(self, float_type: np.dtype | str) -> np.dtype:
+        """Little-endian type on disk."""
+        return np.dtype(float_type if self.kind == "float" else self.kind).newbyteorder("<")
+
+    @property
+    def fill(self) -> float | int:
+        """What stands where nothing was recorded."""
+        return np.nan if self.kind == "float" or self.kind.startswith("f") else -1
+
+    @property
+    def by_frame(self) -> bool:
+        """True for the datasets whose first axis is F."""
+        return self.axes[0] == "F"
+
+
+def _state() -> Iterable[Dataset]:
+    yield Dataset("frames/joint_q", ("F", "W", "NQ"), "mixed", "joint coordinates, unwrapped angles", channel="joints")
+    yield Dataset("frames/joint_qd", ("F", "W", "NV"), "mixed", "joint velocities", channel="joints")
+    yield Dataset("frames/joint_qdd", ("F", "W", "NV"), "mixed", "joint accelerations of the step that ends at the "
+                  "frame: what the step used; of joints outside the tree those of the bodies", channel="joints")  # fmt: skip
+    yield Dataset("frames/joint_effort", ("F", "W", "NV"), "mixed", "joint efforts along the motion axes: drives, "
+                  "springs, damping, applied, limits; of distance joints with the force that keeps "
+                  "the length", channel="joints")  # fmt: skip
+    yield Dataset("frames/body_q", ("F", "W", "B", "pose"), "m, 1", "pose of the body frame, world", channel="bodies")
+    yield Dataset("frames/body_qd", ("F", "W", "B", "twist"), "m/s, rad/s", "velocity of the centre of mass and "
+                  "angular velocity, world", channel="bodies")  # fmt: skip
+    yield Dataset("frames/body_qdd", ("F", "W", "B", "twist"), "m/s^2, rad/s^2", "acceleration of the centre of mass "
+                  "and angular acceleration, world", channel="body_qdd")  # fmt: skip
+    yield Dataset("frames/body_stretch", ("F", "W", "B", "D"), "1", "stretch S of affine bodies, body axes: the axes of a "
+                  "body are R S, R of its pose, about the centre of mass", channel="bodies")  # fmt: skip
+    yield Dataset("frames/natural_q", ("F", "W", "G"), "m", "natural coordinates: points and vectors of the bodies, as the "
+                  "scene chooses them, world", channel="bodies")  # fmt: skip
+    yield Dataset("frames/quantity", ("F", "W", "Y"), "mixed", "what output.quantities and expectations name")
+    yield Dataset("frames/multiplier", ("F", "W", "R"), "N, N m", "multipliers of the constraint rows",
+                  channel="reactions")  # fmt: skip
+    yield Dataset("frames/joint_wrench", ("F", "W", "J", "wrench"), "N, N m", "force and torque on the child at the "
+                  "child anchor, world", channel="reactions")  # fmt: skip
+
+
+def _energy() -> Iterable[Dataset]:
+    meaning = {
+        "kinetic": "kinetic energy",
+        "potential": "potential energy of gravity, 0 at the world origin",
+        "elastic": "energy stored in springs and drives' stiffness",
+        "dissipated": "integral of the power of damping and friction since t = 0",
+        "input": "integral of the power of drives and applied forces since t = 0",
+        "total": "kinetic + potential + elastic",
+        "drift": "total - total(0) + dissipated - input",
+    }
+    for name, text in meaning.items():
+        yield Dataset(f"energy/{name}", ("F", "W"), "J", text, channel="energy")
+
+
+def _diag() -> Iterable[Dataset]:
+    def row(name: str, unit: str, text: str, kind: str = "float", optional: bool = True) -> Dataset:
+        return Dataset(f"diag/{name}", ("F", "W"), unit, text, kind, optional=optional)
+
+    yield row("iterations", "1", "iterations of the step that ends at the frame", "i4")
+    yield row("residual", "mixed", "residual of that step's equations")
+    yield row("position_violation", "m, rad", "largest violation of a constraint row")
+    yield row("velocity_violation", "m/s, rad/s", "largest rate of violation of a constraint row")
+    yield row("penetration", "m", "deepest overlap of two shapes")
+    yield row("gap", "m", "smallest gap of shapes that are near each other, infinite if there are none")
+    yield row("contacts", "1", "number of contacts", "i4")
+    yield row("status", "1", "0 ok, else why the world is frozen: 1 not finite, 2 too fast, 3 singular, 4 stopped, "
+              "5 not assembled, 6 turns too far, 7 too many contacts, "
+              "8 not converged, 9 shapes cut each other at the start",
+              "i4", optional=False)  # fmt: skip
+
+
+def _contacts() -> Iterable[Dataset]:
+    def row(name: str, axes: tuple[str, ...], unit: str, text: str, kind: str = "float") -> Dataset:
+        return Dataset(f"contacts/{name}", axes, unit, text, kind, channel="contacts")
+
+    yield row("offset", ("offset",), "1", "frame f, world w owns rows offset[f W + w] to offset[f W + w + 1]", "i8")
+    yield row("shape_a", ("C",), "1", "index into /model/shape_name", "i4")
+    yield row("shape_b", ("C",), "1", "index into /model/shape_name", "i4")
+    yield row("point", ("C", "xyz"), "m", "contact point, world")
+    yield row("normal", ("C", "xyz"), "1", "unit normal from a to b, world")
+    yield row("gap", ("C",), "m", "distance along the normal, negative when overlapping")
+    yield row("force", ("C", "xyz"), "N", "force on b, world")
+
+
+def _events() -> Iterable[Dataset]:
+    def row(name: str, kind: str, unit: str, text: str) -> Dataset:
+        return Dataset(f"events/{name}", ("E",), unit, text, kind)
+
+    yield row("step", "i8", "1", "step count at the event")
+    yield row("time", "f8", "s", "time")
+    yield row("world", "i8", "1", "world index, -1 for all worlds")
+    yield row("code", f"S{CODE_BYTES}", "", "rule code, see `simcli explain`")
+    yield row("severity", "i4", "1", "0 info, 1 warning, 2 error")
+    yield row("body", "i4", "1", "body index in the scene, -1 if none")
+    yield row("joint", "i4", "1", "joint index in the scene, -1 if none")
+    yield row("value", "f8", "mixed", "a number that goes with the text")
+    yield row("text", f"S{TEXT_BYTES}", "", "one line")
+
+
+TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
+STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
+CATALOGUE = (TIME, STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+
+
+def point_datasets(names: Sequence[str]) -> list[Dataset]:
+    """Position and velocity of every named point: frames/point/BODY/POINT/{position,velocity}.
+
+    Raises:
+        OutputError: two names would need the same path, once as a group and once as a dataset.
+    """
+    rows = []
+    for name in names:
+        base = f"frames/point/{name}"
+        rows.append(Dataset(f"{base}/position", ("F", "W", "xyz"), "m", f"point {name}, world", channel="bodies"))
+        rows.append(Dataset(f"{base}/velocity", ("F", "W", "xyz"), "m/s", f"point {name}, world", channel="bodies"))
+    paths = {row.path for row in rows}
+    for name in names:
+        parts = f"frames/point/{name}".split("/")
+        clash = next((stem for k in range(3, len(parts) + 1) if (stem := "/".join(parts[:k])) in paths), None)
+        if clash:
+            raise OutputError(f"the point `{name}` cannot be recorded: its path needs {clash} as a group, but that is "
+                              "the data of another point; rename the point")  # fmt: skip
+    return rows
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The fixed axes of one file.
+
+    Attributes:
+        n_worlds: W.
+        label: axis name to the labels of its entries (B, J, NQ, NV, R, S, K, A, N, M, L, P and the components).
+        index: axis name to the rows of the model that the file keeps, for axes cut by `output.select`.
+        capacity: most contacts of a world at a frame.
+        quantity_unit: along the axis Y.
+    """
+
+    n_worlds: int
+    label: Mapping[str, tuple[str, ...]]
+    index: Mapping[str, np.ndarray] = field(default_factory=dict)
+    capacity: int = 0
+    quantity_unit: tuple[str, ...] = ()
+
+    def size(self, axis: str) -> int:
+        """Length of a fixed axis."""
+        return self.n_worlds if axis == "W" else len(self.label[axis])
+
+    def tail(self, dataset: Dataset) -> tuple[int, ...]:
+        """Shape of one row of a dataset: all axes but the growing one."""
+        return tuple(self.size(axis) for axis in dataset.axes[1:])
+
+
+def axes_of(model: Model, row_label: Sequence[str] = (), quantities: Sequence[tuple[str, str]] = ()) -> Axes:
+    """Axes of the file of a whole model.
+
+    Args:
+        model: the tables.
+        row_label: names of the constraint rows.
+        quantities: label and unit of each column of /frames/quantity.
+    """
+    label = {
+        "B": model.bodies.name,
+        "J": model.joints.name,
+        "NQ": model.dofs.q_label,
+        "NV": model.dofs.label,
+        "R": row_label,
+        "G": model.naturals.label if model.naturals else (),
+        "Y": tuple(label for label, _ in quantities),
+        "D": STRETCH if model.affine is not None else (),
+        "S": model.shapes.name,
+        "K": model.springs.name,
+        "A": model.wrenches.name,
+        "N": model.points.name,
+        "M": model.mimics.name,
+        "L": model.cables.name,
+        "U": model.bushings.name,
+        "P": model.param_name,
+        **COMPONENTS,
+    }
+    capacity = model.contacts.capacity if model.contacts else 0
+    return Axes(model.n_worlds, {axis: tuple(names) for axis, names in label.items()}, capacity=capacity,
+                quantity_unit=tuple(unit for _, unit in quantities))  # fmt: skip
+
+
+def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
+    """Datasets of a file with these axes and channels, in the order in which the digest takes them.
+
+    A dataset of zero width (joint_q of a scene of fixed joints, multiplier without rows) is left out.
+    """
+    wanted = {"always"}
+    for channel in channels:
+        wanted |= {channel, *PARTS.get(channel, ())}
+    rows = [row for row in CATALOGUE if row.channel in wanted]
+    if "bodies" in wanted:
+        rows += point_datasets(axes.label["N"])
+    return [row for row in rows if 0 not in axes.tail(row)]
+
+
+def datasets(model: Model, channels: Iterable[str], row_label: Sequence[str] = ()) -> list[Dataset]:
+    """Every growing dataset of a run of this model with these `output.channels`."""
+    return selected(axes_of(model, row_label), channels)
+
+
+def coordinate_units(model: Model) -> dict[str, tuple[str, ...]]:
+    """Units along the axes NQ (q) and NV (qd, effort), from the joint types."""
+    q: list[str] = []
+    qd: list[str] = []
+    effort: list[str] = []
+    for kind, (linear, angular) in zip(model.joints.kind, model.joints.dof_dim, strict=True):
+        if JOINTS[TYPE_NAME[JointKind(kind)]].has_quaternion:
+            q += ["m"] * int(linear) + ["rad"] * (int(angular) - 3) + ["1"] * 4
+        else:
+            q += ["m"] * int(linear) + ["rad"] * int(angular)
+        qd += ["m/s"] * int(linear) + ["rad/s"] * int(angular)
+        effort += ["N"] * int(linear) + ["N m"] * int(angular)
+    return {"q_unit": tuple(q), "qd_unit": tuple(qd), "effort_unit": tuple(effort)}

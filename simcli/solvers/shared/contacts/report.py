@@ -1,0 +1,247 @@
+"""Contacts of a frame on their way out, and what steps have left unsolved: rows that are written on the device, and the rows
+and events that the host makes of them.
+"""
+
+import numpy as np
+
+from simcli.kernels.algebra.elementary import select
+from simcli.kernels.algebra.values import Value
+from simcli.kernels.chart.contacts import contacts_of, force_of_contact, place_of_contact
+from simcli.kernels.collision.lanes import one
+from simcli.kernels.complementarity.problem import LIMITS
+from simcli.kernels.language import ti
+from simcli.kernels.language.numbers import number
+from simcli.kernels.memory.arena import Arena, Slot, get_lane, put_lane
+from simcli.kernels.report import emit, put
+from simcli.model.snapshot import CONTACT_WIDTHS, ContactRows, Event, Unsolved
+from simcli.solvers.impulses.contacts import deepest
+from simcli.solvers.rows.memory import DIAGNOSTICS
+from simcli.solvers.tree.integrators import H
+
+ROW = sum(CONTACT_WIDTHS.values())  # scalars of a contact
+# Columns of a world: contacts of the frame; steps so far that were not solved, and the largest of their residuals [m/s];
+# the first of them, counted into the call, and its residual; the worst of them, counted from the start of the run.
+SUMMARY = ("contacts", "unsolved", "worst", "first", "first_residual", "worst_step")
+CONTACTS, UNSOLVED, WORST, FIRST, FIRST_RESIDUAL, WORST_STEP = range(len(SUMMARY))
+
+
+class ContactReport:
+    """What a run says about contacts and about steps that are not solved.
+
+    Args:
+        arena: receives the slots.
+        capacity: most contacts of a world; 0 where nothing can touch.
+        records: whether the contacts are wanted one by one.
+
+    Attributes:
+        rows: (capacity * ROW) of a frame, as CONTACT_WIDTHS says; those behind the last contact are left over.
+        summary: see SUMMARY.  before: steps before the call.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, arena: Arena, capacity: int, records: bool):
+        self.arena, self.capacity, self.width = arena, capacity, ROW * capacity
+        self.rows, self.summary = arena.slot(self.width * records), arena.slot(len(SUMMARY))
+        self.before = arena.single.slot()
+
+    def clear(self):
+        """No step was taken yet."""
+        self.summary.write(np.zeros((1, len(SUMMARY), 1)))
+
+
+@ti.func
+def begin_call(c: ti.template(), w: ti.i32, first: ti.i64):
+    """No step of this call was left unsolved yet.
+
+    Args:
+        first: steps before the call.
+
+    Writes: c.contacts.{summary, before}
+    """
+    c.contacts.before.store(w, 0, c.tables.arena.zero() + ti.cast(first, c.tables.arena.device.real))
+    c.contacts.summary.store(w, FIRST, c.tables.arena.zero())
+
+
+def needed_contacts(c, w):
+    """Contacts that the last step has found."""
+    return c.bound.impulses.contacts.collider.contacts.needed.load(w, 0)
+
+
+def is_crowded(c, w):
+    """Mask of the worlds of which the last step has found more contacts than there is room for."""
+    return needed_contacts(c, w) > 1.0 * number(c.contacts, "capacity")
+
+
+@ti.func
+def note_step(c: ti.template(), w: ti.i32, step: ti.template(), alive: ti.template()):
+    """Note what a step has left of its equations.
+
+    Args:
+        step: number of the step in this call, from 1 on.
+        alive: mask of the worlds that have not ended.
+
+    Reads:  c.{bound, steps, constants}
+    Writes: c.contacts.summary
+    """
+    r = c.contacts
+    residual, allowed = lack_of_step(c, w)
+    lacks = alive & ~(residual <= allowed)
+    before = r.summary.load(w, UNSOLVED)
+    is_first = lacks & (before == 0.0)
+    worst = r.summary.load(w, WORST)
+    r.summary.store(w, UNSOLVED, select(lacks, before + 1.0, before))
+    is_worst = lacks & ~(residual <= worst)
+    r.summary.store(w, WORST, select(is_worst, residual, worst))
+    r.summary.store(w, WORST_STEP, select(is_worst, r.before.load(w, 0) + step, r.summary.load(w, WORST_STEP)))
+    r.summary.store(w, FIRST, select(is_first, step, r.summary.load(w, FIRST)))
+    r.summary.store(w, FIRST_RESIDUAL, select(is_first, residual, r.summary.load(w, FIRST_RESIDUAL)))
+
+
+def lack_of_step(c, w):
+    """[m/s, rad/s], by how much the last step misses its equations, and how much that may be.
+
+    Steps that solve for impulses measure it. Elsewhere it is the way that rigid rows were still off before their last
+    correction, over the step; iterations of generalized_alpha that do not converge end the world.
+
+    Reads: c.{bound, steps, constants}
+    """
+    if c.by_impulses:
+        return c.bound.impulses.residual.load(w, 0), c.bound.impulses.problem.limits.exact
+    if c.integrator == "generalized_alpha":
+        return c.tables.arena.zero(), 0.0
+    h = c.constants.load(w, H)
+    worst = (c.steps if c.is_quadratic else c.bound).worst.load(w, 0)
+    return worst / h, ti.max(c.bound.tight / h, LIMITS[c.precision].exact)
+
+
+@ti.func
+def report_contacts(c: ti.template(), w: ti.i32):
+    """Contacts of the step that ends at a frame: their places and gaps at the poses where it ends, and their forces.
+
+    Called where the step ends: what a frame evaluates afterwards has contacts of its own.
+
+    Reads:  c.bound.impulses
+    Writes: c.contacts.{rows, summary}, c.bound.diag
+    """
+    m = c.bound.impulses
+    k = m.contacts.collider
+    count = k.contacts.count.load(w, 0)
+    put(c.bound.diag, w, len(DIAGNOSTICS), m.residual.load(w, 0), deepest(m.contacts, m.problem, w), count)
+    if ti.static(c.reports["contacts"]):
+        c.contacts.summary.store(w, CONTACTS, count)
+        write_contacts(c, w)
+
+
+@ti.func
+def write_contacts(c: ti.template(), w: ti.i32):
+    """The contacts of a step, one by one.
+
+    Reads:  c.bound.impulses, c.state.{R, o, origin}
+    Writes: c.contacts.rows
+    """
+    m = c.bound.impulses
+    k = m.contacts.collider
+    for lane in range(k.lanes):
+        for n in range(contacts_of(k, w, lane)):
+            a = one(k.contacts.shape_a, w, lane, n)
+            b = one(k.contacts.shape_b, w, lane, n)
+            force = force_of_contact(k, m.problem.contacts.impulse, w, lane, n) * (1.0 / one(c.constants, w, lane, H))
+            put_row(c.contacts.rows, w, lane, n, a, b, place_of_contact(k, c.tables, c.state, w, lane, n),
+                    one(k.contacts.normal, w, lane, n), one(k.contacts.reach, w, lane, n), force)
+
+
+def put_row(rows: Slot, w, lane, n, *values):
+    """Write the numbers of a contact one after the other (inside kernels)."""
+    at = 0
+    for value in values:
+        for part in value.parts if isinstance(value, Value) else [value]:
+            put_lane(rows.part(w, n * ROW + at, 0), lane, part)
+            at += 1
+
+
+@ti.func
+def unload_contacts(out: ti.template(), c: ti.template(), first: ti.i32, w: ti.i32):
+    """Copy the contacts of a block to a flat buffer, world by world; what lies behind them there is left as it is.
+
+    Args:
+        first: where the first world of the block begins; the next one begins `c.contacts.width` further.
+
+    Reads:  c.contacts.{rows, summary}
+    Writes: out
+    """
+    r = c.contacts
+    most = 0
+    for lane in ti.static(range(c.lanes)):
+        most = ti.max(most, ti.cast(get_lane(r.summary.part(w, CONTACTS, 0), lane), ti.i32))
+    for i in range(most * ROW):
+        emit(out, c.lanes, first + i, r.width, r.rows.load(w, i))
+
+
+def gather(summary: np.ndarray, rows: np.ndarray, status: np.ndarray) -> ContactRows:
+    """Contacts of some frames, without the room that is left over; worlds that have ended have none.
+
+    Args:
+        summary: (F, W, len(SUMMARY)).
+        rows: (F, W, capacity * ROW).
+        status: (F, W).
+    """
+    count = np.where(status == 0, summary[..., CONTACTS], 0).astype(np.int64)
+    table = rows.reshape(*count.shape, -1, ROW)
+    found = table[np.arange(table.shape[2]) < count[..., None]]
+    columns, at = {}, 0
+    for name, width in CONTACT_WIDTHS.items():
+        columns[name] = found[:, at] if width == 1 else found[:, at : at + width]
+        at += width
+    return ContactRows(count, columns)
+
+
+def unsolved_events(summary: np.ndarray, before: int, dt: float, is_last: bool, n_steps: int,
+                    what: str = "contacts") -> list[Event]:
+    """What is said about steps that were not solved: at the first of each world, and how many at the end.
+
+    Args:
+        summary: (W, len(SUMMARY)), at the last frame of a call.
+        before: steps before the call.
+        dt: [s], step.
+        is_last: True if the run ends with the call.
+        n_steps: steps when the call has ended.
+        what: is not solved.
+    """
+    events = []
+    for world in np.flatnonzero(summary[:, FIRST] > 0).tolist():
+        step, residual = before + int(summary[world, FIRST]), float(summary[world, FIRST_RESIDUAL])
+        text = f"the {what} of a step are not solved: {residual:.3g} m/s are left"
+        events.append(Event(step, step * dt, world, "SC661", 1, -1, -1, residual, text))
+    for world in np.flatnonzero(summary[:, UNSOLVED] > 0).tolist() if is_last else ():
+        count = int(summary[world, UNSOLVED])
+        text = f"{count} step(s) left {what} unsolved, by {summary[world, WORST]:.3g} m/s at most"
+        events.append(Event(n_steps, n_steps * dt, world, "SC662", 1, -1, -1, float(count), text))
+    return events
+
+
+def worst_step(summary: np.ndarray, dt: float) -> Unsolved | None:
+    """The step that is solved least of all so far, None if every one was solved.
+
+    Args:
+        summary: (W, len(SUMMARY)), at the last frame of a call.
+        dt: [s], step.
+    """
+    counts = np.nan_to_num(summary[:, UNSOLVED])
+    if not counts.any():
+        return None
+    left = np.where(counts > 0, summary[:, WORST], -1.0)
+    world = int(np.argmax(np.where(np.isnan(left), np.inf, left)))
+    step = int(summary[world, WORST_STEP])
+    return Unsolved(world, step, step * dt, float(left[world]), int(counts.sum()), int((counts > 0).sum()))
+
+
+def worst_event(worst: Unsolved) -> Event:
+    """The event of it at the end of a run."""
+    text = f"of all {worst.n_steps} unsolved step(s), in {worst.n_worlds} world(s), this one lacks most"
+    return Event(worst.step, worst.time, worst.world, "SC668", 0, -1, -1, worst.residual, text)
+
+
+def crowded_text(needed: int, capacity: int) -> str:
+    """Why a world with too many contacts has ended."""
+    return f"{needed} contacts, but there is room for {capacity}: write contact: {{capacity: {2 * needed}}}"

@@ -1,0 +1,95 @@
+"""Kernel calls on drivers that leave all loops of an invocation after so many turns in total, and say nothing.
+
+How many turns a stage takes is not known beforehand, because iterations depend on the state. So each kernel ends with a loop
+in memory whose turns are known. If some are missing, the bound was met somewhere before: the state of before the frame is
+put back, and the frame is made in calls of fewer lines of its program (kernels/memory/programs.py).
+
+Measured (llvmpipe, Mesa 22): 65535 turns; loops after that are left after one turn.
+"""
+
+import numpy as np
+
+from simcli.errors import DeviceError
+from simcli.kernels.device.runtime import Device
+from simcli.kernels.language import ti
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.programs import NO_BOUND
+
+FEW_LINES = 512  # of a call on such a driver, at first: a step has 9 where nothing constrains it
+FEWER = 4  # times fewer, where these were too many
+TURNS = 3  # of the loop in the end; a loop that is left early makes one
+
+
+class LoopsCutError(Exception):
+    """A kernel's loops were left before their end: what it wrote means nothing."""
+
+
+class Turns:
+    """Where each block of worlds counts the turns of its last loop.
+
+    Args:
+        device: of the run.
+        arena: receives the count, on a driver that bounds loops.
+
+    Attributes:
+        are_bounded: whether the driver does that.
+        most_lines: of a program in a call.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, device: Device, arena: Arena):
+        self.are_bounded = device.most_turns > 0
+        self.most_lines = FEW_LINES if self.are_bounded else NO_BOUND
+        self.count = arena.single.slot() if self.are_bounded else None
+
+    def refuse_few(self) -> None:
+        """Look at the count after a kernel.
+
+        Raises:
+            LoopsCutError: some turns are missing.
+        """
+        if self.are_bounded and not np.all(self.count.read() == TURNS):
+            raise LoopsCutError
+
+
+@ti.func
+def count_turns(c: ti.template(), w: ti.i32, turns: ti.i32):
+    """What a kernel does last in each block of worlds; `turns` is an argument of the kernel, so that the loop stays a loop.
+
+    Writes: c.loop_turns.count
+    """
+    c.loop_turns.count.store(w, 0, c.tables.arena.zero())
+    for _ in range(turns):
+        c.loop_turns.count.store(w, 0, c.loop_turns.count.load(w, 0) + 1.0)
+
+
+def call_in_parts(solver, n_frames: int, steps: int):
+    """`solver.call_once`; where loops end early, with fewer lines in each call of the kernel.
+
+    Args:
+        solver: of the run.
+        n_frames, steps: as of `call_once`.
+
+    Raises:
+        DeviceError: SC713, one stage alone takes too many turns.
+    """
+    kept, turns = solver.arena.read(), solver.core.loop_turns
+    while True:
+        try:
+            return solver.call_once(n_frames, steps)
+        except LoopsCutError:
+            solver.arena.write(kept)
+        if turns.most_lines == 1 or not solver.core.has_program:
+            raise too_long(solver.device)
+        turns.most_lines = max(turns.most_lines // FEWER, 1)
+
+
+def too_long(device: Device) -> DeviceError:
+    """The refusal of a scene whose steps are too long for a driver.
+
+    Args:
+        device: of the run.
+    """
+    return DeviceError("SC713: one stage of a step of this scene takes more turns of loops than the driver of "
+                       f"`{device.arch}` ({device.name}) allows ({device.most_turns}); use --device cpu")
