@@ -70,7 +70,7 @@ CHOICES: tuple[Row, ...] = (
 LOOPS: frozenset[str] = BUILT  # solvers that close loops
 SIGNALS: frozenset[str] = BUILT  # solvers that read signals
 CONTACT: frozenset[str] = BUILT  # solvers with contact
-_TOUCHING = ("semi_implicit", "moreau", "bdf1", "bdf2")  # their integrators that take contacts
+TOUCHING = ("semi_implicit", "moreau", "rk4", "implicit", "bdf1", "bdf2")  # their integrators that take contacts
 
 
 def check_honours(check: Checker, tree: structure.Tree | None) -> None:
@@ -126,8 +126,8 @@ def _check_contact(check: Checker) -> None:
     solver, apart = check.spec.solver.type, "write contact: {enabled: false}, or collide: false"
     if solver not in CONTACT:
         _contact(check, "", "remove it", apart)
-    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in _TOUCHING:
-        hint = f"use {_TOUCHING[solver == NATURAL]}"
+    elif (integrator := getattr(check.spec.solver, "integrator", "")) not in TOUCHING:
+        hint = f"use {TOUCHING[solver == NATURAL]}"
         _contact(check, f" with {integrator}", hint, f"{hint}, {apart}")
     elif solver == _AFFINE and check.spec.solver.precision == "float32":
         hint = "use precision: float64"
