@@ -7,11 +7,12 @@ from support.scenes import faults_of, scene
 from simcli.kernels.forces import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
-from simcli.kernels.signals import Motions, Signals, drive
+from simcli.kernels.prescribed import Motions
+from simcli.kernels.signals import Signals, drive
 from simcli.kernels.tables import Tables
 from simcli.model import build
 from simcli.model.actuation import Driven, MotionKind
-from simcli.model.inputs import prescribed
+from simcli.model.prescribed import prescribed
 from simcli.spec import resolve
 
 ROUNDING = 1e-14
@@ -23,8 +24,8 @@ ROUNDING = 1e-14
     ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}, motion: {linear: [1, 0, 0]}}\n", 0),
     ("  c: {kinematic: true, motion: {linear: [1, 0, 0]}}\n"
      "joints: {j: {type: revolute, parent: world, child: c, at: [0, 0, 0]}}\n", 0),
-    ("joints: {j: {type: ball, parent: world, child: a, at: [0, 0, 0], motion: {velocity: 1}}}\n", 0),
-    ("joints: {j: {type: planar, parent: world, child: a, at: [0, 0, 0], loop: true, motion: {velocity: 1}}}\n", 0),
+    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], q: [0, 0, 0, 1], motion: {position: 0.3}}\n", 1),
+    ("joints:\n  j: {type: ball, parent: world, child: a, at: [0, 0, 0], qd: [1, 0, 0], motion: {position: 0.3}}\n", 1),
     ("  c: {mass: 1, inertia: {diag: [1, 1, 1]}}\njoints:\n  i: {type: revolute, parent: world, child: a, at: [0, 0, 0]}\n"
      "  j: {type: revolute, parent: world, child: c, at: [0, 0, 0], mimic: {joint: i}, motion: {velocity: 1}}\n", 3),
     ("joints:\n  j: {type: revolute, parent: world, child: a, at: [0, 0, 0], q: 0.2, motion: {position: 0.3}}\n", 1),

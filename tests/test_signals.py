@@ -9,8 +9,9 @@ from support.scenes import scene
 from simcli.kernels.forces import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena
+from simcli.kernels.prescribed import Motions
 from simcli.kernels.signals import ORDERS as NUMBERS
-from simcli.kernels.signals import Motions, Signals, evaluate_signals
+from simcli.kernels.signals import Signals, evaluate_signals
 from simcli.kernels.tables import Tables
 from simcli.model import build
 from simcli.model.signals import piecewise, signal_values

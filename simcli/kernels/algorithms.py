@@ -18,10 +18,11 @@ from simcli.kernels.external_forces import load_links
 from simcli.kernels.forces import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, put_lane
+from simcli.kernels.prescribed import Motions
 from simcli.kernels.projection import Anchors, project_joints
 from simcli.kernels.report import FrameRows, emit, put, report_bodies
 from simcli.kernels.runtime import Device
-from simcli.kernels.signals import Motions, Signals, drive
+from simcli.kernels.signals import Signals, drive
 from simcli.kernels.slots import Ints, Shared, Slot
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, com_about_origin, place_all, point_velocity, vector_at

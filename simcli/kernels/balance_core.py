@@ -12,15 +12,17 @@ from simcli.kernels.forces import Forces
 from simcli.kernels.language import ti
 from simcli.kernels.laws import law_terms, limited_drive
 from simcli.kernels.memory import Arena
+from simcli.kernels.prescribed import Motions, goal_of_ball, turn_between
 from simcli.kernels.report import FrameRows, put, report_bodies, report_wrenches
 from simcli.kernels.retraction import retract
-from simcli.kernels.rows import measure
-from simcli.kernels.signals import Motions, Signals, drive
+from simcli.kernels.rows import measure, turn_of_couple
+from simcli.kernels.signals import Signals, drive
 from simcli.kernels.system import System, fill, share_gears, wrench_of_couple
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState, place_all
 from simcli.model.actuation import MotionKind
 from simcli.model.lawful import drives_by_law
+from simcli.model.prescribed import balls_of_dofs
 from simcli.model.tables import Model
 
 
@@ -41,8 +43,9 @@ class Core:
         self.system = System(constraints, model, self.tables, arena, False)
         self.is_compliant = bool((constraints.rows.compliance > 0).any())
         self.first_free = self.system.rows.first_gear  # rows from here on act on coordinates, not on links
-        kinds = model.motions.kind[constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]]
-        self.leads_by_position = arena.ints(kinds == MotionKind.POSITION)
+        leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
+        self.leads_by_position = arena.ints(model.motions.kind[leads] == MotionKind.POSITION)
+        self.lead_component = arena.ints(balls_of_dofs(model)[1][leads])
         self.n_rows = constraints.rows.n
         self.start, self.move = self.tables.coordinates.slot(), self.tables.dofs.slot()
         self.balance = self.tables.tree_dofs.slot()
@@ -111,6 +114,11 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
     for m in range(y.n_leads):  # a velocity at rest holds what it finds
         r = y.lead_row.at(m)
         lacks = y.rows.residual.load(w, r) - c.motions.motion_q.load(w, y.lead_dof.at(m))
+        if ti.static(y.rows.has_roll):
+            component = c.lead_component.at(m)
+            if component >= 0:
+                R = turn_of_couple(t, s, y.rows, w, y.rows.couple.at(r))
+                lacks = turn_between(R, goal_of_ball(c.motions, w, y.lead_dof.at(m) - component).matrix(), component)
         y.rows.residual.store(w, r, lacks * ti.cast(c.leads_by_position.at(m), t.arena.device.real))
     fill(y, t, s, w)
     push_rows(c, w)

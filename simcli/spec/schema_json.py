@@ -31,7 +31,7 @@ _SHORT: dict[str, dict[str, Any]] = {
     "TableSpec": _NAME,
     "UnsolvedSpec": {"enum": ["warn", "fail"]},
 }  # fmt: skip
-_LISTED = ("limit", "drive")  # keys of a joint: one entry may stand without its list
+_LISTED = ("limit", "drive", "motion")  # keys of a joint: one entry may stand without its list
 _EXPRESSION = r"\$\{"
 _NUMBER = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _KINEMATIC = {"properties": {"kinematic": {"const": True}}, "required": ["kinematic"]}

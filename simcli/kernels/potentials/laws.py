@@ -26,7 +26,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory import Arena, local
 from simcli.kernels.potentials.bounds import add_hard, add_motion
 from simcli.kernels.potentials.shares import Share, damper
-from simcli.kernels.signals import Motions
+from simcli.kernels.prescribed import Motions
 from simcli.kernels.tables import Tables
 from simcli.model.affine_rows import Energies, Kind
 from simcli.model.tables import Model

@@ -13,6 +13,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.language.numbers import number
 from simcli.kernels.laws import limit_of
 from simcli.kernels.system import System
+from simcli.solvers.shared.motions import way_of_motion
 from simcli.solvers.tree.integrators import H
 
 
@@ -184,6 +185,5 @@ def speed_of_motion(c: ti.template(), w: ti.i32, k: ti.i32):
     d = c.bound.motion_dof.at(k)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
     if c.bound.by_position.at(k) != 0:
-        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(k))
-        speed = way / c.constants.load(w, H)
+        speed = way_of_motion(c, w, k) / c.constants.load(w, H)
     return speed

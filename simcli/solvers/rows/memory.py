@@ -23,10 +23,12 @@ from simcli.kernels.retraction import retract
 from simcli.kernels.rows import first_numbers
 from simcli.kernels.system import System
 from simcli.kernels.tables import Tables
+from simcli.kernels.values import Mat3
 from simcli.kernels.work import accumulate_work, effort_power
 from simcli.model.actuation import MotionKind
 from simcli.model.constraint_tables import Constraints
 from simcli.model.massless import lacking
+from simcli.model.prescribed import balls_of_dofs
 from simcli.model.tables import LinkKind, Model
 from simcli.solvers.natural.memory import (
     ALL_STAGES,
@@ -87,6 +89,9 @@ class Constrained:
         worst: largest residual of hard rows before the last correction.
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
+        motion_q: of each prescribed dof, its number in joint_q, or where the quaternion of its ball begins.
+        motion_component, lead_component: which dof of a ball it is, and that of a row, else -1.
+        turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
         tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
         repeats: whether steps may be taken again.  jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
@@ -114,7 +119,9 @@ class Constrained:
         self.n_motions, moved = len(prescribed), arena.records(len(prescribed))
         self.motion_dof = moved.ints(prescribed)
         numbers = np.where(first_numbers(tables) < 0, np.append(tables.q_of_dof, -1), first_numbers(tables))
-        self.motion_q = moved.ints(numbers[prescribed])
+        ball_q, component = balls_of_dofs(model)
+        self.motion_q = moved.ints(np.where(component >= 0, ball_q, numbers[: tables.n_qd])[prescribed])
+        self.motion_component, self.moves_balls = moved.ints(component[prescribed]), bool((component[prescribed] >= 0).any())
         motion_of = np.full(tables.n_qd, -1)
         motion_of[prescribed] = np.arange(len(prescribed))
         self.motion_of = tables.dofs.ints(motion_of)
@@ -124,6 +131,8 @@ class Constrained:
         idles |= bool((constraints.rows.enabled == 0).any())
         leads = constraints.rows.dof[constraints.rows.is_hard & (constraints.rows.dof >= 0)]
         self.leads_by_position = arena.ints(motions[leads] == MotionKind.POSITION)
+        self.lead_component, self.leads_balls = arena.ints(component[leads]), bool((component[leads] >= 0).any())
+        self.turned = arena.slot(len(leads) if self.leads_balls else 0, Mat3)
         special = constraints.laws.n or stiff or len(prescribed) or len(leads)
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)

@@ -8,9 +8,10 @@ from simcli.errors import UsageError
 from simcli.kernels.forces import Forces
 from simcli.kernels.loops import Loops
 from simcli.kernels.memory import Arena
+from simcli.kernels.prescribed import Motions
 from simcli.kernels.programs import Program, Registers
 from simcli.kernels.report import FrameRows
-from simcli.kernels.signals import Motions, Signals
+from simcli.kernels.signals import Signals
 from simcli.kernels.tables import Tables
 from simcli.kernels.tree import TreeState
 from simcli.model.constraint_tables import Constraints, Laws

@@ -8,7 +8,12 @@ A row of a prescribed motion has its residual against the motion m, so that what
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
+from simcli.kernels.elementary import exp_rotation, select
 from simcli.kernels.language import ti
+from simcli.kernels.prescribed import goal_of_ball, turn_between
+from simcli.kernels.rows import turn_of_couple
+from simcli.kernels.tree import quaternion_at, upright, vector_at
+from simcli.kernels.values import Vec3
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
 
@@ -34,11 +39,30 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
         if instant == 0 and (c.stages == 1 or stage == c.stages):
             speed = zero + c.motions.motion_qd.load(w, d)
             if c.bound.by_position.at(m) != 0:
-                speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, c.bound.motion_q.at(m))) / h
+                speed = way_of_motion(c, w, m) / h
             goal = (speed - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
+
+
+@ti.func
+def way_of_motion(c: ti.template(), w: ti.i32, m: ti.i32):
+    """[m, rad], from where the m-th prescribed dof is to its position, of a ball along its velocity.
+
+    Reads: c.motions, c.state.q
+    """
+    d = c.bound.motion_dof.at(m)
+    at = c.bound.motion_q.at(m)
+    component = c.bound.motion_component.at(m)
+    way = c.tables.arena.zero()
+    if component < 0:
+        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, at)
+    if ti.static(c.bound.moves_balls):
+        if component >= 0:
+            goal = goal_of_ball(c.motions, w, d - component)
+            way = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component)
+    return way
 
 
 @ti.func
@@ -51,10 +75,27 @@ def follow_motions(c: ti.template(), w: ti.i32):
     for m in range(c.bound.n_motions):
         d = c.bound.motion_dof.at(m)
         zero = c.tables.arena.zero()
-        if c.bound.by_position.at(m) != 0:
+        component = c.bound.motion_component.at(m)
+        if c.bound.by_position.at(m) != 0 and component < 0:
             c.state.q.store(w, c.bound.motion_q.at(m), zero + c.motions.motion_q.load(w, d))
+        if ti.static(c.bound.moves_balls):
+            if c.bound.by_position.at(m) != 0 and component == 0:
+                store_near(c, w, c.bound.motion_q.at(m), goal_of_ball(c.motions, w, d))
         if ti.static(c.stages > 1 or c.is_natural):
             c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
+
+
+@ti.func
+def store_near(c: ti.template(), w: ti.i32, at: ti.i32, goal: ti.template()):
+    """Store a quaternion, with the sign that it has had.
+
+    Writes: c.state.q
+    """
+    agrees = c.tables.arena.zero()
+    for k in ti.static(range(4)):
+        agrees = agrees + goal.parts[k] * c.state.q.load(w, at + k)
+    for k in ti.static(range(4)):
+        c.state.q.store(w, at + k, select(agrees < 0.0, -goal.parts[k], goal.parts[k]))
 
 
 @ti.func
@@ -72,6 +113,9 @@ def lead_rows(c: ti.template(), w: ti.i32):
         lacks = x * 0.0
         if c.bound.leads_by_position.at(m) != 0:
             lacks = x - c.motions.motion_q.load(w, d)
+            if ti.static(c.bound.leads_balls):
+                if c.bound.lead_component.at(m) >= 0:
+                    lacks = gap_of_ball(c, w, m, goal_of_ball(c.motions, w, d - c.bound.lead_component.at(m)).matrix())
         y.rows.residual.store(w, r, lacks)
         y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
         y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
@@ -87,26 +131,81 @@ def lead_rows_to_end(c: ti.template(), w: ti.i32):
     rows = c.bound.system.rows
     for m in range(c.bound.system.n_leads):
         r = c.bound.system.lead_row.at(m)
-        rows.residual.store(w, r, rows.residual.load(w, r) - goal_of_lead(c, w, m))
+        lacks = rows.residual.load(w, r) - goal_of_lead(c, w, m)
+        if ti.static(c.bound.leads_balls):
+            if c.bound.lead_component.at(m) >= 0:
+                lacks = gap_of_ball(c, w, m, goal_of_led_ball(c, w, m))
+        rows.residual.store(w, r, lacks)
 
 
 @ti.func
 def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32):
-    """Coordinate of a row of a prescribed motion at the end of a step of one stage.
+    """Coordinate of a row of a prescribed motion at the end of a step of one stage, but for balls.
 
     Reads: c.motions, c.bound.start
     """
-    h = c.constants.load(w, H)
     d = c.bound.system.lead_dof.at(m)
     goal = c.tables.arena.zero()
     if c.bound.leads_by_position.at(m) != 0:
         goal = goal + c.motions.motion_q.load(w, d)
     else:
-        speed = goal + c.motions.motion_qd.load(w, d)
-        if ti.static(c.integrator == "zhong06"):  # that of the middle of the step, to second order
-            speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
-        goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + speed * h
+        goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + way_by_velocity(c, w, d)
     return goal
+
+
+@ti.func
+def way_by_velocity(c: ti.template(), w: ti.i32, d: ti.i32):
+    """What dof d moves in a step of one stage, by its velocity.
+
+    Reads: c.motions
+    """
+    h = c.constants.load(w, H)
+    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+    if ti.static(c.integrator == "zhong06"):  # that of the middle of the step, to second order
+        speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
+    return speed * h
+
+
+@ti.func
+def goal_of_led_ball(c: ti.template(), w: ti.i32, m: ti.i32):
+    """Rotation of a ball of a prescribed motion at the end of a step of one stage, of which m is a row.
+
+    Reads: c.motions, c.bound.turned
+    """
+    first = c.bound.system.lead_dof.at(m) - c.bound.lead_component.at(m)
+    start = c.bound.turned.load(w, m)
+    zero = c.tables.arena.zero()
+    goal = Vec3(zero, zero, zero)
+    if c.bound.leads_by_position.at(m) != 0:
+        goal = goal + vector_at(c.motions.motion_q, w, first)
+        start = upright(zero)
+    else:
+        goal = Vec3(way_by_velocity(c, w, first), way_by_velocity(c, w, first + 1), way_by_velocity(c, w, first + 2))
+    return exp_rotation(goal).matrix() * start
+
+
+@ti.func
+def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
+    """[rad], along row m of a prescribed motion, from a rotation to that which the joint has.
+
+    Reads: c.state.R
+    """
+    rows = c.bound.system.rows
+    R = turn_of_couple(c.tables, c.state, rows, w, rows.couple.at(c.bound.system.lead_row.at(m)))
+    return turn_between(R, goal, c.bound.lead_component.at(m))
+
+
+@ti.func
+def keep_turns(c: ti.template(), w: ti.i32):
+    """Rotations of balls that rows lead, where a step begins.
+
+    Writes: c.bound.turned
+    """
+    rows = c.bound.system.rows
+    for m in range(c.bound.system.n_leads):
+        if c.bound.lead_component.at(m) >= 0:
+            k = rows.couple.at(c.bound.system.lead_row.at(m))
+            c.bound.turned.store(w, m, turn_of_couple(c.tables, c.state, rows, w, k))
 
 
 @ti.func
@@ -151,6 +250,9 @@ def lead_work(c: ti.template(), w: ti.i32):
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
+        if ti.static(c.bound.leads_balls):
+            if c.bound.lead_component.at(m) >= 0:
+                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.lead_component.at(m))
         c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * way)
 
 
