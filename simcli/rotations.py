@@ -266,7 +266,7 @@ def rotation_log(quat: Array) -> tuple[Array, Array]:
     Args:
         quat: [1], (..., 4), x y z w, w >= 0.
 
-    Source: kernels/rotation_log.py has the same formulas for the device. No deviation.
+    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
     """
     sine = np.sqrt(dot(quat[..., :3], quat[..., :3]))
     small = sine < SMALL_SINE

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from support.scenes import faults_of, scene
 
-from simcli.kernels.forces import Forces
+from simcli.kernels.forces.columns import Forces
+from simcli.kernels.forces.prescribed import Motions
+from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
-from simcli.kernels.memory import Arena
-from simcli.kernels.prescribed import Motions
-from simcli.kernels.signals import Signals, drive
-from simcli.kernels.tables import Tables
+from simcli.kernels.memory.arena import Arena
+from simcli.kernels.memory.tables import Tables
 from simcli.model import build
-from simcli.model.actuation import Driven, MotionKind
-from simcli.model.prescribed import prescribed
+from simcli.model.signals.prescribed import prescribed
+from simcli.model.signals.tables import Driven, MotionKind
 from simcli.spec import resolve
 
 ROUNDING = 1e-14

@@ -16,9 +16,9 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.closure.chart import Chart, angle_between
-from simcli.model.constraint_tables import Constraints, Form, Rows
-from simcli.model.prescribed import balls_by_position, prescribed
-from simcli.model.row_places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.places import coordinate_rows, couple_of_row, start_angles
+from simcli.model.constraints.tables import Constraints, Form, Rows
+from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.tables import Array, Model
 
 FULL_TURN = 2.0 * math.pi
@@ -203,7 +203,7 @@ def _spin(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 
 def _successive(e: _Ends, found: Gaps, chosen: Array) -> None:
-    """One of two or three turns, each carried by those before: see kernels/successive.py."""
+    """One of two or three turns, each carried by those before: see kernels/rows/successive.py."""
     F_a, F_b = e.frames
     axes = [e.column(name) for name in ("on_a", "across_a", "on_b")]
     n = SUCCESSIVE[Form(e.rows.form[chosen[0]])]

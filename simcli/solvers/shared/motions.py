@@ -8,12 +8,12 @@ A row of a prescribed motion has its residual against the motion m, so that what
 Called by stages of trees and of natural coordinates; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.elementary import exp_rotation, select
+from simcli.kernels.algebra.elementary import exp_rotation, select
+from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
+from simcli.kernels.forces.prescribed import goal_of_ball, turn_between
 from simcli.kernels.language import ti
-from simcli.kernels.prescribed import goal_of_ball, turn_between
-from simcli.kernels.rows import turn_of_couple
-from simcli.kernels.tree import quaternion_at, upright, vector_at
-from simcli.kernels.values import Vec3
+from simcli.kernels.rows.tree_rows import turn_of_couple
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
 
