@@ -9,10 +9,11 @@ import numpy as np
 from simcli.kernels.algebra.elementary import exp_rotation, polynomial, select, sincos
 from simcli.kernels.algebra.rotation_log import rotation_log
 from simcli.kernels.algebra.values import Quat, Vec3
-from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.chart.tree import store_vector, upright, vector_at
 from simcli.kernels.language import ti
-from simcli.kernels.memory.arena import local
+from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
+from simcli.model.natural.led import SUCCESSIVE, led_of
 from simcli.model.signals.prescribed import balls_by_position
 from simcli.model.signals.tables import Driven, MotionKind
 from simcli.model.tables import Model
@@ -106,3 +107,141 @@ def turn_between(R: ti.template(), goal: ti.template(), component: ti.i32):
         if component == k:
             found = log.parts[k]
     return found
+
+
+class LedBodies:
+    """Kinematic bodies in natural coordinates: the joints by which they hang on the world prescribe these.
+
+        p+ = p + (R l - l) + s,  x+ = R x     s = sum L_i D_i,  R = exp(sum W_i D_i),   l = p - o
+        v = sum L_i m_i' + w x l,  w = sum W_i m_i'                                     D_i: what the coordinate m_i moves
+
+    Where directions turn with the coordinates, R is what brings the rotation of the joint from the start of a step to its
+    end, and W_i are those at the coordinates that are asked for.
+
+    Args:
+        model: in natural form.
+        tables, arena: of the run.
+
+    Attributes:
+        n: bodies.  body, joint: of each.  dof_start: offsets of their dofs.  n_dofs, dof, by_position: dofs.
+        linear, angular, anchor, is_anchored, curve: see model/natural/led.py.
+        begun, reached, moving: (n_dofs) [m, rad], coordinates at the start and at the end of a step, and between them.
+    """
+
+    _data_oriented = True
+
+    def __init__(self, model: Model, tables: Tables, arena: Arena):
+        led = led_of(model, model.columns.led) if model.columns is not None else None
+        self.n, self.n_dofs = (len(led.bodies), len(led.dof)) if led else (0, 0)
+        self.begun, self.reached, self.moving = arena.records(self.n_dofs).slots(3)
+        if not self.n:
+            return
+        self.body, self.joint = arena.ints(led.bodies), arena.ints(led.joint[led.bodies])
+        self.dof_start, self.dof, self.by_position = (arena.ints(x) for x in (led.dof_start, led.dof, led.by_position))
+        self.linear, self.angular, self.anchor = (tables.column(x, Vec3) for x in (led.linear, led.angular, led.anchor))
+        self.is_anchored, self.curve = arena.ints(led.is_anchored), arena.ints(led.curve)
+        self.has_curve = bool(led.curve.any())
+        self.coordinates = led.start
+
+    def clear(self):
+        """Begin where the motions do."""
+        if self.n:
+            self.moving.write(np.zeros((1, self.n_dofs, 1)))
+            for slot in (self.begun, self.reached):
+                slot.write(self.coordinates[..., None])
+
+
+@ti.func
+def lever_of(p: ti.template(), w: ti.i32, k: ti.i32, x: ti.template(), at: ti.template()):
+    """[m], from the point whose velocity the motions give to the centre of mass x of led body k.
+
+    Args:
+        at: coordinates, of all led bodies.
+    """
+    lever = x * 0.0
+    if p.is_anchored.at(k) != 0:
+        lever = x - p.anchor.load(w, k)
+        if ti.static(p.has_curve):
+            if p.curve.at(k) != 0:
+                for i in range(p.dof_start.at(k), p.dof_start.at(k + 1)):
+                    lever = lever - p.linear.load(w, i) * at.load(w, i)
+    return lever
+
+
+@ti.func
+def rates_of_led(p: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
+    """Velocity and spin that motions give to led body k, and the rates of both.
+
+    Args:
+        m: `Motions`.
+        at: coordinates, of all led bodies.
+    """
+    zero = at.arena.zero()
+    rate = Vec3(zero, zero, zero)
+    spin = Vec3(zero, zero, zero)
+    pull = Vec3(zero, zero, zero)
+    twist = Vec3(zero, zero, zero)
+    carried = upright(zero)
+    for i in range(p.dof_start.at(k), p.dof_start.at(k + 1)):
+        speed = zero + m.motion_qd.load(w, p.dof.at(i))
+        change = zero + m.motion_qdd.load(w, p.dof.at(i))
+        linear = p.linear.load(w, i)
+        angular = p.angular.load(w, i)
+        if ti.static(p.has_curve):
+            if p.curve.at(k) == SUCCESSIVE:
+                axis = carried * angular
+                twist = twist + spin.cross(axis * speed)
+                carried = carried * exp_rotation(angular * at.load(w, i)).matrix()
+                angular = axis
+        rate = rate + linear * speed
+        spin = spin + angular * speed
+        pull = pull + linear * change
+        twist = twist + angular * change
+    return rate, spin, pull, twist
+
+
+@ti.func
+def way_of_led(p: ti.template(), w: ti.i32, k: ti.i32):
+    """How far led body k goes in a step: the shift of the point whose velocity the motions give, and the rotation.
+
+    Reads: p.{begun, reached, moving}
+    """
+    zero = p.moving.arena.zero()
+    shift = Vec3(zero, zero, zero)
+    turn = Vec3(zero, zero, zero)
+    for i in range(p.dof_start.at(k), p.dof_start.at(k + 1)):
+        way = p.moving.load(w, i)
+        shift = shift + p.linear.load(w, i) * way
+        turn = turn + p.angular.load(w, i) * way
+    R = exp_rotation(turn).matrix()
+    if ti.static(p.has_curve):
+        if p.curve.at(k) != 0:
+            R = turn_of_led(p, w, k, p.reached) * turn_of_led(p, w, k, p.begun).T
+    return shift, R
+
+
+@ti.func
+def turn_of_led(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
+    """Rotation of the joint of led body k at coordinates, from where they are 0: one after another, or by their vector."""
+    zero = at.arena.zero()
+    turned = upright(zero)
+    vector = Vec3(zero, zero, zero)
+    for i in range(p.dof_start.at(k), p.dof_start.at(k + 1)):
+        vector = vector + p.angular.load(w, i) * at.load(w, i)
+        if p.curve.at(k) == SUCCESSIVE:
+            turned = turned * exp_rotation(vector).matrix()
+            vector = vector * 0.0
+    return turned * exp_rotation(vector).matrix()
+
+
+@ti.func
+def effort_of_led(p: ti.template(), w: ti.i32, k: ti.i32, i: ti.i32, force: ti.template(), couple: ti.template()):
+    """[N, N m], along dof i of led body k, of a force and a couple about the point whose velocity the motions give."""
+    axis = p.angular.load(w, i)
+    if ti.static(p.has_curve):
+        if p.curve.at(k) == SUCCESSIVE:
+            carried = upright(p.moving.arena.zero())
+            for j in range(p.dof_start.at(k), i):
+                carried = carried * exp_rotation(p.angular.load(w, j) * p.reached.load(w, j)).matrix()
+            axis = carried * axis
+    return p.linear.load(w, i).dot(force) + axis.dot(couple)

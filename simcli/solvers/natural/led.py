@@ -9,57 +9,13 @@ the couple sum a x F_a, from which effort and wrench of the joint follow.
 Stages and what they call; rows/memory.py says what `c` holds.
 """
 
-from simcli.kernels.algebra.elementary import exp_rotation
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import store_vector, vector_at
+from simcli.kernels.forces.prescribed import effort_of_led, lever_of, rates_of_led, way_of_led
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
-from simcli.kernels.memory.arena import Arena
-from simcli.kernels.memory.tables import Tables
-from simcli.model.natural.led import led_of
-from simcli.model.tables import Model
 from simcli.solvers.rows.repeat import foreseen
 from simcli.solvers.tree.integrators import H
-
-
-class LedBodies:
-    """Device columns of the motions, see model/natural/led.py.
-
-    Attributes:
-        n: kinematic bodies.  link, joint: of each.  start: offsets of their dofs.
-        reached: coordinates of dofs at the end of the last evaluation, of those prescribed by position.  begun: at the
-            start of the step.
-        force, couple: on each body, about its centre of mass, world.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, tables: Tables, arena: Arena):
-        led = led_of(model, model.columns.led) if model.columns is not None else None
-        self.n, n_dofs = (len(led.bodies), len(led.dof)) if led else (0, 0)
-        self.reached, self.begun = arena.records(n_dofs).slots(2)
-        if not self.n:
-            return
-        self.link, self.joint = arena.ints(led.bodies), arena.ints(led.joint[led.bodies])
-        self.start, self.dof, self.by_position = (arena.ints(x) for x in (led.dof_start, led.dof, led.by_position))
-        self.linear, self.angular = tables.column(led.linear, Vec3), tables.column(led.angular, Vec3)
-        self.anchor, self.is_anchored = tables.column(led.anchor, Vec3), arena.ints(led.is_anchored)
-        self.coordinates = led.start
-        self.force, self.couple = arena.slot(self.n, Vec3), arena.slot(self.n, Vec3)
-
-    def clear(self):
-        """Begin where the motions do."""
-        if self.n:
-            self.reached.write(self.coordinates[..., None])
-
-
-@ti.func
-def lever_of(c: ti.template(), w: ti.i32, k: ti.i32, p: ti.template()):
-    """[m], from the point whose velocity the motions give to the centre of mass p of led body k."""
-    lever = p * 0.0
-    if c.led.is_anchored.at(k) != 0:
-        lever = p - c.led.anchor.load(w, k)
-    return lever
 
 
 @ti.func
@@ -73,23 +29,18 @@ def begin_led(c: ti.template(), w: ti.i32):
     for m in range(c.bound.n_motions):
         d = c.bound.motion_dof.at(m)
         c.bound.move.store(w, d, c.state.qd.load(w, d))
+    for i in range(c.led.n_dofs):
+        c.led.begun.store(w, i, c.led.reached.load(w, i))
     for k in range(c.led.n):
-        zero = t.arena.zero()
-        rate = Vec3(zero, zero, zero)
-        spin = Vec3(zero, zero, zero)
-        for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
-            c.led.begun.store(w, i, c.led.reached.load(w, i))
-            speed = zero + c.motions.motion_qd.load(w, c.led.dof.at(i))
-            rate = rate + c.led.linear.load(w, i) * speed
-            spin = spin + c.led.angular.load(w, i) * speed
         if ti.static(c.integrator == "zhong06"):
-            link = c.led.link.at(k)
+            rate, spin, _pull, _twist = rates_of_led(c.led, c.motions, w, k, c.led.begun)
+            link = c.led.body.at(k)
             q = t.link_q.at(link)
             d = t.link_qd.at(link)
             for n in range(1 + t.n_vectors.at(link)):
                 v = spin.cross(vector_at(c.state.q, w, q + 3 * n))
                 if n == 0:
-                    v = rate + spin.cross(lever_of(c, w, k, vector_at(c.state.q, w, q)))
+                    v = rate + spin.cross(lever_of(c.led, w, k, vector_at(c.state.q, w, q), c.led.begun))
                 before = vector_at(c.state.qd, w, d + 3 * n)
                 gained = (v.dot(v) - before.dot(before)) * 0.5 * t.weight.load(w, d + 3 * n)
                 c.forces.work.store(w, 1, c.forces.work.load(w, 1) + gained)
@@ -105,10 +56,11 @@ def lead_bodies(c: ti.template(), w: ti.i32):
     """
     t = c.tables
     h = c.constants.load(w, H)
+    move_led(c, w)
     for k in range(c.led.n):
-        rate, spin, pull, twist, shift, turn = sum_motions(c, w, k)
-        R = exp_rotation(turn).matrix()
-        link = c.led.link.at(k)
+        rate, spin, pull, twist = rates_of_led(c.led, c.motions, w, k, c.led.reached)
+        shift, R = way_of_led(c.led, w, k)
+        link = c.led.body.at(k)
         q = t.link_q.at(link)
         d = t.link_qd.at(link)
         for n in range(1 + t.n_vectors.at(link)):
@@ -116,9 +68,9 @@ def lead_bodies(c: ti.template(), w: ti.i32):
             arm = R * x
             end = arm * 1.0
             if n == 0:
-                lever = lever_of(c, w, k, x)
-                end = x - lever + R * lever + shift
-                arm = lever_of(c, w, k, end)
+                lever = lever_of(c.led, w, k, x, c.led.begun)
+                end = x + (R * lever - lever) + shift
+                arm = lever_of(c.led, w, k, end, c.led.reached)
             v = spin.cross(arm)
             a = twist.cross(arm) + spin.cross(v)
             if n == 0:
@@ -132,38 +84,23 @@ def lead_bodies(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def sum_motions(c: ti.template(), w: ti.i32, k: ti.i32):
-    """Velocity and spin of led body k, their rates, and how far both bring it in a step, in an instant nowhere.
+def move_led(c: ti.template(), w: ti.i32):
+    """How far the coordinates of led bodies go in a step, in an instant nowhere.
 
     Reads:  c.motions of the joints, c.led.begun, c.now
-    Writes: c.led.reached
+    Writes: c.led.{moving, reached}
     """
     h = c.constants.load(w, H)
-    zero = c.tables.arena.zero()
-    rate = Vec3(zero, zero, zero)
-    spin = Vec3(zero, zero, zero)
-    pull = Vec3(zero, zero, zero)
-    twist = Vec3(zero, zero, zero)
-    shift = Vec3(zero, zero, zero)
-    turn = Vec3(zero, zero, zero)
-    for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
+    for i in range(c.led.n_dofs):
         d = c.led.dof.at(i)
-        speed = zero + c.motions.motion_qd.load(w, d)
-        change = zero + c.motions.motion_qdd.load(w, d)
+        speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+        change = c.tables.arena.zero() + c.motions.motion_qdd.load(w, d)
         way = speed * h - change * (h * h * 0.5) * foreseen(c, w)  # the velocity of the middle, to second order
         if c.led.by_position.at(i) != 0:
             way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
         way = way * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
+        c.led.moving.store(w, i, way)
         c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
-        linear = c.led.linear.load(w, i)
-        angular = c.led.angular.load(w, i)
-        rate = rate + linear * speed
-        spin = spin + angular * speed
-        pull = pull + linear * change
-        twist = twist + angular * change
-        shift = shift + linear * way
-        turn = turn + angular * way
-    return rate, spin, pull, twist, shift, turn
 
 
 @ti.func
@@ -274,26 +211,18 @@ def held(c, w, d):
 
 
 @ti.func
-def hold_led(c: ti.template(), w: ti.i32):
-    """Force and couple that hold each kinematic body, after an evaluation.
+def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
+    """Force and couple about its centre of mass that hold led body k, after an evaluation.
 
-    Reads:  c.bound.system.effort, c.state.q
-    Writes: c.led.{force, couple}
+    Reads: c.bound.system.effort, c.state.q
     """
     t = c.tables
-    for k in range(c.led.n):
-        zero = t.arena.zero()
-        force = Vec3(zero, zero, zero)
-        couple = Vec3(zero, zero, zero)
-        link = c.led.link.at(k)
-        for n in range(1 + t.n_vectors.at(link)):
-            along = held(c, w, t.link_qd.at(link) + 3 * n)
-            if n == 0:
-                force = along
-            else:
-                couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(along)
-        c.led.force.store(w, k, force)
-        c.led.couple.store(w, k, couple)
+    link = c.led.body.at(k)
+    force = held(c, w, t.link_qd.at(link))
+    couple = force * 0.0
+    for n in range(1, 1 + t.n_vectors.at(link)):
+        couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(held(c, w, t.link_qd.at(link) + 3 * n))
+    return force, couple
 
 
 @ti.func
@@ -301,17 +230,16 @@ def add_led_wrenches(c: ti.template(), w: ti.i32):
     """Add what holds kinematic bodies to the wrenches of their joints, at the child's anchors.
 
     Reads:  c.bound.system.effort, c.state.{q, R, o, origin}
-    Writes: c.led.{force, couple}, c.rows.joint_wrench
+    Writes: c.rows.joint_wrench
     """
     t = c.tables
     s = c.state
-    hold_led(c, w)
     for k in range(c.led.n):
+        force, couple = hold_led(c, w, k)
         j = c.led.joint.at(k)
-        link = c.led.link.at(k)
-        force = c.led.force.load(w, k)
+        link = c.led.body.at(k)
         lever = s.R.load(w, link) * t.anchor.load(w, j)  # the origin of the link is its centre of mass
-        couple = c.led.couple.load(w, k) - lever.cross(force)
+        couple = couple - lever.cross(force)
         for m in ti.static(range(3)):
             c.rows.joint_wrench.store(w, 6 * j + m, c.rows.joint_wrench.load(w, 6 * j + m) + force.parts[m])
             c.rows.joint_wrench.store(w, 6 * j + 3 + m, c.rows.joint_wrench.load(w, 6 * j + 3 + m) + couple.parts[m])
@@ -322,14 +250,13 @@ def add_led_efforts(c: ti.template(), w: ti.i32):
     """Add what holds kinematic bodies to the efforts along the dofs of their joints.
 
     Reads:  c.bound.system.effort, c.state.q
-    Writes: c.led.{force, couple}, c.rows.effort
+    Writes: c.rows.effort
     """
-    hold_led(c, w)
     for k in range(c.led.n):
-        force = c.led.force.load(w, k)
-        p = vector_at(c.state.q, w, c.tables.link_q.at(c.led.link.at(k)))
-        couple = c.led.couple.load(w, k) + lever_of(c, w, k, p).cross(force)
-        for i in range(c.led.start.at(k), c.led.start.at(k + 1)):
+        force, couple = hold_led(c, w, k)
+        p = vector_at(c.state.q, w, c.tables.link_q.at(c.led.body.at(k)))
+        couple = couple + lever_of(c.led, w, k, p, c.led.reached).cross(force)
+        for i in range(c.led.dof_start.at(k), c.led.dof_start.at(k + 1)):
             d = c.led.dof.at(i)
-            effort = c.led.linear.load(w, i).dot(force) + c.led.angular.load(w, i).dot(couple)
+            effort = effort_of_led(c.led, w, k, i, force, couple)
             c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)

@@ -8,7 +8,7 @@ from simcli.errors import UsageError
 from simcli.kernels.chart.loops import Loops
 from simcli.kernels.chart.tree import TreeState
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import Motions
+from simcli.kernels.forces.prescribed import LedBodies, Motions
 from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Program, Registers
@@ -22,7 +22,6 @@ from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
-from simcli.solvers.natural.led import LedBodies
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
