@@ -5,7 +5,7 @@ import pytest
 from support.scenes import faults_of, scene
 
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.prescribed import Motions
+from simcli.kernels.forces.prescribed import Prescribed
 from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena
@@ -113,7 +113,7 @@ def drive_at(s: ti.template(), t: float):
 def test_the_device_has_the_motions_of_an_instant(moving, device):
     arena = Arena(device, 1)
     tables = Tables(moving, arena)
-    motions = Motions(moving, tables)
+    motions = Prescribed(moving, tables)
     signals = Signals(moving, tables, arena, (Forces(moving, tables, arena), motions))
     arena.build()
     tables.arena.upload()

@@ -13,15 +13,16 @@ from simcli.kernels.chart.tree import store_vector, upright, vector_at
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, local
 from simcli.kernels.memory.tables import Tables
+from simcli.kernels.rows.tree_rows import first_numbers, turn_of_couple
 from simcli.model.natural.led import SUCCESSIVE, led_of
-from simcli.model.signals.prescribed import balls_by_position
+from simcli.model.signals.prescribed import balls_by_position, balls_of_dofs
 from simcli.model.signals.tables import Driven, MotionKind
 from simcli.model.tables import Model
 from simcli.rotations import SMALL_ANGLE, SPIN_SERIES
 
 
 def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
-    """Columns of `Motions` that a signal on a prescribed dof drives, by its value and its two rates."""
+    """Columns of `Prescribed` that a signal on a prescribed dof drives, by its value and its two rates."""
     if model.motions.kind[dof] == MotionKind.VELOCITY:
         return "motion_qd", "motion_qdd"
     first = int(model.joints.qd_start[model.dofs.joint[dof]])
@@ -29,8 +30,8 @@ def columns_of_motion(model: Model, dof: int) -> tuple[str, ...]:
                                                                                                "motion_qdd")  # fmt: skip
 
 
-class Motions:
-    """Prescribed motions per dof, (NV), at the time of the evaluation.
+class Prescribed:
+    """Prescribed motions per dof, (NV), at the time of the evaluation, and the dofs of the tree that they lock.
 
     Attributes:
         kind: (NV,) MotionKind, on the host.
@@ -38,6 +39,9 @@ class Motions:
         motion_qd, motion_qdd: velocity and acceleration, of all prescribed dofs.
         n_balls: balls by position that signals turn.  ball: first dof of each.
         turn_rate, turn_change: of these, rates of the rotation vector.
+        n_locks: dofs of the tree, or natural coordinates, that are prescribed.  lock_dof, lock_by_position: each; 0 for
+            velocities.  lock_q: number in joint_q, or where the quaternion of its ball begins.  lock_component: which dof of
+            a ball it is, else -1.  lock_of: (NV) number of each dof among them, else -1.
     """
 
     _data_oriented = True
@@ -56,6 +60,15 @@ class Motions:
                                    np.zeros((1, model.n_qd)))}  # fmt: skip
         for name, values in columns.items():
             setattr(self, name, tables.dofs.column(values, driven=name in driven))
+        locked = np.flatnonzero((self.kind != 0) & (tables.unknown_of_dof >= 0))
+        self.n_locks, locks, lock_of = len(locked), tables.arena.records(len(locked)), np.full(tables.n_qd, -1)
+        lock_of[locked] = np.arange(len(locked))
+        ball_q, component = balls_of_dofs(model)
+        numbers = first_numbers(tables)[: tables.n_qd]
+        numbers = np.select([component >= 0, numbers >= 0], [ball_q, numbers], tables.q_of_dof[: tables.n_qd])
+        self.lock_dof, self.lock_q = locks.ints(locked), locks.ints(numbers[locked])
+        self.lock_by_position, self.lock_of = locks.ints(by_position[locked]), tables.dofs.ints(lock_of)
+        self.lock_component, self.locks_balls = locks.ints(component[locked]), bool((component[locked] >= 0).any())
 
 
 @ti.func
@@ -107,6 +120,30 @@ def turn_between(R: ti.template(), goal: ti.template(), component: ti.i32):
         if component == k:
             found = log.parts[k]
     return found
+
+
+@ti.func
+def gap_of_lead(t: ti.template(), s: ti.template(), y: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32):
+    """[m, rad], from the position that the k-th row of a motion follows to its coordinate; none where it follows a velocity.
+
+    Args:
+        y: `System`, whose rows have been measured.
+        m: `Prescribed`.
+
+    Reads: y.rows.residual, m.motion_q, s.R
+    """
+    r = y.lead_row.at(k)
+    d = y.lead_dof.at(k)
+    x = y.rows.residual.load(w, r)
+    lacks = x * 0.0
+    if y.lead_by_position.at(k) != 0:
+        lacks = x - m.motion_q.load(w, d)
+        if ti.static(y.leads_balls):
+            component = y.lead_component.at(k)
+            if component >= 0:
+                R = turn_of_couple(t, s, y.rows, w, y.rows.couple.at(r))
+                lacks = turn_between(R, goal_of_ball(m, w, d - component).matrix(), component)
+    return lacks
 
 
 class LedBodies:
@@ -173,7 +210,7 @@ def rates_of_led(p: ti.template(), m: ti.template(), w: ti.i32, k: ti.i32, at: t
     """Velocity and spin that motions give to led body k, and the rates of both.
 
     Args:
-        m: `Motions`.
+        m: `Prescribed`.
         at: coordinates, of all led bodies.
     """
     zero = at.arena.zero()

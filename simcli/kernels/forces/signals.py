@@ -30,7 +30,7 @@ class Route:
     """One way from a signal to a number of a device column.
 
     Attributes:
-        column: name of the column, as in `Forces` or `Motions`.
+        column: name of the column, as in `Forces` or `Prescribed`.
         row: which of its numbers.
         source: which of the signals' numbers (3 * signal + order of the derivative).
         gain: [1], (W|1,).
@@ -109,7 +109,7 @@ class Signals:
     Attributes:
         n: signals.
         values: per signal its value, first and second derivative.
-        balls: `Motions` that signals turn balls by, if there are some.
+        balls: `Prescribed` that signals turn balls by, if there are some.
     """
 
     _data_oriented = True

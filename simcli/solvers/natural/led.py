@@ -26,8 +26,8 @@ def begin_led(c: ti.template(), w: ti.i32):
     Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.work
     """
     t = c.tables
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         c.bound.move.store(w, d, c.state.qd.load(w, d))
     for i in range(c.led.n_dofs):
         c.led.begun.store(w, i, c.led.reached.load(w, i))
@@ -113,8 +113,8 @@ def projection_work(c: ti.template(), w: ti.i32):
     y = c.bound.system
     hold(y, w)
     done = c.forces.work.load(w, 1)
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
         done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
     c.forces.work.store(w, 1, done)
@@ -137,10 +137,10 @@ def led_work(c: ti.template(), w: ti.i32):
     share = done * 0.0 + 1.0
     if ti.static(c.by_impulses):
         share = 1.0 - c.bound.jumps.load(w, 0)
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         v = c.motions.motion_qd.load(w, d)
-        chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))) / h
+        chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))) / h
         before = chord + (c.state.qd.load(w, d) - chord) * share
         given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
         done = done - given * chord * (h * 0.5) * share
@@ -149,9 +149,9 @@ def led_work(c: ti.template(), w: ti.i32):
         way = t.arena.zero()
         for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
             d = y.j_dof.at(e)
-            m = c.bound.motion_of.at(d)
+            m = c.motions.lock_of.at(d)
             if m >= 0:
-                end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.bound.motion_q.at(m))
+                end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))
                 way = way + y.entry.load(w, y.n_mass + e) * end
         done = done - y.force.load(w, r) * way * 0.5 * share
     c.forces.work.store(w, 1, done)

@@ -166,7 +166,7 @@ def step_of_poses(c) -> tuple:
     return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
             *rows_of_motions(c, lead_work), *rotors, pull_vectors, *led(c, led_work), end_velocities,
-            *((follow_motions,) if c.bound.n_motions else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
+            *((follow_motions,) if c.motions.n_locks else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
 
 
 def projection(c) -> tuple:

@@ -88,8 +88,8 @@ def state_projection(c: ti.template(), w: ti.i32):
         y.gain.store(w, n, zero)
         y.load.store(w, n, zero + c.bound.impulse.load(w, n))
         y.goal.store(w, n, zero)
-    for m in range(c.bound.n_motions):
-        y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
+    for m in range(c.motions.n_locks):
+        y.free.store(w, c.tables.unknown.at(c.motions.lock_dof.at(m)), zero)
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)

@@ -280,5 +280,5 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
-    if ti.static(c.bound.n_motions + y.n_leads > 0):
+    if ti.static(c.motions.n_locks + y.n_leads > 0):
         motion_power(c, w, b)

@@ -53,7 +53,7 @@ def begin_system(c: ti.template(), w: ti.i32):
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             c.bound.start.store(w, r, y.rows.residual.load(w, r))
-    if ti.static(c.bound.leads_balls):
+    if ti.static(c.bound.system.leads_balls):
         keep_turns(c, w)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
@@ -150,7 +150,7 @@ def settle(c: ti.template(), w: ti.i32):
 @ti.func
 def follow_prescribed(c: ti.template(), w: ti.i32):
     """Prescribed coordinates, as they are where a step ends."""
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         follow_motions(c, w)
 
 

@@ -11,7 +11,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 from simcli.kernels.algebra.elementary import exp_rotation, select
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import quaternion_at, upright, vector_at
-from simcli.kernels.forces.prescribed import goal_of_ball, turn_between
+from simcli.kernels.forces.prescribed import gap_of_lead, goal_of_ball, turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.rows.tree_rows import turn_of_couple
 from simcli.solvers.rows.repeat import foreseen
@@ -32,37 +32,36 @@ def lock_motions(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     """
     y = c.bound.system
     zero = c.tables.arena.zero()
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         i = c.tables.unknown.at(d)
         goal = zero + c.motions.motion_qdd.load(w, d)
         if instant == 0 and (c.stages == 1 or stage == c.stages):
-            speed = zero + c.motions.motion_qd.load(w, d)
-            if c.bound.by_position.at(m) != 0:
-                speed = way_of_motion(c, w, m) / h
-            goal = (speed - c.state.qd.load(w, d)) / g
+            goal = (speed_of_lock(c, w, m) - c.state.qd.load(w, d)) / g
         y.free.store(w, i, zero)
         y.gain.store(w, i, zero)
         y.goal.store(w, i, goal)
 
 
 @ti.func
-def way_of_motion(c: ti.template(), w: ti.i32, m: ti.i32):
-    """[m, rad], from where the m-th prescribed dof is to its position, of a ball along its velocity.
+def speed_of_lock(c: ti.template(), w: ti.i32, m: ti.i32):
+    """Velocity of the m-th prescribed dof in a step: that which reaches its position, or its own.
 
     Reads: c.motions, c.state.q
     """
-    d = c.bound.motion_dof.at(m)
-    at = c.bound.motion_q.at(m)
-    component = c.bound.motion_component.at(m)
-    way = c.tables.arena.zero()
-    if component < 0:
-        way = c.motions.motion_q.load(w, d) - c.state.q.load(w, at)
-    if ti.static(c.bound.moves_balls):
-        if component >= 0:
-            goal = goal_of_ball(c.motions, w, d - component)
-            way = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component)
-    return way
+    h = c.constants.load(w, H)
+    d = c.motions.lock_dof.at(m)
+    at = c.motions.lock_q.at(m)
+    component = c.motions.lock_component.at(m)
+    speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
+    if c.motions.lock_by_position.at(m) != 0:
+        if component < 0:
+            speed = (c.motions.motion_q.load(w, d) - c.state.q.load(w, at)) / h
+        if ti.static(c.motions.locks_balls):
+            if component >= 0:
+                goal = goal_of_ball(c.motions, w, d - component)
+                speed = turn_between(goal.matrix(), quaternion_at(c.state.q, w, at).matrix(), component) / h
+    return speed
 
 
 @ti.func
@@ -72,15 +71,15 @@ def follow_motions(c: ti.template(), w: ti.i32):
     Reads:  c.motions
     Writes: c.state.{q, qd}
     """
-    for m in range(c.bound.n_motions):
-        d = c.bound.motion_dof.at(m)
+    for m in range(c.motions.n_locks):
+        d = c.motions.lock_dof.at(m)
         zero = c.tables.arena.zero()
-        component = c.bound.motion_component.at(m)
-        if c.bound.by_position.at(m) != 0 and component < 0:
-            c.state.q.store(w, c.bound.motion_q.at(m), zero + c.motions.motion_q.load(w, d))
-        if ti.static(c.bound.moves_balls):
-            if c.bound.by_position.at(m) != 0 and component == 0:
-                store_near(c, w, c.bound.motion_q.at(m), goal_of_ball(c.motions, w, d))
+        component = c.motions.lock_component.at(m)
+        if c.motions.lock_by_position.at(m) != 0 and component < 0:
+            c.state.q.store(w, c.motions.lock_q.at(m), zero + c.motions.motion_q.load(w, d))
+        if ti.static(c.motions.locks_balls):
+            if c.motions.lock_by_position.at(m) != 0 and component == 0:
+                store_near(c, w, c.motions.lock_q.at(m), goal_of_ball(c.motions, w, d))
         if ti.static(c.stages > 1 or c.is_natural):
             c.state.qd.store(w, d, zero + c.motions.motion_qd.load(w, d))
 
@@ -109,14 +108,7 @@ def lead_rows(c: ti.template(), w: ti.i32):
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         d = y.lead_dof.at(m)
-        x = y.rows.residual.load(w, r)
-        lacks = x * 0.0
-        if c.bound.leads_by_position.at(m) != 0:
-            lacks = x - c.motions.motion_q.load(w, d)
-            if ti.static(c.bound.leads_balls):
-                if c.bound.lead_component.at(m) >= 0:
-                    lacks = gap_of_ball(c, w, m, goal_of_ball(c.motions, w, d - c.bound.lead_component.at(m)).matrix())
-        y.rows.residual.store(w, r, lacks)
+        y.rows.residual.store(w, r, gap_of_lead(c.tables, c.state, y, c.motions, w, m))
         y.rows.rate.store(w, r, y.rows.rate.load(w, r) - c.motions.motion_qd.load(w, d))
         y.rows.bias.store(w, r, y.rows.bias.load(w, r) - c.motions.motion_qdd.load(w, d))
 
@@ -132,8 +124,8 @@ def lead_rows_to_end(c: ti.template(), w: ti.i32):
     for m in range(c.bound.system.n_leads):
         r = c.bound.system.lead_row.at(m)
         lacks = rows.residual.load(w, r) - goal_of_lead(c, w, m)
-        if ti.static(c.bound.leads_balls):
-            if c.bound.lead_component.at(m) >= 0:
+        if ti.static(c.bound.system.leads_balls):
+            if c.bound.system.lead_component.at(m) >= 0:
                 lacks = gap_of_ball(c, w, m, goal_of_led_ball(c, w, m))
         rows.residual.store(w, r, lacks)
 
@@ -146,7 +138,7 @@ def goal_of_lead(c: ti.template(), w: ti.i32, m: ti.i32):
     """
     d = c.bound.system.lead_dof.at(m)
     goal = c.tables.arena.zero()
-    if c.bound.leads_by_position.at(m) != 0:
+    if c.bound.system.lead_by_position.at(m) != 0:
         goal = goal + c.motions.motion_q.load(w, d)
     else:
         goal = c.bound.start.load(w, c.bound.system.lead_row.at(m)) + way_by_velocity(c, w, d)
@@ -172,11 +164,11 @@ def goal_of_led_ball(c: ti.template(), w: ti.i32, m: ti.i32):
 
     Reads: c.motions, c.bound.turned
     """
-    first = c.bound.system.lead_dof.at(m) - c.bound.lead_component.at(m)
+    first = c.bound.system.lead_dof.at(m) - c.bound.system.lead_component.at(m)
     start = c.bound.turned.load(w, m)
     zero = c.tables.arena.zero()
     goal = Vec3(zero, zero, zero)
-    if c.bound.leads_by_position.at(m) != 0:
+    if c.bound.system.lead_by_position.at(m) != 0:
         goal = goal + vector_at(c.motions.motion_q, w, first)
         start = upright(zero)
     else:
@@ -192,7 +184,7 @@ def gap_of_ball(c: ti.template(), w: ti.i32, m: ti.i32, goal: ti.template()):
     """
     rows = c.bound.system.rows
     R = turn_of_couple(c.tables, c.state, rows, w, rows.couple.at(c.bound.system.lead_row.at(m)))
-    return turn_between(R, goal, c.bound.lead_component.at(m))
+    return turn_between(R, goal, c.bound.system.lead_component.at(m))
 
 
 @ti.func
@@ -203,7 +195,7 @@ def keep_turns(c: ti.template(), w: ti.i32):
     """
     rows = c.bound.system.rows
     for m in range(c.bound.system.n_leads):
-        if c.bound.lead_component.at(m) >= 0:
+        if c.bound.system.lead_component.at(m) >= 0:
             k = rows.couple.at(c.bound.system.lead_row.at(m))
             c.bound.turned.store(w, m, turn_of_couple(c.tables, c.state, rows, w, k))
 
@@ -221,8 +213,8 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
         share = supplied * 0.0 + 1.0
         if ti.static(c.integrator == "zhong06"):
             share = c.bound.jumps.load(w, 0)
-        for m in range(c.bound.n_motions):
-            d = c.bound.motion_dof.at(m)
+        for m in range(c.motions.n_locks):
+            d = c.motions.lock_dof.at(m)
             i = c.tables.unknown.at(d)
             mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
             supplied = supplied + y.effort.load(w, i) * mid * share
@@ -250,9 +242,9 @@ def lead_work(c: ti.template(), w: ti.i32):
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
-        if ti.static(c.bound.leads_balls):
-            if c.bound.lead_component.at(m) >= 0:
-                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.lead_component.at(m))
+        if ti.static(c.bound.system.leads_balls):
+            if c.bound.system.lead_component.at(m) >= 0:
+                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.system.lead_component.at(m))
         c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * way)
 
 
