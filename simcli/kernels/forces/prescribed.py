@@ -272,13 +272,41 @@ def turn_of_led(p: ti.template(), w: ti.i32, k: ti.i32, at: ti.template()):
 
 
 @ti.func
-def effort_of_led(p: ti.template(), w: ti.i32, k: ti.i32, i: ti.i32, force: ti.template(), couple: ti.template()):
-    """[N, N m], along dof i of led body k, of a force and a couple about the point whose velocity the motions give."""
-    axis = p.angular.load(w, i)
-    if ti.static(p.has_curve):
-        if p.curve.at(k) == SUCCESSIVE:
-            carried = upright(p.moving.arena.zero())
-            for j in range(p.dof_start.at(k), i):
-                carried = carried * exp_rotation(p.angular.load(w, j) * p.reached.load(w, j)).matrix()
-            axis = carried * axis
-    return p.linear.load(w, i).dot(force) + axis.dot(couple)
+def add_wrench_of_led(p: ti.template(), wrench: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
+                      couple: ti.template(), arm: ti.template()):  # fmt: skip
+    """Add what holds led body k to the wrench of its joint, at the child's anchor.
+
+    Args:
+        force, couple: on the body, about its centre of mass, world.
+        arm: [m], from there to the anchor.
+
+    Writes: wrench
+    """
+    first = 6 * p.joint.at(k)
+    couple_there = couple - arm.cross(force)
+    for m in ti.static(range(3)):
+        wrench.store(w, first + m, wrench.load(w, first + m) + force.parts[m])
+        wrench.store(w, first + 3 + m, wrench.load(w, first + 3 + m) + couple_there.parts[m])
+
+
+@ti.func
+def add_efforts_of_led(p: ti.template(), effort: ti.template(), w: ti.i32, k: ti.i32, force: ti.template(),
+                       couple: ti.template(), x: ti.template()):  # fmt: skip
+    """Add what holds led body k to the efforts along the dofs of its joint.
+
+    Args:
+        force, couple: on the body, about its centre of mass x, world.
+
+    Writes: effort
+    """
+    turning = couple + lever_of(p, w, k, x, p.reached).cross(force)
+    carried = upright(p.moving.arena.zero())
+    for i in range(p.dof_start.at(k), p.dof_start.at(k + 1)):
+        d = p.dof.at(i)
+        axis = p.angular.load(w, i)
+        if ti.static(p.has_curve):
+            if p.curve.at(k) == SUCCESSIVE:
+                turn = exp_rotation(axis * p.reached.load(w, i)).matrix()
+                axis = carried * axis
+                carried = carried * turn
+        effort.store(w, d, effort.load(w, d) + (p.linear.load(w, i).dot(force) + axis.dot(turning)))

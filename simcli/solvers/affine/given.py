@@ -13,7 +13,14 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.chart.tree import store_vector, vector_at
-from simcli.kernels.forces.prescribed import LedBodies, effort_of_led, lever_of, rates_of_led, way_of_led
+from simcli.kernels.forces.prescribed import (
+    LedBodies,
+    add_efforts_of_led,
+    add_wrench_of_led,
+    lever_of,
+    rates_of_led,
+    way_of_led,
+)
 from simcli.kernels.language import ti
 from simcli.kernels.linear.blocks import SIZE
 from simcli.kernels.memory.arena import Arena
@@ -255,17 +262,15 @@ def hold_of(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def report_holds(c: ti.template(), w: ti.i32):
-    """Add what holds given bodies to the wrenches of their joints, at the child's anchors.
+    """Add what holds given bodies to the wrenches of their joints.
 
     Writes: c.rows.joint_wrench
     """
     g = c.given
     for k in range(g.n):
-        j = g.joint.at(k)
         force, couple = hold_of(c, w, k)
-        arm = c.state.R.load(w, g.body.at(k)) * c.tables.anchor.load(w, j)
-        store_vector(c.rows.joint_wrench, w, 6 * j, force)
-        store_vector(c.rows.joint_wrench, w, 6 * j + 3, couple - arm.cross(force))
+        arm = c.state.R.load(w, g.body.at(k)) * c.tables.anchor.load(w, g.joint.at(k))
+        add_wrench_of_led(g, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
 @ti.func
@@ -274,9 +279,7 @@ def report_efforts_of_holds(c: ti.template(), w: ti.i32):
 
     Writes: c.rows.effort
     """
-    g = c.given
-    for k in range(g.n):
+    for k in range(c.given.n):
         force, couple = hold_of(c, w, k)
-        couple = couple + lever_of(g, w, k, vector_at(c.potential.rows.x, w, SIZE * g.body.at(k)), g.reached).cross(force)
-        for i in range(g.dof_start.at(k), g.dof_start.at(k + 1)):
-            c.rows.effort.store(w, g.dof.at(i), effort_of_led(g, w, k, i, force, couple))
+        x = vector_at(c.potential.rows.x, w, SIZE * c.given.body.at(k))
+        add_efforts_of_led(c.given, c.rows.effort, w, k, force, couple, x)

@@ -11,10 +11,9 @@ Stages and what they call; rows/memory.py says what `c` holds.
 
 from simcli.kernels.algebra.values import Vec3
 from simcli.kernels.chart.tree import store_vector, vector_at
-from simcli.kernels.forces.prescribed import effort_of_led, lever_of, rates_of_led, way_of_led
+from simcli.kernels.forces.prescribed import add_efforts_of_led, add_wrench_of_led, lever_of, rates_of_led, way_of_led
 from simcli.kernels.language import ti
-from simcli.kernels.linear.system import hold
-from simcli.solvers.rows.repeat import foreseen
+from simcli.solvers.shared.motions import way_by_velocity
 from simcli.solvers.tree.integrators import H
 
 
@@ -90,117 +89,14 @@ def move_led(c: ti.template(), w: ti.i32):
     Reads:  c.motions of the joints, c.led.begun, c.now
     Writes: c.led.{moving, reached}
     """
-    h = c.constants.load(w, H)
     for i in range(c.led.n_dofs):
         d = c.led.dof.at(i)
-        speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
-        change = c.tables.arena.zero() + c.motions.motion_qdd.load(w, d)
-        way = speed * h - change * (h * h * 0.5) * foreseen(c, w)  # the velocity of the middle, to second order
+        way = way_by_velocity(c, w, d)
         if c.led.by_position.at(i) != 0:
             way = c.motions.motion_q.load(w, d) - c.led.begun.load(w, i)
         way = way * ti.cast(c.now.load(w, "instant") == 0, c.tables.arena.device.real)
         c.led.moving.store(w, i, way)
         c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
-
-
-@ti.func
-def projection_work(c: ti.template(), w: ti.i32):
-    """Work of kinematic bodies in a projection of velocities: the impulses that hold them times their mean velocities.
-
-    Reads:  c.bound.{system, move}, c.state.qd
-    Writes: adds to c.forces.work
-    """
-    y = c.bound.system
-    hold(y, w)
-    done = c.forces.work.load(w, 1)
-    for m in range(c.motions.n_locks):
-        d = c.motions.lock_dof.at(m)
-        mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
-        done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
-    c.forces.work.store(w, 1, done)
-
-
-@ti.func
-def led_work(c: ti.template(), w: ti.i32):
-    """Work of kinematic bodies in a step, where it ends: kinetic energy gained, less what other forces did on them.
-
-        smooth:   half of h lambda with the gradients of either end, F of the middle, along the way
-        contacts: has been taken by `motion_power`, with the chord of the way as the velocity at its end
-
-    Reads:  c.bound.{base, q_start, move, system}, c.motions, c.state.qd
-    Writes: adds to c.forces.work
-    """
-    y = c.bound.system
-    t = c.tables
-    h = c.constants.load(w, H)
-    done = c.forces.work.load(w, 1)
-    share = done * 0.0 + 1.0
-    if ti.static(c.by_impulses):
-        share = 1.0 - c.bound.jumps.load(w, 0)
-    for m in range(c.motions.n_locks):
-        d = c.motions.lock_dof.at(m)
-        v = c.motions.motion_qd.load(w, d)
-        chord = (c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))) / h
-        before = chord + (c.state.qd.load(w, d) - chord) * share
-        given = c.bound.base.load(w, t.unknown.at(d)) * 2.0 + c.bound.move.load(w, d)
-        done = done - given * chord * (h * 0.5) * share
-        done = done + (v * v - before * before) * 0.5 * t.weight.load(w, d)
-    for r in range(y.n_rows):
-        way = t.arena.zero()
-        for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-            d = y.j_dof.at(e)
-            m = c.motions.lock_of.at(d)
-            if m >= 0:
-                end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))
-                way = way + y.entry.load(w, y.n_mass + e) * end
-        done = done - y.force.load(w, r) * way * 0.5 * share
-    c.forces.work.store(w, 1, done)
-
-
-@ti.func
-def led_power(c: ti.template(), w: ti.i32):
-    """[W] of what holds kinematic bodies, in steps of generalized_alpha.
-
-    Reads: c.steps, c.alpha.next_a, c.pushes.pull
-    """
-    f = c.steps.rows
-    t = c.tables
-    power = t.arena.zero()
-    for i in range(f.n):
-        if f.moves.at(i) == 0:
-            inertia = c.alpha.next_a.load(w, i) * t.weight.load(w, f.qd_at.at(i))
-            power = power + (inertia - c.pushes.pull.load(w, i)) * f.v.load(w, i)
-    for r in range(f.n_rows):
-        power = power - c.steps.force.load(w, r) * led_rate(c, w, r)
-    return power
-
-
-@ti.func
-def led_rate(c: ti.template(), w: ti.i32, r: ti.i32):
-    """What kinematic bodies give to the rate of row r, in steps of generalized_alpha.
-
-    Reads: c.steps.rows
-    """
-    f = c.steps.rows
-    rate = c.tables.arena.zero()
-    for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
-        if f.moves.at(f.entry_at.at(e)) == 0:
-            rate = rate + f.gradient.load(w, e) * f.v.load(w, f.entry_at.at(e))
-    return rate
-
-
-@ti.func
-def led_impulse(c: ti.template(), w: ti.i32):
-    """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `projection_work`.
-
-    Reads:  c.steps
-    Writes: adds to c.forces.work
-    """
-    f = c.steps.rows
-    done = c.forces.work.load(w, 1)
-    for r in range(f.n_rows):
-        done = done + c.steps.solution.load(w, f.n + r) * led_rate(c, w, r)
-    c.forces.work.store(w, 1, done)
 
 
 def held(c, w, d):
@@ -227,22 +123,15 @@ def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
 
 @ti.func
 def add_led_wrenches(c: ti.template(), w: ti.i32):
-    """Add what holds kinematic bodies to the wrenches of their joints, at the child's anchors.
+    """Add what holds kinematic bodies to the wrenches of their joints.
 
-    Reads:  c.bound.system.effort, c.state.{q, R, o, origin}
+    Reads:  c.bound.system.effort, c.state.{q, R}
     Writes: c.rows.joint_wrench
     """
-    t = c.tables
-    s = c.state
     for k in range(c.led.n):
         force, couple = hold_led(c, w, k)
-        j = c.led.joint.at(k)
-        link = c.led.body.at(k)
-        lever = s.R.load(w, link) * t.anchor.load(w, j)  # the origin of the link is its centre of mass
-        couple = couple - lever.cross(force)
-        for m in ti.static(range(3)):
-            c.rows.joint_wrench.store(w, 6 * j + m, c.rows.joint_wrench.load(w, 6 * j + m) + force.parts[m])
-            c.rows.joint_wrench.store(w, 6 * j + 3 + m, c.rows.joint_wrench.load(w, 6 * j + 3 + m) + couple.parts[m])
+        arm = c.state.R.load(w, c.led.body.at(k)) * c.tables.anchor.load(w, c.led.joint.at(k))
+        add_wrench_of_led(c.led, c.rows.joint_wrench, w, k, force, couple, arm)
 
 
 @ti.func
@@ -254,9 +143,5 @@ def add_led_efforts(c: ti.template(), w: ti.i32):
     """
     for k in range(c.led.n):
         force, couple = hold_led(c, w, k)
-        p = vector_at(c.state.q, w, c.tables.link_q.at(c.led.body.at(k)))
-        couple = couple + lever_of(c.led, w, k, p, c.led.reached).cross(force)
-        for i in range(c.led.dof_start.at(k), c.led.dof_start.at(k + 1)):
-            d = c.led.dof.at(i)
-            effort = effort_of_led(c.led, w, k, i, force, couple)
-            c.rows.effort.store(w, d, c.rows.effort.load(w, d) + effort)
+        x = vector_at(c.state.q, w, c.tables.link_q.at(c.led.body.at(k)))
+        add_efforts_of_led(c.led, c.rows.effort, w, k, force, couple, x)

@@ -11,7 +11,7 @@ from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.laws.pieces import choose, find_reach
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.rows.repeat import foreseen
-from simcli.solvers.shared.motions import motion_power
+from simcli.solvers.shared.motion_work import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 

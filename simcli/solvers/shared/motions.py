@@ -153,7 +153,7 @@ def way_by_velocity(c: ti.template(), w: ti.i32, d: ti.i32):
     """
     h = c.constants.load(w, H)
     speed = c.tables.arena.zero() + c.motions.motion_qd.load(w, d)
-    if ti.static(c.integrator == "zhong06"):  # that of the middle of the step, to second order
+    if ti.static(c.is_natural):  # that of the middle of the step, to second order
         speed = speed - c.motions.motion_qdd.load(w, d) * (h * 0.5) * foreseen(c, w)
     return speed * h
 
@@ -198,65 +198,3 @@ def keep_turns(c: ti.template(), w: ti.i32):
         if c.bound.system.lead_component.at(m) >= 0:
             k = rows.couple.at(c.bound.system.lead_row.at(m))
             c.bound.turned.store(w, m, turn_of_couple(c.tables, c.state, rows, w, k))
-
-
-@ti.func
-def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
-    """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
-
-    Reads:  c.bound, c.state, c.motions
-    Writes: adds to c.forces.power
-    """
-    y = c.bound.system
-    supplied = c.forces.power.load(w, 1)
-    if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
-        share = supplied * 0.0 + 1.0
-        if ti.static(c.integrator == "zhong06"):
-            share = c.bound.jumps.load(w, 0)
-        for m in range(c.motions.n_locks):
-            d = c.motions.lock_dof.at(m)
-            i = c.tables.unknown.at(d)
-            mid = c.state.qd.load(w, d) + y.acceleration.load(w, i) * (b * 0.5)
-            supplied = supplied + y.effort.load(w, i) * mid * share
-    if ti.static(not c.is_natural):
-        for m in range(y.n_leads):
-            r = y.lead_row.at(m)
-            mid = y.rows.rate.load(w, r)
-            if ti.static(c.stages > 1):  # that is what the rate lacks
-                mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
-            for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
-                a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
-                mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
-            supplied = supplied + y.force.load(w, r) * mid
-    c.forces.power.store(w, 1, supplied)
-
-
-@ti.func
-def lead_work(c: ti.template(), w: ti.i32):
-    """Work of rows of prescribed motions in a step of natural coordinates: force times way.
-
-    Reads:  c.bound, c.motions
-    Writes: adds to c.forces.work
-    """
-    y = c.bound.system
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
-        if ti.static(c.bound.system.leads_balls):
-            if c.bound.system.lead_component.at(m) >= 0:
-                way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.system.lead_component.at(m))
-        c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * way)
-
-
-@ti.func
-def impulse_work(c: ti.template(), w: ti.i32):
-    """Work of rows of prescribed motions in a projection of velocities: impulse times mean rate.
-
-    Reads:  c.bound, c.motions
-    Writes: adds to c.forces.work
-    """
-    y = c.bound.system
-    for m in range(y.n_leads):
-        r = y.lead_row.at(m)
-        mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
-        c.forces.work.store(w, 1, c.forces.work.load(w, 1) + y.force.load(w, r) * mean)
