@@ -11,6 +11,7 @@ Stages and what they call; rows/memory.py says what `c` holds. Affine bodies: `s
 from simcli.kernels.forces.prescribed import turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
+from simcli.solvers.rows.repeat import meets_end
 from simcli.solvers.shared.motions import goal_of_lead, goal_of_led_ball
 from simcli.solvers.tree.integrators import H
 
@@ -38,7 +39,8 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
             r = y.lead_row.at(m)
             mid = y.rows.rate.load(w, r)
             if ti.static(c.stages > 1):  # that is what the rate lacks
-                mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
+                if meets_end(c, w) == 0:
+                    mid = mid + c.motions.motion_qd.load(w, y.lead_dof.at(m))
             for e in range(y.j_start.at(r), y.j_start.at(r + 1)):
                 a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
                 mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
