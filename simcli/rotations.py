@@ -9,11 +9,19 @@ out the same alone and in any batch.
 """
 
 import math
+from functools import reduce
 
 import numpy as np
 
 _Array = np.ndarray
 IDENTITY_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+SMALL_SINE = 1e-6  # of half an angle, below which 2 asin(s) / s is 2
+# Of `spin_of_vector`: below this angle [rad] its factors a, b, a', b' are series in the square of it.
+SMALL_ANGLE = 0.1
+SPIN_SERIES = (
+    (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800), (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800),
+    (-1 / 12, 1 / 180, -1 / 6720, 1 / 453600, -1 / 47900160), (-1 / 60, 1 / 1260, -1 / 60480, 1 / 4989600, -1 / 622702080),
+)  # fmt: skip
 
 
 def dot(a: _Array, b: _Array) -> _Array:
@@ -227,12 +235,80 @@ def quat_from_axis_angle(axis: _Array, angle: _Array) -> _Array:
     """
     half = 0.5 * np.asarray(angle, dtype=float)[..., None]
     axis = np.asarray(axis, dtype=float)
-    xyz = _each(math.sin, half) * axis
-    return np.concatenate((xyz, np.broadcast_to(_each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
+    xyz = each(math.sin, half) * axis
+    return np.concatenate((xyz, np.broadcast_to(each(math.cos, half), (*xyz.shape[:-1], 1))), axis=-1)
 
 
-def _each(function, values: _Array) -> _Array:
-    return np.array([function(x) for x in values.ravel().tolist()]).reshape(values.shape)
+def each(function, *values: _Array) -> _Array:
+    """A function of the maths library, number by number: a vectorised one may round by the number of its items."""
+    values = np.broadcast_arrays(*values)
+    flat = [function(*x) for x in zip(*(v.ravel().tolist() for v in values), strict=True)]
+    return np.array(flat, float).reshape(values[0].shape)
+
+
+def quat_from_vector(vector: _Array) -> _Array:
+    """Quaternion of a rotation vector.
+
+    Args:
+        vector: [rad], (..., 3).
+
+    Returns:
+        [1], (..., 4), x y z w.
+    """
+    angle = np.sqrt(dot(vector, vector))
+    safe = np.where(angle > 0.0, angle, 1.0)
+    return quat_from_axis_angle(vector / safe[..., None], angle)
+
+
+def rotation_log(quat: _Array) -> tuple[_Array, _Array]:
+    """Rotation vectors, at most half a turn long, and the factor f in J_l^-T c = c + p x c / 2 + f p x (p x c).
+
+    Args:
+        quat: [1], (..., 4), x y z w, w >= 0.
+
+    Source: kernels/algebra/rotation_log.py has the same formulas for the device. No deviation.
+    """
+    sine = np.sqrt(dot(quat[..., :3], quat[..., :3]))
+    small = sine < SMALL_SINE
+    angle, safe = 2.0 * each(math.atan2, sine, quat[..., 3]), np.where(small, 1.0, sine)
+    vector = quat[..., :3] * np.where(small, 2.0, angle / safe)[..., None]
+    theta = np.where(small, 1.0, angle)
+    factor = np.where(small, 1.0 / 12.0, (1.0 - theta * quat[..., 3] / (2.0 * safe)) / (theta * theta))
+    return vector, factor
+
+
+def spin_of_vector(vector: _Array, rate: _Array, change: _Array) -> tuple[_Array, _Array]:
+    """Angular velocity and acceleration of a frame whose rotation vector p has the rates p' and p''.
+
+        w = p' + a p x p' + b p x (p x p'),   a = (1 - cos t) / t^2,   b = (t - sin t) / t^3,   t = |p|
+        w' = p'' + a p x p'' + b p x (p x p'') + a' p x p' + b' p x (p x p') + b p' x (p x p')
+
+    Args:
+        vector: [rad], (..., 3), p.
+        rate: [rad/s], (..., 3).
+        change: [rad/s^2], (..., 3).
+
+    Returns:
+        [rad/s] and [rad/s^2], (..., 3), in the frame that the rotation leads out of.
+
+    Source: the left Jacobian of the exponential map, as in Sola, Deray and Atchuthan (2018), A micro Lie theory for state
+    estimation in robotics, eq. 145; its rate by differentiation. No deviation.
+    """
+    square = dot(vector, vector)
+    small = square < SMALL_ANGLE**2
+    t = np.sqrt(np.where(small, 1.0, square))
+    sine, cosine = each(math.sin, t), each(math.cos, t)
+    left, lag, safe = 1.0 - cosine, t - sine, t * t
+    far = (left / safe, lag / (safe * t), (t * sine - 2.0 * left) / (safe * safe),
+           (left * t - 3.0 * lag) / (safe * safe * t))  # fmt: skip
+    within = np.where(small, square, 0.0)
+    near = [reduce(lambda total, factor: total * within + factor, reversed(row)) for row in SPIN_SERIES]
+    a, b, a_rate, b_rate = (np.where(small, n, f)[..., None] for n, f in zip(near, far, strict=True))
+    growth = dot(vector, rate)[..., None]
+    turned, again = cross(vector, rate), cross(vector, cross(vector, rate))
+    spin = rate + a * turned + b * again
+    twist = change + a * cross(vector, change) + b * (cross(vector, cross(vector, change)) + cross(rate, turned))
+    return spin, twist + growth * (a_rate * turned + b_rate * again)
 
 
 def quat_from_rpy(rpy: _Array) -> _Array:
@@ -245,7 +321,7 @@ def quat_from_rpy(rpy: _Array) -> _Array:
         [1], (..., 4), x y z w.
     """
     half = 0.5 * np.asarray(rpy, dtype=float)
-    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(_each(function, half), -1, 0) for function in (math.sin, math.cos))
+    (sr, sp, sy), (cr, cp, cy) = (np.moveaxis(each(function, half), -1, 0) for function in (math.sin, math.cos))
     x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
     z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
     return np.stack((x, y, z, w), axis=-1)

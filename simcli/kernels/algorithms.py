@@ -20,7 +20,8 @@ from simcli.kernels.chart.tree import TreeState, com_about_origin, place_all, po
 from simcli.kernels.device.runtime import Device
 from simcli.kernels.forces.columns import Forces
 from simcli.kernels.forces.external import load_links
-from simcli.kernels.forces.signals import Motions, Signals, drive
+from simcli.kernels.forces.prescribed import Prescribed
+from simcli.kernels.forces.signals import Signals, drive
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, put_lane
 from simcli.kernels.memory.slots import Ints, Shared, Slot
@@ -216,7 +217,7 @@ class _Core:
         self.rows = FrameRows(self.tables, arena, 0)
         self.anchors = Anchors(model, self.tables)
         self.forces = Forces(model, self.tables, arena)
-        self.signals = Signals(model, self.tables, arena, (self.forces, Motions(model, self.tables)))
+        self.signals = Signals(model, self.tables, arena, (self.forces, Prescribed(model, self.tables)))
         self.when = arena.slot(2)
         self.body_f = arena.slot(6 * model.n_bodies)
         self.matrix = arena.slot(model.n_qd**2)

@@ -40,6 +40,8 @@ def _chosen(check: Checker) -> tuple[str, str]:
     touch = _touching(check)
     if touch:
         return FIRST[solver], f"of first order, because {touch}"
+    if any(body.affine is not None and body.affine.quasi_static for body in check.spec.bodies.values()):
+        return FIRST[solver], "of first order, because a body is quasi-static"
     sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
     if sudden:
         return FIRST[solver], f"of first order, because {sudden}"

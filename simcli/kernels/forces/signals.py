@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.kernels.algebra.elementary import select, sincos
+from simcli.kernels.forces.prescribed import columns_of_motion, turn_balls
 from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, get_lane, is_pack, local, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.joints.drives import reads
-from simcli.model.signals.tables import Driven, MotionKind, SignalKind
+from simcli.model.signals.tables import Driven, SignalKind
 from simcli.model.tables import DriveMode, Model
 from simcli.model.tree.link_frames import body_rotations
 
@@ -29,7 +30,7 @@ class Route:
     """One way from a signal to a number of a device column.
 
     Attributes:
-        column: name of the column, as in `Forces` or `Motions`.
+        column: name of the column, as in `Forces` or `Prescribed`.
         row: which of its numbers.
         source: which of the signals' numbers (3 * signal + order of the derivative).
         gain: [1], (W|1,).
@@ -75,10 +76,7 @@ def _to_wrench(column: str):
 
 
 def _to_motion(model: Model, dof: int, source: int, gain: np.ndarray) -> list[Route]:
-    names = ("motion_q", "motion_qd", "motion_qdd")
-    if model.motions.kind[dof] == MotionKind.VELOCITY:
-        names = names[1:]
-    return [Route(name, dof, source + order, gain) for order, name in enumerate(names)]
+    return [Route(name, dof, source + order, gain) for order, name in enumerate(columns_of_motion(model, dof))]
 
 
 _ROUTES = {
@@ -92,29 +90,6 @@ _ROUTES = {
     Driven.HOLD_RATE: lambda model, item, source, gain: [Route("hold_rate", item, source, gain)],
     Driven.HOLD_SHIFT: lambda model, item, source, gain: [Route("hold_shift", item, source, gain)],
 }
-
-
-class Motions:
-    """Prescribed motions per dof, (NV), at the time of the evaluation.
-
-    Attributes:
-        kind: (NV,) MotionKind, on the host.
-        motion_q: coordinate, of dofs prescribed by position.
-        motion_qd, motion_qdd: velocity and acceleration, of all prescribed dofs.
-    """
-
-    _data_oriented = True
-
-    def __init__(self, model: Model, tables: Tables):
-        self.kind = model.motions.kind
-        value, driven = model.motions.value, driven_columns(model)
-        if model.columns is not None and np.any(model.columns.led >= 0):  # solvers/natural/led.py writes them
-            driven = {"motion_q", "motion_qd", "motion_qdd"}
-        by_position = self.kind == MotionKind.POSITION
-        columns = {"motion_q": np.where(by_position, value, 0.0), "motion_qd": np.where(by_position, 0.0, value),
-                   "motion_qdd": np.zeros((1, model.n_qd))}  # fmt: skip
-        for name, values in columns.items():
-            setattr(self, name, tables.dofs.column(values, driven=name in driven))
 
 
 def driven_columns(model: Model) -> set[str]:
@@ -134,6 +109,7 @@ class Signals:
     Attributes:
         n: signals.
         values: per signal its value, first and second derivative.
+        balls: `Prescribed` that signals turn balls by, if there are some.
     """
 
     _data_oriented = True
@@ -155,6 +131,8 @@ class Signals:
         self.gain = items.column(_stacked([way.gain for way in ways]))
         self.base = items.column(_stacked([slot.base[:, way.row] for slot, way in zip(slots, ways, strict=True)]))
         self.rows = arena.by_rows  # which driven columns have
+        self.balls = next((o for o in owners if getattr(o, "n_balls", 0)), None)
+        self.has_balls = self.balls is not None
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
@@ -189,6 +167,8 @@ def drive(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.template()):
         else:
             value = value + s.base.load(w, n)
         s.rows.store(w, row, value)
+    if ti.static(s.has_balls):
+        turn_balls(s.balls, w)
 
 
 @ti.func

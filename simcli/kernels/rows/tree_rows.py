@@ -123,6 +123,17 @@ def anchor(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32, point: t
 
 
 @ti.func
+def turn_of_couple(t: ti.template(), s: ti.template(), r: ti.template(), w: ti.i32, k: ti.i32):
+    """Rotation of the anchor frame of B against that of A, of couple k.
+
+    Reads: s.R
+    """
+    R_a, _spin_a, _alpha_a = turning(t, s, w, r.link_a.at(k))
+    R_b, _spin_b, _alpha_b = turning(t, s, w, r.link_b.at(k))
+    return (R_a * r.frame_a.load(w, k)).T * (R_b * r.frame_b.load(w, k))
+
+
+@ti.func
 def turning(t: ti.template(), s: ti.template(), w: ti.i32, link: ti.i32):
     """Rotation, angular velocity and angular acceleration at qdd = 0 of a link; the world's are at rest.
 

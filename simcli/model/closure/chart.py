@@ -233,13 +233,6 @@ def momenta(model: Model, chart: Chart, joint_q: Array, joint_qd: Array) -> Arra
     return np.where(k >= 0, found, 0.0)
 
 
-def each(function, *values: Array) -> Array:
-    """A function of the maths library, number by number: a vectorised one may round by the number of its items."""
-    values = np.broadcast_arrays(*values)
-    flat = [function(*x) for x in zip(*(v.ravel().tolist() for v in values), strict=True)]
-    return np.array(flat, float).reshape(values[0].shape)
-
-
 def angle_between(cosine: Array, sine: Array) -> Array:
     """[rad], in (-pi, pi], from multiples of cosine and sine."""
-    return each(math.atan2, sine, cosine)
+    return rot.each(math.atan2, sine, cosine)

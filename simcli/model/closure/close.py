@@ -22,8 +22,8 @@ from simcli.model.closure.chart import (
 from simcli.model.closure.gaps import Entries, Gaps, Meter, entries_of, gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of
-from simcli.model.constraints.tables import Constraints
-from simcli.model.signals.inputs import prescribed
+from simcli.model.constraints.tables import Constraints, Form
+from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
@@ -42,7 +42,7 @@ class Mechanism:
         lead: worlds that differ: 1 or W.
         q, qd: [m, rad, 1] and [m/s, rad/s], (lead, NQ) and (lead, NV).
         acts: (lead, R) bool, rows that hold from the first instant on.
-        goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0.
+        goal, speed: (lead, R), prescribed coordinates and rates of rows, else 0; the meter knows where balls shall be.
         tells_place: (R,) bool, False for rows that prescribe a velocity alone.
         is_tree: (NV,) bool.  is_led: (NV,) bool, dofs with prescribed motions.
         angle: [rad], (lead, R), of rows that count turns.
@@ -81,9 +81,10 @@ class Mechanism:
         acts = rows.is_hard & (rows.enabled > 0.0) & (rows.compliance == 0.0)
         q, qd = (_full(np.nan_to_num(a), lead) for a in (model.joint_q, model.joint_qd))
         is_tree = link_of_dof(model) >= 0
+        goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
         return Mechanism(
             model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
-            _full(np.where(by_position, motion[..., 0], 0.0), lead), _full(np.where(leads, speed, 0.0), lead),
+            _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
             by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
             paths, link_of_dof(model),
         )  # fmt: skip

@@ -59,6 +59,8 @@ class StepMemory:
         running: 1 in worlds that have not converged; done: 1 in those that have by their last displacement.
         iterations, failed: of the last step.  allowed: iterations until the search at hand has failed.
         mass: weights.  extent: [m], by body, of its points from its centre; of a point mass its arm.
+        keeps: (B) 0 for quasi-static bodies, which keep no velocity from step to step, else 1.  has_quasi_static: whether
+            there are any.
         thin: 1 for coordinates of moving bodies along which there is no mass.  has_thin: whether there are any.
     """
 
@@ -81,6 +83,8 @@ class StepMemory:
         blocks = blocks_of(model)
         weighs = blocks[..., 0] > 0.0
         extent = np.sqrt(HALF_SIDE * largest_moments(model, blocks[..., 1:]) / np.where(weighs, blocks[..., 0], 1.0))
+        self.has_quasi_static = bool(model.affine.is_quasi_static.any())
+        self.keeps = tables.bodies.column(1.0 * ~model.affine.is_quasi_static[None])
         self.extent = tables.bodies.column(np.where(weighs, extent, 0.0))
         thin = ((blocks <= 0.0) & ~model.bodies.kinematic[:, None]).repeat(3, axis=-1)
         self.thin, self.has_thin = unknowns.column(1.0 * thin.reshape(len(thin), n)), bool(thin.any())

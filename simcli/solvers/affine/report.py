@@ -11,6 +11,7 @@ from simcli.kernels.chart.projection import project_joints
 from simcli.kernels.chart.tree import vector_at
 from simcli.kernels.collision.lanes import one
 from simcli.kernels.language import ti
+from simcli.kernels.linear.blocks import SIZE
 from simcli.kernels.memory.arena import put_lane
 from simcli.kernels.potentials.energy import find_energy, follow_rows
 from simcli.kernels.potentials.paces import energy_of_armature
@@ -242,7 +243,10 @@ def energies_of_state(c: ti.template(), w: ti.i32):
     potential = c.tables.arena.zero()
     for i in range(f.n):
         v = f.v.load(w, i)
-        kinetic = kinetic + v * v * c.step.mass.load(w, i) * 0.5
+        energy = v * v * c.step.mass.load(w, i) * 0.5
+        if ti.static(c.step.has_quasi_static):  # whose velocity is gone when the next step begins
+            energy = energy * c.step.keeps.load(w, i // SIZE)
+        kinetic = kinetic + energy
     for b in range(c.tables.n_bodies):
         for k in ti.static(range(3)):
             at = 12 * b + k

@@ -298,7 +298,7 @@ def take_answer(c: ti.template(), w: ti.i32):
             y.force.store(w, item, force)
             y.multiplier.store(w, item, -force)
         elif kind == MOTION:
-            y.effort.store(w, c.tables.unknown.at(c.bound.motion_dof.at(item)), force)
+            y.effort.store(w, c.tables.unknown.at(c.motions.lock_dof.at(item)), force)
         elif kind != LINEAR:
             if ti.static(y.laws.n > 0):
                 sign = ti.select(kind == UPPER, -1.0, 1.0)

@@ -20,7 +20,7 @@ from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias
 from simcli.model.constraints.tables import Constraints
 from simcli.model.natural.quadratic import Quadratic, Shape
 from simcli.model.tables import Model
-from simcli.solvers.natural.led import led_power
+from simcli.solvers.shared.motion_work import led_power
 from simcli.solvers.tree.integrators import H
 
 

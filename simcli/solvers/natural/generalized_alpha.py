@@ -23,9 +23,9 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import any_lane, local
 from simcli.kernels.rows.quadratic import bend_gradients, extend, find_residuals, give_state
 from simcli.solvers.natural.forces import idle_coordinates
-from simcli.solvers.natural.led import led_impulse
 from simcli.solvers.natural.memory import ROUNDS_PER_MATRIX
 from simcli.solvers.natural.quadratic import add_row_forces, ask_for_velocities, move_to_place, soften_rows, spread_softness
+from simcli.solvers.shared.motion_work import led_impulse
 from simcli.solvers.tree.integrators import H
 
 

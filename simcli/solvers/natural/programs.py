@@ -42,7 +42,7 @@ from simcli.solvers.natural.generalized_alpha import (
     take_balance,
     take_jump,
 )
-from simcli.solvers.natural.led import begin_led, lead_bodies, led_work
+from simcli.solvers.natural.led import begin_led, lead_bodies
 from simcli.solvers.natural.memory import MAX_PLACEMENTS, REFINEMENTS
 from simcli.solvers.natural.quadratic import (
     ask_for_accelerations,
@@ -94,7 +94,8 @@ from simcli.solvers.rows.stages import (
 )
 from simcli.solvers.shared.clock import lead_to_end, lead_to_frame, lead_to_start
 from simcli.solvers.shared.frames import frame, is_later
-from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end, lead_work
+from simcli.solvers.shared.motion_work import work_of_step
+from simcli.solvers.shared.motions import follow_motions, lead_rows, lead_rows_to_end
 from simcli.solvers.tree.stages import follow, load_forces, place, show_reactions
 
 
@@ -164,8 +165,8 @@ def step_of_poses(c) -> tuple:
     rotors = (note_paces,) if c.forces.has_armature and c.bound.system.laws.n else ()
     return (*found, *((only_blocks(is_taken_again, *again),) if c.bound.switches else ()), advance_midpoint,
             set_registers(rates=0), corrections, *((keep_impulses,) if c.by_impulses else ()),
-            *rows_of_motions(c, lead_work), *rotors, pull_vectors, *led(c, led_work), end_velocities,
-            *((follow_motions,) if c.bound.n_motions else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
+            *rotors, pull_vectors, *((work_of_step,) if c.bound.system.n_leads + c.led.n else ()), end_velocities,
+            *((follow_motions,) if c.motions.n_locks else ()), *((show_projection,) if c.touches else ()))  # fmt: skip
 
 
 def projection(c) -> tuple:

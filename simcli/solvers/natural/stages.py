@@ -12,13 +12,12 @@ from simcli.kernels.forces.work import accumulate_work, effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import assemble, fill, force_of_row, leave, share_gears
 from simcli.kernels.memory.arena import any_lane
-from simcli.solvers.natural.led import projection_work
 from simcli.solvers.natural.memory import MOST_SOFT, SINGULAR
 from simcli.solvers.natural.rotors import weigh_rotors
 from simcli.solvers.rows.corrections import is_rigid
 from simcli.solvers.rows.equations import state_equations
 from simcli.solvers.rows.repeat import foreseen
-from simcli.solvers.shared.motions import impulse_work
+from simcli.solvers.shared.motion_work import work_of_projection
 from simcli.solvers.tree.integrators import H, copy
 
 
@@ -88,8 +87,8 @@ def state_projection(c: ti.template(), w: ti.i32):
         y.gain.store(w, n, zero)
         y.load.store(w, n, zero + c.bound.impulse.load(w, n))
         y.goal.store(w, n, zero)
-    for m in range(c.bound.n_motions):
-        y.free.store(w, c.tables.unknown.at(c.bound.motion_dof.at(m)), zero)
+    for m in range(c.motions.n_locks):
+        y.free.store(w, c.tables.unknown.at(c.motions.lock_dof.at(m)), zero)
     for r in range(y.n_rows):
         i = y.n_dofs + r
         acts = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
@@ -123,10 +122,8 @@ def end_projection(c: ti.template(), w: ti.i32):
             none = c.tables.arena.zero()
             given = select(y.free.load(w, y.n_dofs + r) == 0.0, none, y.multiplier.load(w, r))
             c.bound.projected.store(w, r, c.bound.projected.load(w, r) - given)
-    if ti.static(y.n_leads > 0):
-        impulse_work(c, w)
-    if ti.static(c.led.n > 0):
-        projection_work(c, w)
+    if ti.static(y.n_leads + c.motions.n_locks > 0):
+        work_of_projection(c, w)
     for n in range(y.n_dofs):
         d = c.tables.tree_dof.at(n)
         c.state.qd.store(w, d, c.state.qd.load(w, d) + y.acceleration.load(w, n))

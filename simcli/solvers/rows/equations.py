@@ -36,7 +36,7 @@ def state_equations(c: ti.template(), w: ti.i32, stage: ti.i32, b: ti.template()
         for n in range(y.laws.n):
             set_law(c, w, n, g)
     set_springs(c, w, stage, b)
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         lock_motions(c, w, stage, h, g, instant)
     push_rows(y, w)
 

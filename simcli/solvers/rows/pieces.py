@@ -11,7 +11,7 @@ from simcli.kernels.laws.bounded import share_limits, split_power, state_law
 from simcli.kernels.laws.pieces import choose, find_reach
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.rows.repeat import foreseen, meets_end
-from simcli.solvers.shared.motions import motion_power
+from simcli.solvers.shared.motion_work import motion_power
 
 NEWTON_CHOICES = 6  # tries of the quick method before the walk, which cannot run in circles
 
@@ -279,5 +279,5 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
             supplied = supplied + given
         c.forces.power.store(w, 0, dissipated)
         c.forces.power.store(w, 1, supplied)
-    if ti.static(c.bound.n_motions + y.n_leads > 0):
+    if ti.static(c.motions.n_locks + y.n_leads > 0):
         motion_power(c, w, b)

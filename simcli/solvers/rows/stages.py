@@ -11,7 +11,7 @@ from simcli.solvers.rows.laws import account_laws, finish_try, turn_ahead
 from simcli.solvers.rows.memory import settle_speeds, use_constrained
 from simcli.solvers.rows.pieces import choose_pieces
 from simcli.solvers.rows.repeat import keep_work, use_again
-from simcli.solvers.shared.motions import follow_motions
+from simcli.solvers.shared.motions import follow_motions, keep_turns
 from simcli.solvers.tree.integrators import H
 
 
@@ -53,6 +53,8 @@ def begin_system(c: ti.template(), w: ti.i32):
     if ti.static(y.n_rows > 0):
         for r in range(y.n_rows):
             c.bound.start.store(w, r, y.rows.residual.load(w, r))
+    if ti.static(c.bound.system.leads_balls):
+        keep_turns(c, w)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         c.bound.base.store(w, n, c.state.tau.load(w, d) - c.state.u.load(w, d))
@@ -148,7 +150,7 @@ def settle(c: ti.template(), w: ti.i32):
 @ti.func
 def follow_prescribed(c: ti.template(), w: ti.i32):
     """Prescribed coordinates, as they are where a step ends."""
-    if ti.static(c.bound.n_motions > 0):
+    if ti.static(c.motions.n_locks > 0):
         follow_motions(c, w)
 
 

@@ -8,7 +8,8 @@ from simcli.errors import UsageError
 from simcli.kernels.chart.loops import Loops
 from simcli.kernels.chart.tree import TreeState
 from simcli.kernels.forces.columns import Forces
-from simcli.kernels.forces.signals import Motions, Signals
+from simcli.kernels.forces.prescribed import LedBodies, Prescribed
+from simcli.kernels.forces.signals import Signals
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Program, Registers
 from simcli.kernels.memory.tables import Tables
@@ -21,7 +22,6 @@ from simcli.model.tables import Model
 from simcli.solvers.impulses.direction import turns
 from simcli.solvers.impulses.memory import Impulses
 from simcli.solvers.natural.forces import CoordinateForces, yielding_rows
-from simcli.solvers.natural.led import LedBodies
 from simcli.solvers.natural.memory import ALL_STAGES, AlphaSteps, QuadraticSteps
 from simcli.solvers.natural.memory import NODES as NATURAL_NODES
 from simcli.solvers.natural.programs import frame_of_natural
@@ -105,7 +105,7 @@ class Core:
         self.summarises = self.constrained
         self.diagnostics = DIAGNOSTICS + (CONTACT_DIAGNOSTICS if self.touches else ())
         self.forces = Forces(model, self.tables, arena, drives_by_law(model, constraints.laws, self.tables.phases))
-        self.motions = Motions(model, self.tables)
+        self.motions = Prescribed(model, self.tables)
         self.led = LedBodies(model, self.tables, arena)
         late = self.integrator == "zhong06"  # forces of the middle of a step, motions of its ends
         self.signals = Signals(model, self.tables, arena, (self.forces,) if late else (self.forces, self.motions))
@@ -127,7 +127,7 @@ class Core:
         self.reports["wrenches"] = self.reports["reactions"]
         self.n_rows, self.row_label = constraints.rows.n, constraints.rows.label
         if self.constrained:
-            self.bound = Constrained(constraints, model, self.tables, arena, model.motions.kind, self.integrator,
+            self.bound = Constrained(constraints, model, self.tables, arena, self.motions.n_locks, self.integrator,
                                      Limits.of(options), self.impulses_of(model, options, arena))
             capacity = self.bound.impulses.contacts.capacity if self.touches else 0
             self.contacts = ContactReport(arena, capacity, self.reports["contacts"])

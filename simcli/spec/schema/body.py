@@ -201,6 +201,7 @@ class AffineSpec(Part):
     volume: quantity("m^3", gt=0) | None = say(None, "Volume; default: that of its shapes, or mass / (1000 kg/m^3)", "m^3",
                                                0.001)  # fmt: skip
     energy: Literal["orthogonal", "arap"] = say("orthogonal", "arap: as rigid as possible", "", "arap")
+    quasi_static: Truth = say(False, "True: keeps no velocity from step to step, and creeps to equilibrium", "", True)
     transform: TransformSpec | None = say(None, "Soft hold, or motor", "", "{linear: [1, 0, 0]}")
 
 

@@ -107,7 +107,7 @@ class JointUnits:
         if key == "drive":
             return self.drives(node, of)
         if key == "motion":
-            return self.keyed(node, _MOTION, of)
+            return self.motions(node, of)
         if key == "mimic" and isinstance(node, Table) and "offset" in node.items:
             return node.replaced({"offset": self.scalar(node.items["offset"], dofs.units("position", of[:1]))})
         return node
@@ -144,6 +144,12 @@ class JointUnits:
         mode = node.get("mode")
         effort = isinstance(mode, Scalar) and mode.value == "effort"
         return self.keyed(node, {**_DRIVE, "target": "effort" if effort else "position"}, of)
+
+    def motions(self, node: Node, of: str) -> Node:
+        """One prescribed motion, or a list of them."""
+        if isinstance(node, Listing):
+            return Listing([self.keyed(item, _MOTION, one) for item, one in _by_dof(node, of)], node.mark)
+        return self.keyed(node, _MOTION, of)
 
     def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
         """A mapping whose keys have roles."""
