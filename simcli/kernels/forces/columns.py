@@ -6,6 +6,7 @@ efforts.py and external.py have what acts, work.py what it does.
 import numpy as np
 
 from simcli.kernels.algebra.values import Vec3
+from simcli.kernels.forces.account import Account
 from simcli.kernels.forces.bushings import Bushings
 from simcli.kernels.forces.signals import driven_columns
 from simcli.kernels.memory.arena import Arena
@@ -28,7 +29,7 @@ class Forces:
         soft_lower, soft_upper, soft_stiffness, soft_damping: soft limits per dof; while one acts, the drive rests.
         armature: [kg, kg m^2], per dof.
         by_law: per dof, 1 where a law (laws/bounded.py) gives the drive's effort instead.
-        work: [J] done since the start: dissipated, input.  power: [W] now.  power_start: [W] at the start.
+        account: work done since the start, and power now.
         stored: [J] in springs, cables and bushings, where they were loaded last.
     """
 
@@ -57,7 +58,7 @@ class Forces:
         self.has_external = self.n_springs + self.n_wrenches + self.bushings.n > 0
         self.has_elastic = self.n_springs + self.bushings.n > 0 or self.has_soft_limits or self.has_torsion
         self.has_work = self.has_efforts or self.has_external
-        self.work, self.power, self.power_start = arena.records(2).slots(3)
+        self.account = Account(arena)
         self.stored = arena.single.slot()
         self.springs_by_rows = False  # True: rows of the constrained system carry their tension
         self.add_springs(model, tables)

@@ -17,7 +17,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     Powers: dissipated by dampers, input by wrenches.
 
     Reads:  fo springs, bushings and wrenches, s.{R, o, v, origin}
-    Writes: s.external, fo.{power, stored}
+    Writes: s.external, fo.{account.power, stored}
     """
     zero = t.arena.zero()
     none = Vec3(zero, zero, zero)
@@ -35,8 +35,7 @@ def load_links(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32)
     for k in range(fo.n_wrenches):
         of_force, of_torque = load_wrench(t, fo, s, w, k)
         supplied = supplied + of_force + of_torque
-    fo.power.store(w, 0, dissipated)
-    fo.power.store(w, 1, supplied)
+    fo.account.set_power(w, dissipated, supplied)
     fo.stored.store(w, 0, stored)
 
 

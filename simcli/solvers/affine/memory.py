@@ -132,7 +132,7 @@ class AffineCore:
         self.tables = Tables(model, arena, phases)
         self.forces = Forces(model, self.tables, arena)
         self.forces.springs_by_rows = True
-        self.accelerates = True
+        self.accelerates, self.keeps_account = True, False
         energies = energies_of(model, self.tables.phases)
         self.potential = Potential(energies, model, self.tables, self.forces, arena, options.friction_speed * plan.dt)
         self.motions, self.coordinate_dof = self.potential.laws.motions, energies.coordinate_dof
@@ -186,8 +186,9 @@ class AffineCore:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.total_start, self.state.qdd, self.multipliers):
+        for slot in (self.health, self.count, self.total_start, self.state.qdd, self.multipliers):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
+        self.forces.account.clear()
         self.gauges.clear()
         self.step.clear()
         self.given.clear()

@@ -23,6 +23,7 @@ from simcli.solvers.affine.places import place_affine
 from simcli.solvers.affine.stages import find_multipliers
 from simcli.solvers.shared.contacts.report import CONTACTS, put_row
 from simcli.solvers.shared.drives import add_drive_power
+from simcli.solvers.shared.ledger import write_energies
 
 
 @ti.func
@@ -291,14 +292,8 @@ def open_affine(c: ti.template(), w: ti.i32):
 def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.
 
-    Reads:  c.potential, c.forces.work
+    Reads:  c.potential, c.forces.account.work
     Writes: c.total_start, c.rows.energy
     """
     kinetic, potential, elastic = energies_of_state(c, w)
-    total = kinetic + potential + elastic
-    if steps == 0:
-        c.total_start.store(w, 0, total)
-    dissipated = c.forces.work.load(w, 0)
-    supplied = c.forces.work.load(w, 1)
-    drift = total - c.total_start.load(w, 0) + dissipated - supplied
-    put(c.rows.energy, w, 0, kinetic, potential, elastic, dissipated, supplied, total, drift)
+    write_energies(c, w, steps, kinetic, potential, elastic)

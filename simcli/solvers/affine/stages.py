@@ -270,7 +270,7 @@ def account(c: ti.template(), w: ti.i32):
     """Work of the step, see `work_of_step`.
 
     Reads:  c.step, c.potential
-    Writes: c.forces.work, c.step.force_before, c.given, c.holds, c.potential
+    Writes: c.forces.account.work, c.step.force_before, c.given, c.holds, c.potential
     """
     z = c.step
     supplied = c.tables.arena.zero()
@@ -289,8 +289,8 @@ def account(c: ti.template(), w: ti.i32):
             dissipated = dissipated + way * way * z.mass.load(w, i) * (1.0 - z.keeps.load(w, i // SIZE))
     if ti.static(c.has_friction):
         dissipated = dissipated + select(c.health.load(w, 0) == 0.0, c.barrier.taken.load(w, 0), supplied * 0.0)
-    c.forces.work.store(w, 0, c.forces.work.load(w, 0) + dissipated)
-    c.forces.work.store(w, 1, c.forces.work.load(w, 1) + driven + supplied)
+    c.forces.account.dissipate(w, dissipated)
+    c.forces.account.supply(w, driven + supplied)
 
 
 @ti.func

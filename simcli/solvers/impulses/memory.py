@@ -164,7 +164,7 @@ def finish_impulses(c: ti.template(), w: ti.i32):
     """Velocities at the end of the step, and its work.
 
     Reads:  c
-    Writes: c.state.qd, c.forces.work, c.bound.impulses
+    Writes: c.state.qd, c.forces.account.work, c.bound.impulses
     """
     keep_impulses(c, w)
     for n in range(c.bound.system.n_dofs):
@@ -177,7 +177,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
     """What a step that is over leaves for the next one and for the frame.
 
     Reads:  c.bound.impulses
-    Writes: c.bound.{impulses, tries}, c.forces.work
+    Writes: c.bound.{impulses, tries}, c.forces.account.work
     """
     m = c.bound.impulses
     if ti.static(c.touches):
@@ -188,7 +188,7 @@ def keep_impulses(c: ti.template(), w: ti.i32):
         m.kept.store(w, n, m.problem.rows.impulse.load(w, n))
     c.bound.tries.store(w, 0, m.iterations.load(w, 0))
     if ti.static(c.touches):
-        c.forces.work.store(w, 0, c.forces.work.load(w, 0) + contact_loss(m.problem, m.first_spin, w, m.start))
+        c.forces.account.dissipate(w, contact_loss(m.problem, m.first_spin, w, m.start))
 
 
 @ti.func

@@ -266,7 +266,7 @@ def add_work(c: ti.template(), w: ti.i32):
     """Half a step of the powers of the instant, at coordinates and velocities whose forces are known.
 
     Reads:  c.steps.rows, c.pushes, c.bound.system.laws
-    Writes: c.forces.{power, work}
+    Writes: c.forces.account
     """
     p = c.pushes
     f = c.steps.rows
@@ -290,7 +290,5 @@ def add_work(c: ti.template(), w: ti.i32):
             supplied = supplied + (p.pull.load(w, i) - p.gravity.load(w, i)) * f.v.load(w, i)
     if ti.static(c.led.n > 0):
         supplied = supplied + led_power(c, w)
-    c.forces.power.store(w, 0, dissipated)
-    c.forces.power.store(w, 1, supplied)
-    for m in ti.static(range(2)):
-        c.forces.work.store(w, m, c.forces.work.load(w, m) + c.forces.power.load(w, m) * (h * 0.5))
+    c.forces.account.set_power(w, dissipated, supplied)
+    c.forces.account.book_power(w, h * 0.5)

@@ -22,7 +22,7 @@ def begin_led(c: ti.template(), w: ti.i32):
     """At the start of a step: coordinates reached; velocities in case that they jump there, with the work of that.
 
     Reads:  c.motions, c.state.q
-    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.work
+    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.account.work
     """
     t = c.tables
     for m in range(c.motions.n_locks):
@@ -42,7 +42,7 @@ def begin_led(c: ti.template(), w: ti.i32):
                     v = rate + spin.cross(lever_of(c.led, w, k, vector_at(c.state.q, w, q), c.led.begun))
                 before = vector_at(c.state.qd, w, d + 3 * n)
                 gained = (v.dot(v) - before.dot(before)) * 0.5 * t.weight.load(w, d + 3 * n)
-                c.forces.work.store(w, 1, c.forces.work.load(w, 1) + gained)
+                c.forces.account.supply(w, gained)
                 store_vector(c.state.qd, w, d + 3 * n, v)
 
 

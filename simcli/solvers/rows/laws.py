@@ -31,7 +31,7 @@ def account_laws(c: ti.template(), w: ti.i32, stage: ti.i32, h: ti.template(), g
     """Powers of laws, and the jumps that they make.
 
     Reads:  c
-    Writes: c.forces.power, c.bound.{jumps, system.laws}
+    Writes: c.forces.account.power, c.bound.{jumps, system.laws}
     """
     if ti.static(c.stages == 1):
         law_power(c, w, h, g)

@@ -18,7 +18,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.retraction import retract
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
@@ -181,12 +181,12 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
 
     Reads:  c.state, c.bound
-    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
     s = c.state
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, h)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)

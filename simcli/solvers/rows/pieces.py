@@ -5,6 +5,7 @@ Called by stages of trees and of natural coordinates; rows/memory.py says what `
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.rotation_log import pulled_back
+from simcli.kernels.forces.account import DISSIPATED, SUPPLIED
 from simcli.kernels.forces.efforts import turn_of_ball, turn_to_target
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import share_limits, split_power, state_law
@@ -253,12 +254,12 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
         g: [s], over which accelerations act on the velocity that the laws are about.
 
     Reads:  c.bound, c.state
-    Writes: adds to c.forces.power
+    Writes: adds to c.forces.account.power
     """
     y = c.bound.system
     if ti.static(y.laws.n > 0):
-        dissipated = c.forces.power.load(w, 0)
-        supplied = c.forces.power.load(w, 1)
+        dissipated = c.forces.account.power.load(w, DISSIPATED)
+        supplied = c.forces.account.power.load(w, SUPPLIED)
         for n in range(y.laws.n):
             v = y.laws.rate.load(w, n)
             a = acceleration_of_law(c, w, n)
@@ -277,7 +278,6 @@ def law_power(c: ti.template(), w: ti.i32, b: ti.template(), g: ti.template()):
                 taken = taken * enabled
             dissipated = dissipated + taken
             supplied = supplied + given
-        c.forces.power.store(w, 0, dissipated)
-        c.forces.power.store(w, 1, supplied)
+        c.forces.account.set_power(w, dissipated, supplied)
     if ti.static(c.motions.n_locks + y.n_leads > 0):
         motion_power(c, w, b)

@@ -21,7 +21,7 @@ def follow_signals(c: ti.template(), w: ti.i32, t: ti.template(), side: ti.templ
         stage: of the step; its first evaluation opens an account of work, anything else has no stage.
 
     Reads:  c.signals, c.state of `place_all`
-    Writes: the driven slots, c.forces.{work, power, power_start}
+    Writes: the driven slots, c.forces.account
     """
     lean = side * c.constants.load(w, H) * LEAN[c.precision]
     if ti.static(c.closes_every_step):

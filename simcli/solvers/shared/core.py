@@ -221,11 +221,11 @@ class Core:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
-                     self.state.tau, self.state.diagonal, self.state.qdd):
+        for slot in (self.health, self.count, self.total_start, self.state.tau, self.state.diagonal, self.state.qdd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        self.forces.account.clear()
         self.led.clear()
         self.gauges.clear()
         if self.constrained:
