@@ -181,7 +181,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     spec, model, schedule = job.spec, job.model, job.schedule
     device = start_device(job.request.device, spec.solver.precision, job.request.threads)
     facts = _circumstances(job, device)
-    continues = continuation.find(job.output, facts) if goes_on else None
+    continues = continuation.find_continuation(job.output, facts) if goes_on else None
     outcome = Outcome(job.output, n_worlds=model.n_worlds, device=_facts(device),
                       best_shown=_best_shown(job))  # fmt: skip
     watch(Tick("compiling", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # the start of some solvers is a solver, too
@@ -202,7 +202,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     watch(Tick("stepping", 0, schedule.n_frames, 0.0, 0, 0.0, 0))  # from here on there is a file to close
     recorder.publish()
     if continues is None:
-        checkpoint.clear(job.output)
+        checkpoint.clear_checkpoints(job.output)
     facts["uuid"] = recorder.uuid
     keeper = checkpoint.Keeper(job.output, facts, recorder.frames_per_commit, job.request.checkpoint_every)
     with recorder:
@@ -212,7 +212,7 @@ def _execute_into(job: Job, watch: Watch, process: "RecorderProcess", goes_on: b
     keeper.write(recorder.n_committed)
     outcome.problem = keeper.problem
     if outcome.status != "stopped":
-        checkpoint.clear(job.output)
+        checkpoint.clear_checkpoints(job.output)
     outcome.compile = solver.compile_seconds or 0.0
     outcome.stepping = max(time.perf_counter() - clock - outcome.compile, 0.0)
     outcome.drift = _drift(job, account)
@@ -394,11 +394,11 @@ def _warnings(events: list[Event]) -> Counter[str]:
 
 
 def _judge(job: Job) -> "list[Verdict]":
-    from simcli.analysis.expectations import judge
+    from simcli.analysis.expectations import judge_expectations
     from simcli.records.reading.reader import open_trajectory
 
     with open_trajectory(job.output) as trajectory:
-        return judge(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
+        return judge_expectations(job.spec.expect, trajectory, job.schedule.dt, job.numbers)
 
 
 def schedule_of(spec: "SceneSpec") -> Schedule:
@@ -450,12 +450,12 @@ def _circumstances(job: Job, device) -> dict[str, Any]:
 
 
 def _provenance(job: Job, device):
-    from simcli.records.contents.provenance import collect
+    from simcli.records.contents.provenance import collect_provenance
     from simcli.spec.checks.references import file_contents
 
     files = file_contents(job.document, job.spec)
     where = f"{device.arch}: {device.name}" + (f", {device.threads} threads" if device.threads else "")
-    return collect(
+    return collect_provenance(
         job.document.sources, job.resolved, where, device.precision, job.spec.batch.seed,
         job.request.argv or None, overrides=job.document.overrides, worlds=job.request.worlds, files=tuple(files.items()),
     )  # fmt: skip

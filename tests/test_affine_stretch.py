@@ -155,7 +155,7 @@ def test_poses_with_a_stretch_carry_points_about_the_centre_of_mass(path):
         middle = moments.at(0.5 * (run.time[-2] + run.time[-1]))[0, 0]
     box = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * EDGES * 0.5
     np.testing.assert_allclose(stretch.carried(poses[-1, 0, 0], box), corners(path, -1), atol=1e-14)
-    by_axes = poses[-1, 0, 0, :3] + box @ stretch.axes_of(poses[-1, 0, 0]).T
+    by_axes = poses[-1, 0, 0, :3] + box @ stretch.stretch_axes(poses[-1, 0, 0]).T
     np.testing.assert_allclose(by_axes, corners(path, -1), atol=1e-14)
     np.testing.assert_allclose(middle, between(poses[-2, 0, 0], poses[-1, 0, 0], 0.5), atol=1e-13)
     np.testing.assert_allclose(middle[7:], poses[-2:, 0, 0, 7:].mean(axis=0), atol=1e-15)
@@ -168,9 +168,9 @@ def test_packing_keeps_corners_and_leaves_out_what_nobody_sees(path):
         ((_, poses),) = content.subject.motion().blocks()
     poses, _ = quantised.filled(poses)
     largest, words = quantised.quantise_stretch(poses)
-    assert np.abs(words).max() == quantised.STEPS
+    assert np.abs(words).max() == quantised.QUANTISATION_STEPS
     S = quantised.unpack_stretch(largest, words)
-    np.testing.assert_allclose(S, poses[..., 7:], atol=0.51 * largest.max() / quantised.STEPS)
+    np.testing.assert_allclose(S, poses[..., 7:], atol=0.51 * largest.max() / quantised.QUANTISATION_STEPS)
     assert {"strain", "stretch"} <= set(chunk)
     assert content.error < 1e-4
     slight = poses.copy()

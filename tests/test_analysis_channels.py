@@ -8,10 +8,10 @@ import pytest
 from support.analysis_files import record
 from support.process import python
 
-from simcli.analysis.channels import available, default_channels, default_columns, locate, read_channels
+from simcli.analysis.channels import available, default_channels, default_columns, locate_channel, read_channels
 from simcli.analysis.export.csv_text import write_table_csv
 from simcli.analysis.export.tables import Extract
-from simcli.analysis.plots.plot import MAX_PANELS, draw, save
+from simcli.analysis.plots.plot import MAX_PANELS, draw_channels, save_figure
 from simcli.errors import UsageError
 
 N_FRAMES, N_WORLDS = 12, 3
@@ -69,16 +69,16 @@ def test_every_available_channel_can_be_read(trajectory):
 
 
 def test_patterns_take_several(trajectory):
-    assert [source.name for source in locate(trajectory, "joint.hinge*.q")] == ["joint.hinge0.q", "joint.hinge1.q"]
-    assert len(locate(trajectory, "energy.*")) == 7
+    assert [source.name for source in locate_channel(trajectory, "joint.hinge*.q")] == ["joint.hinge0.q", "joint.hinge1.q"]
+    assert len(locate_channel(trajectory, "energy.*")) == 7
 
 
 def test_unknown_names_have_a_suggestion(trajectory):
     with pytest.raises(UsageError, match=r"did you mean `joint\.hinge0\.q`"):
-        locate(trajectory, "joint.hing0.q")
+        locate_channel(trajectory, "joint.hing0.q")
     for name in ("", "energy", "energy.", "joint", "joint.hinge0", "joint.hinge0.position", "frames.joint_q", "a.b.c"):
         with pytest.raises(UsageError):
-            locate(trajectory, name)
+            locate_channel(trajectory, name)
     with pytest.raises(UsageError, match="0 to 2"):
         read_channels(trajectory, ["energy.total"], [3])
 
@@ -116,19 +116,19 @@ def test_csv_of_one_world_has_no_world_column_and_empty_cells_for_nothing(tmp_pa
 def test_plot_writes_a_picture(trajectory, tmp_path):
     pytest.importorskip("matplotlib")
     channels = read_channels(trajectory, ["body.link0.position", "energy.total"], [0, 1])
-    save(draw(channels, title="a"), tmp_path / "a.png")
+    save_figure(draw_channels(channels, title="a"), tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
     with pytest.raises(UsageError, match="xyz"):
-        save(draw(channels), tmp_path / "a.xyz")
+        save_figure(draw_channels(channels), tmp_path / "a.xyz")
     with pytest.raises(UsageError, match="at most"):
-        draw(channels * MAX_PANELS)
+        draw_channels(channels * MAX_PANELS)
 
 
 def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
     code = (
         "import sys\n"
         "sys.modules['matplotlib'] = None\n"
-        "from simcli.analysis.plots.plot import draw\n"
+        "from simcli.analysis.plots.plot import draw_channels\n"
         "from simcli.errors import UsageError\n"
         "try:\n"
         "    draw([])\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.analysis_files import DT, STEPS_PER_FRAME, record
 
-from simcli.analysis.expectations import channels_needed, judge
+from simcli.analysis.expectations import channels_needed, judge_expectations
 from simcli.model.snapshot import Status
 from simcli.spec.schema.expect import ExpectSpec
 
@@ -46,7 +46,7 @@ def trajectory(tmp_path_factory):
 
 def one(trajectory, **given):
     """The verdict on one expectation."""
-    (verdict,) = judge([expect(**given)], trajectory, DT, range(N_WORLDS))
+    (verdict,) = judge_expectations([expect(**given)], trajectory, DT, range(N_WORLDS))
     return verdict
 
 
@@ -142,7 +142,7 @@ def test_channel_that_is_not_recorded_fails(trajectory):
 def test_replayed_world_keeps_its_number(tmp_path):
     with record(tmp_path / "b.h5", 5, 1, lambda columns: None) as opened:
         given = [expect(max="energy.drift", below=-1.0), expect(max="energy.drift", below=-1.0, world=3)]
-        (verdict,) = judge(given, opened, DT, (7,))
+        (verdict,) = judge_expectations(given, opened, DT, (7,))
     assert verdict.world == 7
     assert verdict.failed_worlds == (7,)
 

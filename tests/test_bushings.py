@@ -10,7 +10,7 @@ from support.scenes import scene
 
 import simcli
 from simcli import rotations as rot
-from simcli.analysis.rest.equilibrium import search
+from simcli.analysis.rest.equilibrium import search_equilibrium
 from simcli.analysis.rest.modes import Study
 from simcli.analysis.rest.statics import Statics
 from simcli.cli.doorman import run_command
@@ -52,7 +52,7 @@ def on_world(more="", gravity=0.0):
 
 def study_of(text):
     statics = Statics(model_of(text)[0], live_device())
-    found = search(statics, False)
+    found = search_equilibrium(statics, False)
     return found, [mode.eigenvalue for mode in Study(statics.model, statics, live_device(), found, []).modes]
 
 

@@ -13,7 +13,7 @@ from simcli.model import build
 from simcli.model.measures import measures_of
 from simcli.records.contents import layout
 from simcli.spec import resolve
-from simcli.spec.names.channel_names import GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split
+from simcli.spec.names.channel_names import CHANNEL_GROUPS, PLURAL, SCALARS, WATCHED, canonical, pattern, split_name
 from simcli.spec.resolve import warnings
 
 BASE = """
@@ -38,16 +38,16 @@ def found(text):
 
 
 def test_the_names_are_those_of_the_reader_and_of_the_file():
-    assert {group: tuple(names) for group, names in channels.QUANTITIES.items()} == GROUPS
+    assert {group: tuple(names) for group, names in channels.QUANTITIES.items()} == CHANNEL_GROUPS
     for group, names in SCALARS.items():
-        stored = [row.path.removeprefix(f"{group}/") for row in layout.CATALOGUE if row.path.startswith(f"{group}/")]
+        stored = [row.path.removeprefix(f"{group}/") for row in layout.DATASETS if row.path.startswith(f"{group}/")]
         assert set(stored) == set(names)
-    assert set(PLURAL.values()) == set(GROUPS)
+    assert set(PLURAL.values()) == set(CHANNEL_GROUPS)
 
 
 @pytest.mark.parametrize("text", ["joint.left/pin.q", "body.ball.position", "point.left/rod/tip.velocity", "energy.total"])
 def test_a_name_is_split_and_written_again(text):
-    assert str(split(text)) == text == canonical(text)
+    assert str(split_name(text)) == text == canonical(text)
     assert re.fullmatch(pattern(), text)
     many = {one: words for words, one in PLURAL.items()}.get(text.partition(".")[0])
     if many:

@@ -31,8 +31,8 @@ def files(tmp_path_factory):
 def picture(files, tmp_path, monkeypatch, capsys):
     """The document of a command and the figure that it wrote."""
     figures = []
-    save = plot.save
-    monkeypatch.setattr(plot, "save", lambda figure, output: (save(figure, output), figures.append(figure)))
+    save = plot.save_figure
+    monkeypatch.setattr(plot, "save_figure", lambda figure, output: (save(figure, output), figures.append(figure)))
 
     def run(name, *words):
         target = tmp_path / "a.png"

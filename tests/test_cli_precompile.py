@@ -128,7 +128,7 @@ def test_facts_of_a_bundle_are_kept_when_it_is_compiled(keeper, monkeypatch):
 
     monkeypatch.setattr(subprocess, "run", answer)
     for _ in range(2):
-        item = precompile.Item("tree, 1 world", keeper, 1, bundle=True)
+        item = precompile.PrecompiledItem("tree, 1 world", keeper, 1, bundle=True)
         precompile._compile_apart([item], [], 1, keeper, quiet=True)
         assert kernel_cache.bundles_below(keeper) == {"tree, 1 world": {"Ta": 2.5}}
 

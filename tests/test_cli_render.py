@@ -16,7 +16,7 @@ from simcli import rotations as rot
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.records.reading.reader import open_trajectory
-from simcli.view.motion import Motion
+from simcli.view.motion import RecordedMotion
 from simcli.view.pictures import images
 from simcli.view.pictures import render as render_page
 from simcli.view.pictures.moments import Moments, between
@@ -142,7 +142,7 @@ class Ended:
 
     def motion(self, frames=slice(None)):
         chosen = self.poses[frames]
-        return Motion(0.1 * np.arange(len(self.poses))[frames], (0, 1), 1, lambda first, last: chosen[first:last])
+        return RecordedMotion(0.1 * np.arange(len(self.poses))[frames], (0, 1), 1, lambda first, last: chosen[first:last])
 
 
 @pytest.mark.parametrize("n_held", [1, 2, 5, 9, 10])

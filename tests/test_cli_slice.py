@@ -12,7 +12,7 @@ from support.world_files import FAILED, grid, world_file
 from simcli.cli import doorman
 from simcli.errors import Exit
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading import parts_file
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
@@ -339,4 +339,4 @@ def test_a_malformed_origin_is_damage(cut, command):
 def test_a_file_without_origin_has_its_own(tmp_path):
     with record(tmp_path / "a.h5", 2, 2, lambda columns: None) as run:
         assert run.world_origins == [(run.attributes["uuid"], 0), (run.attributes["uuid"], 1)]
-        assert run.provenance.origin == collect([], "", "", "", 0).origin == ""
+        assert run.provenance.origin == collect_provenance([], "", "", "", 0).origin == ""

@@ -15,7 +15,7 @@ from support.process import environment, simcli
 
 import simcli as package
 from simcli.cli import console, doorman
-from simcli.cli.app import build
+from simcli.cli.app import build_app
 from simcli.cli.options import parse_worlds, split_words
 from simcli.cli.runs.run import vary_override
 from simcli.errors import Exit, UsageError
@@ -141,7 +141,7 @@ def test_unknown_exception_is_one_line_and_a_report(capsys, monkeypatch):
     def broken(*_words, **_options):
         raise ZeroDivisionError("of a test")
 
-    monkeypatch.setattr(app, "build", lambda _words: broken)
+    monkeypatch.setattr(app, "build_app", lambda _words: broken)
     assert doorman.run_command(["run", "x"], debug=False, as_json=True) == Exit.INTERNAL
     said = capsys.readouterr()
     assert "Traceback" not in said.err
@@ -161,7 +161,7 @@ def test_debug_lets_the_exception_through(monkeypatch):
     def broken(*_words, **_options):
         raise ZeroDivisionError("of a test")
 
-    monkeypatch.setattr(app, "build", lambda _words: broken)
+    monkeypatch.setattr(app, "build_app", lambda _words: broken)
     with pytest.raises(ZeroDivisionError):
         doorman.run_command(["run", "x"], debug=True, as_json=False)
 
@@ -257,7 +257,7 @@ def shown_lines():
 
 
 def test_every_option_that_a_page_shows_exists():
-    app, n = typer.main.get_command(build()), 0
+    app, n = typer.main.get_command(build_app()), 0
     for place, (name, *words) in shown_lines():
         command = app.commands[name]
         if hasattr(command, "commands"):
@@ -279,7 +279,7 @@ def test_no_help_text_has_brackets_that_rich_takes_for_markup():
         for one in getattr(command, "commands", {}).values():
             yield from texts(one)
 
-    found = [text for text in texts(typer.main.get_command(build())) if markup.search(text)]
+    found = [text for text in texts(typer.main.get_command(build_app())) if markup.search(text)]
     assert found == []
 
 

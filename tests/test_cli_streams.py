@@ -72,5 +72,5 @@ def test_ctrl_c_while_commands_are_imported(monkeypatch):
 
     from simcli.cli import app
 
-    monkeypatch.setattr(app, "build", interrupted)
+    monkeypatch.setattr(app, "build_app", interrupted)
     assert doorman.run_command(["check"], debug=False, as_json=False) == Exit.INTERRUPTED

@@ -15,7 +15,7 @@ from support.sweep_cluster import GRACE, child_environment
 from support.sweep_stand_in import SECONDS, number_of, table_of
 
 from simcli.cli import doorman
-from simcli.cli.sweeps.sweep_run import exit_code, failure_lines, standing_line, summary_text
+from simcli.cli.sweeps.sweep_run import failure_lines, standing_line, summary_text, sweep_exit_code
 from simcli.errors import Exit
 from simcli.sweeps.book.state import LedgerReader
 from simcli.sweeps.driver import Standing, Summary
@@ -145,11 +145,11 @@ def test_a_cluster_that_is_not_there_is_told(scene, tmp_path, command):
 
 
 def test_the_exit_code_says_what_is_to_be_done():
-    assert exit_code(Summary("done"), None) == Exit.OK
-    assert exit_code(Summary("done"), Exit.STOPPED) == Exit.OK  # it came too late
-    assert exit_code(Summary("done", failed={"a": "nan"}), None) == Exit.SIMULATION
-    assert exit_code(Summary("stopped", failed={"a": "nan"}), None) == Exit.STOPPED
-    assert exit_code(Summary("stopped"), Exit.INTERRUPTED) == Exit.INTERRUPTED
+    assert sweep_exit_code(Summary("done"), None) == Exit.OK
+    assert sweep_exit_code(Summary("done"), Exit.STOPPED) == Exit.OK  # it came too late
+    assert sweep_exit_code(Summary("done", failed={"a": "nan"}), None) == Exit.SIMULATION
+    assert sweep_exit_code(Summary("stopped", failed={"a": "nan"}), None) == Exit.STOPPED
+    assert sweep_exit_code(Summary("stopped"), Exit.INTERRUPTED) == Exit.INTERRUPTED
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell")

@@ -22,7 +22,7 @@ class Placed:
         self.mass, self.com = rng.uniform(0.5, 2.0), rng.normal(size=3)
         self.R_g = rot.quat_to_matrix(rot.unit(rng.normal(size=4)))
         second = rng.uniform(0.1, 0.5, 3) * (np.array((1.0, 1.0, 0.0)) if flat else 1.0)
-        n_points, n_vectors = con.counts(kind)
+        n_points, n_vectors = con.constructor_counts(kind)
         points, vectors = rng.normal(size=(n_points, 3)), rng.normal(size=(n_vectors, 3))
         self.turn = rng.normal(size=3)
         twist = rng.normal(size=6)

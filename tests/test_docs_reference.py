@@ -13,7 +13,7 @@ from simcli.spec import resolve
 from simcli.spec.document.scene_file import load_document
 from simcli.spec.faults.codes import over
 from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import GROUPS, ON_DEMAND, SCALARS, of_group
+from simcli.spec.names.channel_names import CHANNEL_GROUPS, ON_DEMAND, SCALARS, of_group
 from simcli.spec.names.patterns import matching
 from simcli.spec.values.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
 from simcli.spec.values.units import UNITS, UnitError, describe, to_si
@@ -151,7 +151,7 @@ def test_patterns_of_the_page_on_names():
 
 def test_every_quantity_stands_on_the_page_on_names():
     rows = {code(group): tuple(map(code, words.split(", "))) for group, words in rows_of("names", "group", "quantities")}
-    named = {group: of_group(group) for group in {**GROUPS, **ON_DEMAND} if of_group(group)}
+    named = {group: of_group(group) for group in {**CHANNEL_GROUPS, **ON_DEMAND} if of_group(group)}
     assert rows == {**named, **SCALARS}
 
 

@@ -14,16 +14,16 @@ from support.process import python, simcli, start
 from support.runs import SWING, committed, differing
 
 import simcli as package
-from simcli.analysis.drift import ORDER
+from simcli.analysis.drift import ORDER_OF_INTEGRATOR
 from simcli.analysis.refinement.bounds import may_hit
 from simcli.analysis.refinement.estimate import estimate_error
-from simcli.analysis.refinement.sums import Quantity, Sums
+from simcli.analysis.refinement.sums import EstimatedQuantity, Sums
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors, step_for
 from simcli.cli import doorman
-from simcli.cli.runs.refined_text import estimate_text
+from simcli.cli.runs.refined_text import refined_text
 from simcli.errors import Exit, FileError
 from simcli.model.tables import JointKind
-from simcli.records.contents.error_estimate import Verdict
+from simcli.records.contents.error_estimate import EstimateVerdict
 from simcli.spec.schema.scene import SolverSpec
 
 MOST_BYTES = 200e6  # of a process, however large the files are
@@ -132,17 +132,17 @@ def test_estimate_is_within_a_factor_of_two_of_closed_forms(estimated, solver, i
     for key, true in errors.items():
         verdict, error, order = columns[key]
         for world in range(2):
-            if verdict[world] == Verdict.GOOD:
+            if verdict[world] == EstimateVerdict.GOOD:
                 told += 1
                 assert within(error[world], true[world]), (key, world, error[world], true[world])
-                assert not order[world] > ORDER[integrator] + 1.2
-            elif verdict[world] == Verdict.ROUNDING:
+                assert not order[world] > ORDER_OF_INTEGRATOR[integrator] + 1.2
+            elif verdict[world] == EstimateVerdict.ROUNDING:
                 assert true[world] <= 2 * error[world]
     assert told >= 2, columns  # position at least
     verdict, _, order = columns["body.position", "m"]
-    assert (verdict == Verdict.GOOD).all()
+    assert (verdict == EstimateVerdict.GOOD).all()
     gained = 1 if integrator == "moreau" else 0  # its step is of second order where nothing is sudden
-    assert order == pytest.approx(ORDER[integrator] + gained, abs=0.15)
+    assert order == pytest.approx(ORDER_OF_INTEGRATOR[integrator] + gained, abs=0.15)
 
 
 def turn_errors(quaternions, angle):
@@ -164,23 +164,23 @@ def test_estimate_of_joints_is_within_a_factor_of_two(estimated, command, integr
         for name, unit in (("q", "rad"), ("qd", "rad/s"), ("qdd", "rad/s^2")):
             true = abs(run.read(f"frames/joint_{name}") - fine.read(f"frames/joint_{name}")).max()
             verdict, error, _ = columns[f"joint.{name}", unit]
-            if name != "qdd" or verdict[0] == Verdict.GOOD:  # of a first-order step it is the mean over the step
-                assert verdict[0] == Verdict.GOOD
+            if name != "qdd" or verdict[0] == EstimateVerdict.GOOD:  # of a first-order step it is the mean over the step
+                assert verdict[0] == EstimateVerdict.GOOD
                 assert within(error[0], true), (name, error, true)
 
 
 @pytest.mark.slow
 def test_where_shapes_touch_nothing_is_told(estimated):
     found, _, _ = estimated(BOUNCE)
-    assert (found.verdict == Verdict.IMPACTS).all()
+    assert (found.verdict == EstimateVerdict.IMPACTS).all()
     assert np.isnan(found.error).all()
     assert found.difference.max() > 1e-6  # the differences are told
 
 
 def test_a_limit_that_may_be_met_forbids_an_estimate_in_its_world_only(estimated):
     found, _, _ = estimated(LIMIT)
-    assert (found.verdict[0] == Verdict.IMPACTS).all()
-    assert Verdict.IMPACTS not in found.verdict[1]
+    assert (found.verdict[0] == EstimateVerdict.IMPACTS).all()
+    assert EstimateVerdict.IMPACTS not in found.verdict[1]
 
 
 def test_models_that_can_touch_may_hit():
@@ -197,7 +197,7 @@ def test_models_that_can_touch_may_hit():
 def test_chaos_and_steps_too_long_have_no_order(estimated):
     found, _, _ = estimated(PENDULUM.replace("2.0e-3", "0.01"), "--duration", "30")
     verdict, error, _ = columns_of(found)["joint.q", "rad"]
-    assert verdict[0] == Verdict.IRREGULAR
+    assert verdict[0] == EstimateVerdict.IRREGULAR
     assert np.isnan(error[0])
 
 
@@ -209,9 +209,9 @@ def test_a_world_that_ends_at_once_has_no_estimate(tmp_path):
 
     runs = [package.open(write_run(tmp_path / f"{name}.h5", range(3), change=end)) for name in "abc"]
     found = estimate_error(runs, [], "rk4", 1e-3)
-    assert (found.verdict[2] == Verdict.SHORT).all()
-    assert (found.verdict[:2] == Verdict.ROUNDING).all()
-    assert "ended before its second frame (in 1 of 3 worlds)" in estimate_text(found, None)
+    assert (found.verdict[2] == EstimateVerdict.SHORT).all()
+    assert (found.verdict[:2] == EstimateVerdict.ROUNDING).all()
+    assert "ended before its second frame (in 1 of 3 worlds)" in refined_text(found, None)
     for run in runs:
         run.close()
 
@@ -224,8 +224,8 @@ def test_a_failed_world_is_told_and_the_others_have_estimates(command, tmp_path)
     assert "cannot tell: the world failed (in 1 of 2 worlds)" in done.err
     with package.open("out.h5") as run:
         found = run.error_estimate
-    assert (found.verdict[1] == Verdict.FAILED).all()
-    assert columns_of(found)["joint.q", "rad"][0][0] == Verdict.GOOD
+    assert (found.verdict[1] == EstimateVerdict.FAILED).all()
+    assert columns_of(found)["joint.q", "rad"][0][0] == EstimateVerdict.GOOD
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +267,7 @@ def test_a_run_that_had_ended_gets_an_estimate_with_resume(made, command, tmp_pa
         assert (one["channel"], one["unit"]) == (found.channel[k], found.unit[k])
         assert one["difference"] == found.difference[one["world"], k]
     assert said["channels"][0]["step_wanted"] < 0.002
-    text = estimate_text(found, 1e-12)
+    text = refined_text(found, 1e-12)
     assert "error of the step of 0.002 s, from runs at 0.001 and 0.0005 s:" in text
     assert ", world 1" in text
     assert "step wanted" in text
@@ -392,12 +392,12 @@ def test_order_and_error_of_made_up_runs(order):
     time = np.linspace(0, 1, 50)
     exact = np.sin(3 * time)[:, None, None]
     bend = np.stack([np.cos(time), time**2], axis=-1)[:, None]
-    sums, what = Sums(1), Quantity("joint.q", "rad", ("joint.a.q", "joint.b.q"), np.arange(2))
+    sums, what = Sums(1), EstimatedQuantity("joint.q", "rad", ("joint.a.q", "joint.b.q"), np.arange(2))
     tiles = [exact + bend * h**order + 0.1 * bend**2 * h ** (order + 1) for h in (0.02, 0.01, 0.005)]
     for half in (slice(0, 20), slice(20, 50)):
         sums.add(what, [tile[half] for tile in tiles], time[half], np.arange(1))
     seen, error, verdict = order_and_error(sums, rounding_floors(sums.scale, 1e-16, 100), order)
-    assert verdict[0] == Verdict.GOOD
+    assert verdict[0] == EstimateVerdict.GOOD
     assert seen[0] == pytest.approx(order, abs=0.05)
     assert error[0] == pytest.approx(abs(tiles[0] - exact).max(), rel=0.05)
     frame, _, component = np.unravel_index(abs(tiles[0] - tiles[1]).argmax(), (50, 1, 2))
@@ -405,7 +405,7 @@ def test_order_and_error_of_made_up_runs(order):
     noise = np.random.default_rng(0).normal(size=(3, 50, 1, 2)) * 1e-3
     sums = Sums(1)
     sums.add(what, [tile + one for tile, one in zip(tiles, noise, strict=True)], time, np.arange(1))
-    assert order_and_error(sums, rounding_floors(sums.scale, 1e-16, 100), order)[2][0] == Verdict.IRREGULAR
+    assert order_and_error(sums, rounding_floors(sums.scale, 1e-16, 100), order)[2][0] == EstimateVerdict.IRREGULAR
 
 
 def test_wanted_steps_are_parts_with_few_digits():

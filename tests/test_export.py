@@ -45,7 +45,7 @@ def numbers(path):
 @pytest.fixture(params=[4 * 1024 * 1024, 100])
 def block_bytes(request, monkeypatch):
     """Blocks that hold everything, and blocks of a frame."""
-    monkeypatch.setattr(tables, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(tables, "EXPORT_BLOCK_BYTES", request.param)
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_a_single_frame_is_a_picture(run, tmp_path):
 
 def test_what_does_not_fit_is_refused(run, tmp_path, capsys, monkeypatch):
     out = tmp_path / "x.glb"
-    monkeypatch.setattr("simcli.view.glb.MOST_BYTES", 1000)
+    monkeypatch.setattr("simcli.view.glb.MOST_GLB_BYTES", 1000)
     for words, said in ((["--world", "0,1"], ".glb holds one world"), (["--world", "2"], "no world 2"),
                         (["-c", "energy.*"], "leave out --channel"), ([], "take fewer frames with --every")):  # fmt: skip
         assert command("export", run, "-o", out, *words) == Exit.USAGE

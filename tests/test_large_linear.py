@@ -6,7 +6,7 @@ from support.device import live_device
 
 from simcli.kernels.complementarity.graph import COMPLETE, OPEN
 from simcli.kernels.complementarity.krylov import solve_large
-from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
+from simcli.kernels.complementarity.large import SEEN, SIZE, SystemPattern
 from simcli.kernels.complementarity.large_problem import factorize_large, multiply
 from simcli.kernels.complementarity.measure import contact_speed, respond, row_speed
 from simcli.kernels.complementarity.preparation import prepare
@@ -36,7 +36,7 @@ class Bench:
         start = np.cumsum([0, *map(len, self.columns)])
         self.arena = Arena(device.for_worlds(1), 1)
         self.problem = p = Problem(self.arena, N, N_ROWS + 3 * N_CONTACTS, N_CONTACTS,
-                                   pattern=Pattern(N_BODIES, start, np.concatenate(self.columns), True))  # fmt: skip
+                                   pattern=SystemPattern(N_BODIES, start, np.concatenate(self.columns), True))  # fmt: skip
         self.x, self.product = self.arena.slot(N), self.arena.slot(N)
         x, product, arena = self.x, self.product, self.arena
         self.arena.build()

@@ -12,7 +12,7 @@ from support.device import live_device
 from support.forward import Runner
 
 from simcli.solvers import SOLVERS
-from simcli.spec.honours.joint_fields import FIELDS, JOINTS
+from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
 
 START = 0.5  # [rad]
 FAR = 1e9  # no bound
@@ -136,7 +136,7 @@ def stored_at_start(law, name):
 
 
 def test_every_law_solver_and_integrator_is_here():
-    assert {*NUMBER_OF, *NO_LAWS} == set(FIELDS)
+    assert {*NUMBER_OF, *NO_LAWS} == set(HONOURED_FIELDS)
     assert RUNS.keys() == SOLVERS.keys() == JOINTS.keys()
     for number in NUMBER_OF.values():
         assert sum(number in numbers for numbers in LAWS.values()) > 1, number

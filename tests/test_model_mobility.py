@@ -82,7 +82,7 @@ def test_trees_have_no_loops():
 
 def test_descriptions_are_json_and_name_everything():
     model = four_bar()
-    data = {"tree": describe.tree(model), "layout": describe.layout(model), "freedom": describe.freedom(model)}
+    data = {"tree": describe.describe_tree(model), "layout": describe.layout(model), "freedom": describe.freedom(model)}
     assert json.loads(json.dumps(data)) == data
     text = "\n".join(describe.tree_lines(model) + describe.layout_lines(model) + describe.freedom_lines(model))
     for name in (*model.joints.name, *model.bodies.name):

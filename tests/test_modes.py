@@ -9,8 +9,8 @@ import pytest
 from support.runs import MIXED
 from support.scenes import scene
 
-from simcli.analysis.rest.equilibrium import search
-from simcli.analysis.rest.modes import Study, check_bounds, refuse, study
+from simcli.analysis.rest.equilibrium import search_equilibrium
+from simcli.analysis.rest.modes import Study, check_bounds, refuse_modes, study
 from simcli.analysis.rest.spectrum import ModeKind
 from simcli.analysis.rest.statics import NoEquilibriumError, Statics
 from simcli.errors import SceneError
@@ -111,7 +111,7 @@ def forms_of(model):
 
 def studied(form, device, stable=False):
     statics = Statics(form, device)
-    found = search(statics, stable)
+    found = search_equilibrium(statics, stable)
     return Study(form, statics, device, replace(found, posture=statics.aligned(found.posture)), [])
 
 
@@ -336,9 +336,9 @@ def test_prescribed_motion_holds_and_a_moving_one_is_refused():
                         "motion: {velocity: 1}": "moves as prescribed"}.items():  # fmt: skip
         document = scene(text % field)
         with pytest.raises(SceneError) as raised:
-            refuse(build_model(document, resolve(document)), document)
+            refuse_modes(build_model(document, resolve(document)), document)
         (fault,) = raised.value.faults
         assert (fault.code, fault.where.line) == ("SC607", 4)
         assert word in fault.message
     document = scene(text % "motion: {position: 0.4}")
-    refuse(build_model(document, resolve(document)), document)
+    refuse_modes(build_model(document, resolve(document)), document)

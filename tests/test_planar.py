@@ -21,7 +21,7 @@ PLANES = ("xy", "xz", "yz")
 def place(plane, x, y, z=0.0):
     """A vector with coordinates in the plane and along its normal, as text."""
     first, second = planes.AXES[plane]
-    return str([x * a + y * b + z * c for a, b, c in zip(first, second, planes.normal(plane), strict=True)])
+    return str([x * a + y * b + z * c for a, b, c in zip(first, second, planes.plane_normal(plane), strict=True)])
 
 
 def built(text):
@@ -62,7 +62,7 @@ def test_a_thrown_disc_flies_in_its_plane(plane, device):
     assert np.abs(centre - expected).max() < 1e-9  # rk4 of a spin of 5 rad/s: (5e-3)^4
     assert np.abs(q[:, 2] - 0.5 - 5 * t).max() < EXACT
     assert np.abs(q[:, :2] - np.stack((pose[:, :3] @ e1, pose[:, :3] @ e2), axis=1)).max() < EXACT
-    assert np.abs(pose[:, :3] @ planes.normal(plane)).max() == 0
+    assert np.abs(pose[:, :3] @ planes.plane_normal(plane)).max() == 0
     assert np.abs(columns["energy/drift"]).max() < 1e-9
 
 
@@ -173,7 +173,7 @@ def test_a_cable_in_a_plane_bends_in_it():
     text = "bodies: {a: {mass: 1, inertia: 0.1}}\njoints: {w: {type: cable, parent: world, child: a, bend: 1}}"
     for plane in PLANES:
         tangent = built(f"world: {{plane: {plane}}}\n{text}").cables.tangent[0, 0]
-        assert tangent @ planes.normal(plane) == 0
+        assert tangent @ planes.plane_normal(plane) == 0
 
 
 @pytest.mark.usefixtures("all_honoured")

@@ -14,16 +14,16 @@ from support.tiny_model import contacts, frames, tiny_model
 
 from simcli.cli import doorman
 from simcli.errors import Exit, FileError
-from simcli.model.snapshot import CONTACT_WIDTHS, joined, no_contacts
+from simcli.model.snapshot import CONTACT_WIDTHS, joined_blocks, no_contacts
 from simcli.records.contents.layout import axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.going_on.checkpoint import Checkpoint
 from simcli.records.going_on.continuation import Continuation
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import info, verify
-from simcli.records.wholeness.repair import repair
+from simcli.records.wholeness.integrity import file_info, verify
+from simcli.records.wholeness.repair import repair_file
 from simcli.records.wholeness.superblock import FORMAT_BOUNDS
 from simcli.records.writing import writer
 from simcli.records.writing.writer import Recorder
@@ -36,7 +36,7 @@ WHOLE = contacts(MODEL.n_worlds, 0, N)
 
 
 def record(path, cuts=(), until=N, channels=CHANNELS, first=0, **options):
-    source = collect([("a.yaml", "x")], "x", "cpu", "float64", 1)
+    source = collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1)
     with Recorder(path, MODEL, source, channels, N, process=RecorderHere(), **options) as out:
         for a, b in pairwise([first, *cuts, until]):
             out.put(frames(ROWS, AXES, a, b - a))
@@ -62,7 +62,7 @@ def same(a, b):
 @given(st.lists(st.integers(0, N), max_size=5))
 def test_rows_cut_and_joined_are_the_same_rows(cuts):
     edges = [0, *sorted(cuts), N]
-    assert same(joined([WHOLE.of_frames(a, b) for a, b in pairwise(edges)]), WHOLE)
+    assert same(joined_blocks([WHOLE.of_frames(a, b) for a, b in pairwise(edges)]), WHOLE)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -118,16 +118,16 @@ def test_a_file_without_the_channel_says_so(tmp_path):
             with pytest.raises(UnknownNameError, match="channels: \\[contacts\\]"):
                 ask()
         assert bare.contacts_until(N) == 0
-    assert info(tmp_path / "a.h5")["contacts"] == 0
+    assert file_info(tmp_path / "a.h5")["contacts"] == 0
     assert verify(tmp_path / "a.h5") == []
 
 
 def test_info_counts_them(path):
-    assert info(path)["contacts"] == WHOLE.n
+    assert file_info(path)["contacts"] == WHOLE.n
 
 
 def test_blocks_that_do_not_fit_are_refused(tmp_path):
-    with Recorder(tmp_path / "a.h5", MODEL, collect([("a", "x")], "x", "cpu", "float64", 1), CHANNELS, N) as out:
+    with Recorder(tmp_path / "a.h5", MODEL, collect_provenance([("a", "x")], "x", "cpu", "float64", 1), CHANNELS, N) as out:
         for change, message in (
             ({"count": WHOLE.count[:, :2]}, "contacts/count has shape"),
             ({"columns": {**WHOLE.columns, "force": WHOLE.columns["force"][:-1]}}, "contacts/force has shape"),
@@ -182,7 +182,7 @@ def test_repair_cuts_what_was_not_committed(path, tmp_path):
             file["contacts"][name].resize(WHOLE.n + 5, axis=0)
         file["contacts/offset"].resize(3 * N + 4, axis=0)
     assert verify(torn) == []
-    repair(torn)
+    repair_file(torn)
     assert verify(torn) == []
     with h5py.File(torn) as file, h5py.File(path) as before:
         for name in (*CONTACT_WIDTHS, "contact", "offset"):

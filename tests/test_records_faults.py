@@ -21,7 +21,7 @@ from simcli.errors import Exit, FileError
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.heaps import ENTRY, HEAD
 from simcli.records.wholeness.integrity import held, verify
-from simcli.records.wholeness.repair import repair
+from simcli.records.wholeness.repair import repair_file
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 120
@@ -134,7 +134,7 @@ def test_kill_9_leaves_every_committed_frame(tmp_path, bits, share, victims):
 def test_a_killed_run_can_be_run_again_and_repaired(tmp_path, bits):
     path = tmp_path / "a.h5"
     kill_at(path, 0.5, "run", "recorder")
-    repair(path)
+    repair_file(path)
     n = assert_prefix(path, bits)
     assert n > 0
     assert verify(path) == []
@@ -158,7 +158,7 @@ def test_a_full_disk_is_exit_6_and_a_readable_file(tmp_path, bits, limit, more):
     promised = int(re.search(r"(\d+) frames are safe", done.stderr).group(1))
     assert assert_prefix(path, bits) >= promised
     assert verify(path) == []
-    repair(path)
+    repair_file(path)
     assert assert_prefix(path, bits) >= promised
     with h5py.File(path) as file:  # and plain for every other program
         assert len(file["frames/time"]) >= promised

@@ -7,7 +7,7 @@ from support.tiny_model import frames, tiny_model
 
 from simcli.errors import Exit, FileError
 from simcli.records.contents.layout import CHANNELS, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading import guard
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
@@ -21,7 +21,7 @@ MAX_OBJECTS = 500  # instead of 100 000, which take long to make
 def good(tmp_path_factory):
     path = tmp_path_factory.mktemp("hostile") / "a.h5"
     model = tiny_model()
-    with Recorder(path, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, N) as recorder:
+    with Recorder(path, model, collect_provenance([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, N) as recorder:
         recorder.put(frames(datasets(model, CHANNELS), axes_of(model), 0, N))
     return path.read_bytes()
 

@@ -11,7 +11,7 @@ from support.tiny_model import frames, tiny_model
 from simcli.errors import OutputError
 from simcli.records.contents import chunks
 from simcli.records.contents.layout import CHANNELS, axes_of, datasets, point_datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.writing.writer import Recorder
 
@@ -34,7 +34,7 @@ CHUNK_LIMITS = (128 * 1024, 1024 * 1024)  # [B], of the specification
 
 
 def provenance():
-    return collect([("tiny.yaml", "simcli: 1\n"), ("steel.yaml", "a: 1\n")], "simcli: 1\n", "cpu", "float64", 7)
+    return collect_provenance([("tiny.yaml", "simcli: 1\n"), ("steel.yaml", "a: 1\n")], "simcli: 1\n", "cpu", "float64", 7)
 
 
 @pytest.fixture

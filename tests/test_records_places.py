@@ -12,7 +12,7 @@ from support.tiny_model import frames, tiny_model
 
 from simcli.pipeline import Request, prepare
 from simcli.records.contents.layout import CHANNELS, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.writing import writer
 from simcli.records.writing.writer import Recorder
 from simcli.solvers import SOLVERS, RunPlan
@@ -38,7 +38,7 @@ batch: {worlds: WORLDS}
 
 
 def recorder(path, **options):
-    return Recorder(path, MODEL, collect([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES,
+    return Recorder(path, MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES,
                     process=RecorderHere(), **options)  # fmt: skip
 
 

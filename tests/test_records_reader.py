@@ -16,11 +16,11 @@ from simcli.cli.doorman import run_command
 from simcli.errors import Exit, FileError, UsageError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.named import UnknownNameError
 from simcli.records.reading.reader import open_trajectory
-from simcli.records.wholeness.integrity import info, verify
-from simcli.records.wholeness.repair import repair, tidy_finished
+from simcli.records.wholeness.integrity import file_info, verify
+from simcli.records.wholeness.repair import repair_file, tidy_finished
 from simcli.records.wholeness.superblock import lookup3
 from simcli.records.writing.writer import Recorder
 
@@ -34,7 +34,8 @@ SOURCES = [("pendulum.yaml", "simcli: 1\nname: späte Fahrt\n"), ("steel.yaml", 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("reader") / "a.h5"
-    with Recorder(path, MODEL, collect(SOURCES, "resolved", "cpu", "float64", 7, ["run", "ü"]), CHANNELS, N) as out:
+    with Recorder(path, MODEL, collect_provenance(SOURCES, "resolved", "cpu", "float64", 7, ["run", "ü"]), CHANNELS,
+                  N) as out:  # fmt: skip
         out.put(BLOCK)
     return path
 
@@ -154,7 +155,7 @@ def test_unknown_attribute_of_a_group(run):
 
 
 def test_info_says_what_is_in_the_file(path):
-    facts = info(path)
+    facts = file_info(path)
     assert facts["frames"] == N
     assert facts["worlds"] == 3
     assert facts["time"] == [0.0, pytest.approx(0.39)]
@@ -249,7 +250,7 @@ def test_repair_makes_a_killed_file_plain(tmp_path):
         assert 0 < n <= 20
         assert run.status == "unfinished"
         before = run.read("frames/body_q").tobytes()
-    said = repair(path)
+    said = repair_file(path)
     assert f"{n} frames" in said
     assert "not committed are cut" in said
     with h5py.File(path, "r") as file:
@@ -260,11 +261,11 @@ def test_repair_makes_a_killed_file_plain(tmp_path):
     with open_trajectory(path) as run:
         assert run.status == "stopped"
         assert run.digest == digest
-    assert "nothing to repair" in repair(path)
+    assert "nothing to repair" in repair_file(path)
 
 
 @pytest.mark.usefixtures("child_path")
-@pytest.mark.parametrize("clean", [repair, tidy_finished])
+@pytest.mark.parametrize("clean", [repair_file, tidy_finished])
 def test_a_run_killed_between_done_and_closing_is_cleaned_up(tmp_path, clean):
     path = tmp_path / "a.h5"
     killed_file(path, CLOSING)
@@ -304,8 +305,8 @@ def test_a_killed_file_is_called_unfinished_and_a_copy_repaired_alone(tmp_path, 
 
 def test_repair_refuses_a_file_that_is_being_written(tmp_path):
     path = tmp_path / "a.h5"
-    with Recorder(path, MODEL, collect(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
-        code = ("from simcli.records.wholeness.repair import repair\nfrom simcli.errors import FileError\n"
+    with Recorder(path, MODEL, collect_provenance(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
+        code = ("from simcli.records.wholeness.repair import repair_file\nfrom simcli.errors import FileError\n"
                 f"try: repair({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "is writing this file" in done.stdout, done.stderr
@@ -316,7 +317,7 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
 
     monkeypatch.setattr(writer, "PATIENCE_S", 0.0)
     path = tmp_path / "a.h5"
-    with Recorder(path, MODEL, collect(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N) as out:
+    with Recorder(path, MODEL, collect_provenance(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N) as out:
         out.put(BLOCK)
         while out.n_committed < N:
             pass
@@ -330,7 +331,7 @@ def test_a_live_file_can_be_read_by_another_process(tmp_path, monkeypatch):
 def test_repair_refuses_foreign_files(tmp_path):
     (tmp_path / "a.h5").write_text("hello")
     with pytest.raises(FileError, match="not an HDF5 file"):
-        repair(tmp_path / "a.h5")
+        repair_file(tmp_path / "a.h5")
 
 
 def test_a_closed_file_is_called_closed(path):

@@ -11,7 +11,7 @@ from support.tiny_model import frames, tiny_model
 import simcli
 from simcli.errors import Exit, FileError, UsageError
 from simcli.records.contents.layout import CHANNELS, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.result_reader import Results, open_any, verify_any
 from simcli.records.reading.results import FIELDS, Field, ResultWriter, result_axes
@@ -20,7 +20,7 @@ from simcli.records.writing.writer import Recorder
 MODEL = tiny_model()
 AXES = result_axes(MODEL)
 SOURCES = [("scene.yaml", "simcli: 1\n")]
-PROVENANCE = collect(SOURCES, "simcli: 1\nresolved: true\n", "cpu: test", "float64", 7, ["simcli", "fk"])
+PROVENANCE = collect_provenance(SOURCES, "simcli: 1\nresolved: true\n", "cpu: test", "float64", 7, ["simcli", "fk"])
 PIECES = (1, 4, 2)  # states per portion
 TEXT_AXES = {"B": MODEL.bodies.name, "NV": MODEL.dofs.label, "NV2": MODEL.dofs.label, "NQ": MODEL.dofs.q_label,
              "N": MODEL.points.name}  # fmt: skip

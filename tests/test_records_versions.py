@@ -8,7 +8,7 @@ from support.hdf5_objects import DATATYPE, NAMES, NEWEST, headers
 from support.records_child import write
 from support.tiny_model import tiny_model
 
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.results import FIELDS, ResultWriter, result_axes
 from simcli.records.wholeness.superblock import VERSION, VERSION_AT, is_marked, read_superblock
 
@@ -23,7 +23,7 @@ def path(request, tmp_path_factory):
     if request.param == "run":
         write(path, n_frames=20, n_worlds=2)
         return path
-    model, source = tiny_model(), collect([("a", "x")], "x", "cpu", "float64", 7)
+    model, source = tiny_model(), collect_provenance([("a", "x")], "x", "cpu", "float64", 7)
     with ResultWriter(path, "fk", [name for name in FIELDS if "residual" not in name], result_axes(model), source):
         return path
 

@@ -19,7 +19,7 @@ from support.tiny_model import frames, tiny_model
 from simcli.errors import OutputError
 from simcli.model.snapshot import Event
 from simcli.records.contents.layout import CHANNELS, TEXT_BYTES, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.going_on.lock import WriterLock, is_being_written, wait_for_orphan
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.wholeness.integrity import verify
@@ -39,7 +39,8 @@ WHOLE = frames(ROWS, AXES, 0, N_FRAMES)
 
 def recorder(path, **options):
     """In a process of its own, as a run has it."""
-    return Recorder(path, MODEL, collect([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES, **options)
+    return Recorder(path, MODEL, collect_provenance([("a.yaml", "x")], "x", "cpu", "float64", 1), CHANNELS, N_FRAMES,
+                    **options)  # fmt: skip
 
 
 def record(path, cuts=(), events=(), status="done", **options):

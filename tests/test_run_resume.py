@@ -130,7 +130,7 @@ def test_state_that_is_not_kept_would_show(folder, tmp_path, monkeypatch):
     """The test above can fail: a state that lacks one thing gives other bytes."""
     run(request(folder, tmp_path / "whole.h5", "loop"))
     stopped(request(folder, tmp_path / "cut.h5", "loop"), 100)
-    kept = checkpoint.read
+    kept = checkpoint.read_checkpoint
 
     def forgetful(path):
         found = kept(path)
@@ -138,7 +138,7 @@ def test_state_that_is_not_kept_would_show(folder, tmp_path, monkeypatch):
             found.arrays["arena"] = np.where(np.arange(found.arrays["arena"].shape[1]) % 2, found.arrays["arena"], 0.0)
         return found
 
-    monkeypatch.setattr(checkpoint, "read", forgetful)
+    monkeypatch.setattr(checkpoint, "read_checkpoint", forgetful)
     run(request(folder, tmp_path / "cut.h5", "loop", resume=True))
     assert digest(tmp_path / "cut.h5") != digest(tmp_path / "whole.h5")
 
@@ -205,8 +205,8 @@ def test_of_two_checkpoints_the_newest_whole_one_serves(folder, tmp_path):
     stopped(asked, 100, 200)
     kept = {path: path.read_bytes() for path in checkpoint.paths(tmp_path / "cut.h5")}
     cut = (tmp_path / "cut.h5").read_bytes()
-    order = sorted(kept, key=lambda path: -checkpoint.read(path).n_frames)
-    frames = [checkpoint.read(path).n_frames for path in order]
+    order = sorted(kept, key=lambda path: -checkpoint.read_checkpoint(path).n_frames)
+    frames = [checkpoint.read_checkpoint(path).n_frames for path in order]
     assert frames[0] > frames[1]
     rng = random.Random(0)
     for damage in ("none", "flip", "short", "both"):
@@ -280,7 +280,7 @@ def test_a_full_disk_ends_checkpoints_but_not_the_run(folder, tmp_path, monkeypa
 def test_what_is_read_from_a_checkpoint_is_not_trusted(tmp_path):
     good = checkpoint.Checkpoint(16, 32, 3, {"a": np.arange(5.0)}, {"uuid": "x"})
     checkpoint.write(tmp_path / "good", good)
-    found = checkpoint.read(tmp_path / "good")
+    found = checkpoint.read_checkpoint(tmp_path / "good")
     assert (found.n_frames, found.n_steps, found.n_events, found.facts) == (16, 32, 3, {"uuid": "x"})
     assert np.array_equal(found.arrays["a"], good.arrays["a"])
     facts = np.frombuffer(b'{"format": 1, "n_frames": 16, "n_steps": 32, "n_events": 3}', np.uint8)
@@ -290,13 +290,13 @@ def test_what_is_read_from_a_checkpoint_is_not_trusted(tmp_path):
         np.savez_compressed(stream, facts=facts, a=np.zeros(1_000_000))
     (tmp_path / "text").write_text("hello")
     for name in ("pickled", "packed", "text", "none"):
-        assert checkpoint.read(tmp_path / name) is None
+        assert checkpoint.read_checkpoint(tmp_path / name) is None
     data = (tmp_path / "good").read_bytes()
     for place in range(0, len(data), 7):  # no bit of it makes another checkpoint, or an exception
         flipped = bytearray(data)
         flipped[place] ^= 4
         (tmp_path / "flipped").write_bytes(flipped)
-        other = checkpoint.read(tmp_path / "flipped")
+        other = checkpoint.read_checkpoint(tmp_path / "flipped")
         assert other is None or (other.n_frames == 16 and np.array_equal(other.arrays["a"], good.arrays["a"]))
 
 

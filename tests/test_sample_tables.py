@@ -15,7 +15,7 @@ from simcli.spec import json_schema, load_document, n_worlds, resolve, resolved_
 from simcli.spec.document.overrides import VARY, VARY_TABLE, Override
 from simcli.spec.resolve import warnings
 from simcli.spec.samples import sheets
-from simcli.spec.samples.csv_text import ANY, SEPARATORS, CsvError, cells, number_in
+from simcli.spec.samples.csv_text import ANY, SEPARATORS, CsvError, number_in, table_cells
 from simcli.spec.samples.sheets import header_of, sheet_of
 
 BASE = """\
@@ -403,7 +403,8 @@ def test_cells_are_those_of_python(texts, separator):
 
     stream = io.StringIO()
     csv.writer(stream, delimiter=separator, quoting=csv.QUOTE_ALL).writerow(texts)
-    assert [cell.text for cell in cells(stream.getvalue().rstrip("\r\n"), separator)] == [text.strip() for text in texts]
+    assert [cell.text for cell in table_cells(stream.getvalue().rstrip("\r\n"),
+                                              separator)] == [text.strip() for text in texts]  # fmt: skip
 
 
 @settings(max_examples=200, deadline=None)
@@ -430,6 +431,6 @@ def test_many_rows_are_read_as_few(odd):
 
 
 def test_any_separator_takes_blanks():
-    assert [cell.text for cell in cells('  1.5  2;"3",4\t5 ', ANY)] == ["1.5", "2", "3", "4", "5"]
+    assert [cell.text for cell in table_cells('  1.5  2;"3",4\t5 ', ANY)] == ["1.5", "2", "3", "4", "5"]
     with pytest.raises(CsvError):
         sheet_of(b"")

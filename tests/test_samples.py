@@ -24,7 +24,7 @@ from simcli.spec.document.nodes import plain
 from simcli.spec.document.overrides import VARY, Override
 from simcli.spec.resolve import warnings
 from simcli.spec.samples import normals, points
-from simcli.spec.schema.batch import KINDS, OPTIONS, VarySpec
+from simcli.spec.schema.batch import OPTIONS, VARY_KINDS, VarySpec
 
 P_VALUE = 1e-6  # of a false alarm, per test of a distribution; the seed is fixed, so that one is for ever
 BASE = """\
@@ -71,9 +71,9 @@ def fault(tmp_path, *vary, **options):
 
 
 def test_every_way_has_a_spelling_here():
-    assert {*WAYS, "from"} == set(KINDS)
+    assert {*WAYS, "from"} == set(VARY_KINDS)
     fields = {field.alias or name for name, field in VarySpec.model_fields.items()}
-    assert fields == {*KINDS, *OPTIONS}
+    assert fields == {*VARY_KINDS, *OPTIONS}
 
 
 @pytest.mark.parametrize("kind", WAYS)
@@ -240,7 +240,7 @@ CUTS = [(None, 1.2), (0.9, None), (0.8, 1.1), (1.3, None), (1.8, 1.85), (None, 0
 @pytest.mark.parametrize(("low", "high"), CUTS)
 def test_truncated_normals(low, high):
     stats = pytest.importorskip("scipy.stats")
-    value = normals.normal(1.0, 0.1, low, high)
+    value = normals.normal_quantiles(1.0, 0.1, low, high)
     u = np.array(points.even_fractions(5, "p", 4000))
     got = np.array([value(one) for one in u])
     a, b = ((-np.inf if low is None else low) - 1) / 0.1, ((np.inf if high is None else high) - 1) / 0.1
@@ -512,4 +512,4 @@ run: {duration: 1}
 
 def test_the_page_has_every_way():
     keys = {key for written, _ in rows_of_the_page() for key in re.findall(r"(\w+): ", written)}
-    assert set(KINDS) | set(OPTIONS) <= keys
+    assert set(VARY_KINDS) | set(OPTIONS) <= keys

@@ -13,7 +13,7 @@ from simcli.spec.document.nodes import find, parse_path, plain
 from simcli.spec.faults import codes
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.manual.json_schema import DRAFT
-from simcli.spec.values.units import UNITS, dimension_of, fits
+from simcli.spec.values.units import UNITS, dimension_of, unit_fits
 
 # Kinds of mistakes that a schema can tell, and scenes of each.
 OF_THE_SCHEMA = ("misspelt_key", "misspelt_value", "wrong_type", "missing_key", "wrong_unit", "vector_length", "negative",
@@ -71,7 +71,7 @@ def test_it_takes_every_key(schema):
 
 def test_it_takes_every_good_example_of_the_faults(schema):
     for code in codes.codes():
-        page = codes.page(code)
+        page = codes.code_page(code)
         if page.good and code not in ("SC111", "SC112"):
             faults = Faults()
             data = plain(parse_text(page.scene(page.good), "good.yaml", faults))
@@ -80,7 +80,7 @@ def test_it_takes_every_good_example_of_the_faults(schema):
 
 @pytest.mark.parametrize("code", SHAPE_CODES)
 def test_it_refuses_the_bad_examples(schema, code):
-    page = codes.page(code)
+    page = codes.code_page(code)
     data = plain(parse_text(page.scene(page.bad), "bad.yaml", Faults()))
     assert not schema.is_valid(data)
 
@@ -181,7 +181,7 @@ def test_units_are_told_by_their_dimension(schema):
             owner = owner[step]
         for name, (_, dimension) in UNITS.items():
             owner[last] = f"2 {name}"
-            assert schema.is_valid(data) == fits(dimension, dimension_of(unit)), (where, name)
+            assert schema.is_valid(data) == unit_fits(dimension, dimension_of(unit)), (where, name)
         owner[last] = f"2.5e-3 {unit}"
         assert schema.is_valid(data)
         owner[last] = "${2*L} " + unit

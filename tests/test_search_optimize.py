@@ -9,7 +9,7 @@ import pytest
 from simcli.errors import FileError, SimulationError, UsageError
 from simcli.search.generations import Generations
 from simcli.search.intervals import Interval
-from simcli.search.optimizing import Limits, optimize
+from simcli.search.optimizing import Limits, find_optimum
 
 pytest.importorskip("cma")
 
@@ -36,7 +36,7 @@ class Bowl:
 
 
 def search(bowl, ledger=None, limits=LIMITS, maximizes=False, intervals=INTERVALS, seed=SEED):
-    return optimize(bowl, intervals, maximizes, seed, POPULATION, limits, ledger)
+    return find_optimum(bowl, intervals, maximizes, seed, POPULATION, limits, ledger)
 
 
 def ledger_in(folder, **facts):

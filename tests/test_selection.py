@@ -12,10 +12,10 @@ from support.process import simcli
 from support.scenes import scene
 
 import simcli as package
-from simcli.analysis.channels import locate
+from simcli.analysis.channels import locate_channel
 from simcli.errors import Exit, OutputError, SceneError
 from simcli.model import build
-from simcli.model.batch.selection import choose, owners
+from simcli.model.batch.selection import choose_selection, owners
 from simcli.records.contents.select import selection
 from simcli.spec import json_schema, load_document, resolve, resolved_yaml
 from simcli.spec.names.patterns import fits, matching, wanted
@@ -99,10 +99,10 @@ def test_inclusion_and_exclusion_are_set_algebra():
 
 def test_an_articulation_means_all_that_belongs_to_it():
     model = build(resolve(scene(arms())))
-    bodies, joints = choose(model, "drone", exclude="fleet/1*")
+    bodies, joints = choose_selection(model, "drone", exclude="fleet/1*")
     assert {model.bodies.name[b] for b in bodies} == {f"fleet/0-0-0/{n}" for n in ("hull", "mast", "lamp")}
     assert {model.joints.name[j] for j in joints} == {f"fleet/0-0-0/{n}" for n in ("gimbal", "lift", "hull_free")}
-    bodies, joints = choose(model, "row/*/arm", types=["prismatic"], exclude_types=["revolute"])
+    bodies, joints = choose_selection(model, "row/*/arm", types=["prismatic"], exclude_types=["revolute"])
     assert len(bodies) == 6
     assert {model.joints.name[j] for j in joints} == {"fleet/0-0-0/lift", "fleet/1-0-0/lift"}
 
@@ -119,7 +119,7 @@ def test_a_loop_joint_belongs_to_the_articulation_of_both_its_bodies():
     assert by_joint == {"pin": "crank", "knee": "crank", "close": "crank", "tie": "", "loose_free": "loose"}
     assert [model.joints.articulation_name[a] for a in of_body] == ["crank", "crank", "loose"]
     # An articulation that nobody named has its root body's name, and the body is what the name means.
-    assert [part.tolist() for part in choose(model, "crank")] == [[0], []]
+    assert [part.tolist() for part in choose_selection(model, "crank")] == [[0], []]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_run_select_cuts_the_file_as_the_scene_does(tmp_path):
         assert cut.bodies == ("row/1-0-0/upper", "row/1-0-0/fore")
         for name in cut.joints:
             assert np.array_equal(cut.joint(name).qdd[...], whole.joint(name).qdd[...])
-        (found,) = locate(cut, "joint.shoulder.q")
+        (found,) = locate_channel(cut, "joint.shoulder.q")
         assert found.name == "joint.row/1-0-0/shoulder.q"
     done = simcli("run", "arms.yaml", "--select", "wing", cwd=tmp_path)
     assert done.returncode == Exit.SCENE

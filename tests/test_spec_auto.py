@@ -4,7 +4,7 @@ import pytest
 from support.scenes import scene
 
 from simcli.spec import resolve
-from simcli.spec.auto import FIRST, SECOND
+from simcli.spec.auto import FIRST_CHOICE, SECOND
 from simcli.spec.resolve import why_integrator
 from simcli.spec.resolved import to_yaml
 
@@ -23,15 +23,15 @@ def choice(*words, **more):
     return resolve(document).solver.integrator, why_integrator(document)
 
 
-@pytest.mark.parametrize("solver", sorted(FIRST))
+@pytest.mark.parametrize("solver", sorted(FIRST_CHOICE))
 def test_smooth_scenes_get_second_order_and_contact_first(solver):
     name, why = choice(solver)
-    assert name == SECOND.get(solver, FIRST[solver])
+    assert name == SECOND.get(solver, FIRST_CHOICE[solver])
     assert why
     touching = {"world": "shapes: {ground: {type: plane}}", "body": BALL}
     if solver != "affine":  # whose bodies touch by their own barrier; the choice is the same
         name, why = choice(solver, more="contact: {pairs: [{a: rod, b: ground, friction: 0.1}]}", **touching)
-        assert name == FIRST[solver]
+        assert name == FIRST_CHOICE[solver]
         assert "`world` and `rod` can touch" in why or solver == "maximal"
 
 

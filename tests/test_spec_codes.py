@@ -35,7 +35,7 @@ def faults(tmp_path, page, text, sets=()):
 
 @pytest.mark.parametrize("code", codes.codes())
 def test_examples(tmp_path, code, request):
-    page = codes.page(code)
+    page = codes.code_page(code)
     if code not in ("SC501", "SC502"):  # what solvers honour changes; what a scene means does not
         request.getfixturevalue("all_honoured")
     assert page.title

@@ -9,7 +9,7 @@ from support.scenes import scene
 from simcli.errors import SceneError
 from simcli.spec import resolve
 from simcli.spec.honours import joint_fields
-from simcli.spec.honours.joint_fields import FIELDS, JOINTS
+from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
 from simcli.spec.names import structure
 
 PAGE = Path(joint_fields.__file__).parent.parent / "docs" / "joint_fields.md"
@@ -56,7 +56,7 @@ def faults_of(text):
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("field", HONOURED_FIELDS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_cell(kind, field, loop):
     honoured = JOINTS["generalized"]
@@ -144,11 +144,11 @@ joints:
 def test_what_the_issue_asks_for():
     """Every field of revolute and prismatic joints; what limits, drives and brakes the others."""
     tree, loop = JOINTS["generalized"].tree, JOINTS["generalized"].loop
-    missing = {(k, f) for k in ("revolute", "prismatic") for f in FIELDS if k not in tree[f] | loop[f]}
+    missing = {(k, f) for k in ("revolute", "prismatic") for f in HONOURED_FIELDS if k not in tree[f] | loop[f]}
     kinds = ("ball", "d6", "universal", "cylindrical", "planar", "screw")
     missing |= {(k, f) for k in kinds for f in REQUIRED_EVERYWHERE if k not in tree[f]}
     assert missing == set()
 
 
 def test_the_page_is_that_of_the_code():
-    assert PAGE.read_text(encoding="utf-8") == joint_fields.page()
+    assert PAGE.read_text(encoding="utf-8") == joint_fields.joint_fields_page()

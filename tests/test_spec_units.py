@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simcli.spec.values.expressions import ExpressionError, evaluate, substitute
+from simcli.spec.values.expressions import ExpressionError, evaluate, substitute_names
 from simcli.spec.values.units import UNITS, UnitError, base_units, parse_unit, to_si
 
 ROUNDING = 4e-16  # relative: a product of two factors
@@ -194,8 +194,8 @@ def test_no_text_breaks_the_expressions(text):
 
 
 def test_substitution():
-    assert substitute("${2*L}", _known) == 0.8
-    assert substitute("${100*L} cm", _known) == "40 cm"
-    assert substitute("run_${1+1}", _known) == "run_2"
+    assert substitute_names("${2*L}", _known) == 0.8
+    assert substitute_names("${100*L} cm", _known) == "40 cm"
+    assert substitute_names("run_${1+1}", _known) == "run_2"
     with pytest.raises(ExpressionError):
-        substitute("${L", _known)
+        substitute_names("${L", _known)

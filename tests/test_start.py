@@ -16,7 +16,7 @@ import simcli
 from simcli import rotations as rot
 from simcli.model import build_worlds
 from simcli.model.closure.chart import moved
-from simcli.model.closure.close import Mechanism
+from simcli.model.closure.close import LoopProblem
 from simcli.model.closure.gaps import gradients
 from simcli.model.closure.least import least_motion
 from simcli.model.constraints.build import constraints_of, stated_alike
@@ -543,7 +543,7 @@ def test_gradients_are_those_of_the_gaps(is_open):
     geared = {"g0": hinge("world", "a", 0, 60, 0), "g1": hinge("world", "b", 1, 60, 0, mimic={"joint": "g0", "ratio": -1.5})}
     wheels = {"a": bodies("a", 60, (0.1, 0))["a0"], "b": bodies("b", 60, (1.1, 0))["b0"]}
     model = built(together(*chains, (wheels, geared), PARTS["rods"]))
-    mechanism = Mechanism.of(model)
+    mechanism = LoopProblem.of(model)
     form = mechanism.constraints.rows.form
     assert set(form) == set(Form) - {Form.RIGID, Form.ROLL}
     if is_open:

@@ -14,7 +14,7 @@ from support.sweep_stand_in import FUNCTION, SCENE, SECONDS, names, number_of, p
 
 from simcli.errors import DeviceError
 from simcli.sweeps.executors.bundle import Bundles
-from simcli.sweeps.executors.cluster_task import answer, place_files, unpack
+from simcli.sweeps.executors.cluster_task import answer, place_files, unpack_answer
 from simcli.sweeps.executors.contract import Ending, Work
 from simcli.sweeps.executors.pool import report_of
 from simcli.sweeps.executors.wire import task_of, task_text
@@ -48,7 +48,7 @@ def wait_for_workers(cluster, n):
 def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):
     """Results over the wire; the other cluster tests share the folder."""
     pytest.importorskip("distributed")
-    from simcli.sweeps.driver import drive
+    from simcli.sweeps.driver import drive_sweep
     from simcli.sweeps.executors.cluster import Cluster
 
     folder, killed = tmp_path / "sweep", []
@@ -60,7 +60,7 @@ def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):
                 killed.append(cluster.workers[0].kill())
             return True
 
-        summary = drive(plan_of(names(30)), folder, Cluster(cluster.address, work_in(folder), fetch=True), watch=watch)
+        summary = drive_sweep(plan_of(names(30)), folder, Cluster(cluster.address, work_in(folder), fetch=True), watch=watch)
     assert (summary.status, len(killed)) == ("done", 1)
     assert table_of(folder) == whole_table(names(30))
 
@@ -68,7 +68,7 @@ def test_a_worker_that_is_killed_costs_its_chunk(tmp_path):
 @pytest.mark.slow
 def test_a_scheduler_that_is_killed_and_comes_back(tmp_path):
     pytest.importorskip("distributed")
-    from simcli.sweeps.driver import drive
+    from simcli.sweeps.driver import drive_sweep
     from simcli.sweeps.executors.cluster import Cluster
 
     folder = tmp_path / "sweep"
@@ -76,7 +76,7 @@ def test_a_scheduler_that_is_killed_and_comes_back(tmp_path):
         wait_for_workers(cluster, 2)
         killer = threading.Timer(2.0, cluster.kill_scheduler, [3.0])
         killer.start()
-        summary = drive(plan_of(names(80), 2), folder, Cluster(cluster.address, work_in(folder)))
+        summary = drive_sweep(plan_of(names(80), 2), folder, Cluster(cluster.address, work_in(folder)))
         killer.join()
         assert summary.status == "done"
         assert table_of(folder) == whole_table(names(80))
@@ -86,7 +86,7 @@ def test_a_scheduler_that_is_killed_and_comes_back(tmp_path):
     with DaskCluster(tmp_path, 1, **{SECONDS: "0.2"}) as cluster:
         executor = Cluster(cluster.address, work_in(folder), patience=3.0)
         threading.Timer(2.0, cluster.scheduler.kill).start()
-        summary = drive(plan_of([*names(80), *(f"c-new-{k}" for k in range(99))]), folder, executor)
+        summary = drive_sweep(plan_of([*names(80), *(f"c-new-{k}" for k in range(99))]), folder, executor)
     assert summary.status == "stopped"
     assert "has no scheduler since 3 s; what was done is in the ledger" in summary.problem
     assert whole_table(names(80)).items() <= table_of(folder).items()
@@ -115,7 +115,7 @@ def test_a_driver_that_is_killed_leaves_no_work_behind(tmp_path):
 @pytest.mark.slow
 def test_workers_of_another_version_are_refused_by_name(tmp_path):
     pytest.importorskip("distributed")
-    from simcli.sweeps.driver import drive
+    from simcli.sweeps.driver import drive_sweep
     from simcli.sweeps.executors.cluster import Cluster
 
     folder = tmp_path / "sweep"
@@ -128,7 +128,7 @@ def test_workers_of_another_version_are_refused_by_name(tmp_path):
         wait_for_workers(cluster, 2)
         executor = Cluster(cluster.address, work_in(folder))
         assert executor.slots == 1
-        assert drive(plan_of(names(30)), folder, executor).status == "done"
+        assert drive_sweep(plan_of(names(30)), folder, executor).status == "done"
     assert table_of(folder) == whole_table(names(30))
 
 
@@ -136,7 +136,7 @@ def test_workers_of_another_version_are_refused_by_name(tmp_path):
 def test_a_cluster_that_does_not_share_the_folder_says_so(tmp_path):
     pytest.importorskip("distributed")
     from simcli.errors import OutputError
-    from simcli.sweeps.driver import drive
+    from simcli.sweeps.driver import drive_sweep
     from simcli.sweeps.executors import cluster_task
     from simcli.sweeps.executors.cluster import Cluster
 
@@ -148,7 +148,7 @@ def test_a_cluster_that_does_not_share_the_folder_says_so(tmp_path):
     with DaskCluster(tmp_path, 1) as cluster:
         wait_for_workers(cluster, 1)
         with pytest.raises(OutputError, match=r"hidden\.yaml: a worker on .* does not see it; share the folder .*--fetch"):
-            drive(plan, folder, Cluster(cluster.address, work_in(folder)))
+            drive_sweep(plan, folder, Cluster(cluster.address, work_in(folder)))
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_task_travels_as_text():
 
 def test_an_answer_carries_files_behind_a_line(tmp_path):
     raw = answer({"ending": "done", "files": {"results/a.h5": 3, "runs/b.h5": 0}}, b"\n\x00{", b"")
-    plain, files = unpack(raw)
+    plain, files = unpack_answer(raw)
     assert plain == {"ending": "done"}
     place_files(tmp_path, files)
     assert (tmp_path / "results/a.h5").read_bytes() == b"\n\x00{"
@@ -175,13 +175,13 @@ def test_an_answer_carries_files_behind_a_line(tmp_path):
     for k in range(len(raw)):
         if k > raw.index(b"\n"):
             with pytest.raises(ValueError, match="not as long"):
-                unpack(raw[:k])
+                unpack_answer(raw[:k])
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../up.h5", "results/../../up.h5"])
 def test_an_answer_with_files_elsewhere_is_refused(name):
     with pytest.raises(ValueError, match="outside of the folder"):
-        unpack(answer({"ending": "done", "files": {name: 1}}, b"x"))
+        unpack_answer(answer({"ending": "done", "files": {name: 1}}, b"x"))
     chunk = plan_of(well(2)).chunks[0]
     report = report_of(chunk, {"ending": "done", "result": {**RESULT, "file": name}}, "")
     assert (report.ending, "names no file below" in report.reason) == (Ending.CRASHED, True)

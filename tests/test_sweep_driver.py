@@ -14,7 +14,7 @@ from simcli.sweeps import driver as driver_module
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import this_process
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Options, drive
+from simcli.sweeps.driver import Options, drive_sweep
 from simcli.sweeps.executors import pool as pool_module
 from simcli.sweeps.executors.contract import Ending, Pace, Work
 from simcli.sweeps.executors.pool import Pool
@@ -34,45 +34,45 @@ def pool(folder, n=1, threads=1):
 def test_everything_is_done_once_and_the_same_command_finds_it_done(tmp_path):
     cases = [*well(10), "nan-1"]
     plan, here = plan_of(cases), Here(tmp_path)
-    summary = drive(plan, tmp_path, here)
+    summary = drive_sweep(plan, tmp_path, here)
     assert (summary.status, summary.n_done, summary.n_begun_with, summary.failed) == ("done", 11, 0, {"nan-1": "nan"})
     assert summary.n_steps == 110
     assert table_of(tmp_path) == whole_table(cases)
     assert (len(here.begun), here.closed) == (3, True)
     again = Here(tmp_path)
-    assert drive(plan, tmp_path, again).n_begun_with == 11
+    assert drive_sweep(plan, tmp_path, again).n_begun_with == 11
     assert again.begun == []
     assert not list((tmp_path / "claims").iterdir())
 
 
 def test_an_enlarged_grid_runs_only_what_is_new(tmp_path):
-    drive(plan_of(well(10)), tmp_path, Here(tmp_path))
+    drive_sweep(plan_of(well(10)), tmp_path, Here(tmp_path))
     here = Here(tmp_path)
-    summary = drive(plan_of(well(14)), tmp_path, here)
+    summary = drive_sweep(plan_of(well(14)), tmp_path, here)
     assert here.begun == [("c-0010", "c-0011"), ("c-0012", "c-0013")]
     assert (summary.n_begun_with, summary.n_cases) == (10, 14)
     assert table_of(tmp_path) == whole_table(well(14))
 
 
 def test_the_folder_of_another_sweep_is_refused(tmp_path):
-    drive(plan_of(well(3)), tmp_path / "a", Here(tmp_path / "a"))
+    drive_sweep(plan_of(well(3)), tmp_path / "a", Here(tmp_path / "a"))
     before = sorted(path.read_bytes() for path in tmp_path.rglob("*.jsonl"))
     with pytest.raises(OutputError, match=r"holds another sweep: none of its 3 cases .*simcli 0.*choose another folder"):
-        drive(plan_of(["c-other"]), tmp_path / "a", Here(tmp_path / "a"))
+        drive_sweep(plan_of(["c-other"]), tmp_path / "a", Here(tmp_path / "a"))
     assert sorted(path.read_bytes() for path in tmp_path.rglob("*.jsonl")) == before
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file"):
-        drive(plan_of(well(3)), tmp_path / "file", Here(tmp_path))
+        drive_sweep(plan_of(well(3)), tmp_path / "file", Here(tmp_path))
 
 
 def test_results_that_are_gone_are_made_again(tmp_path):
     cases = well(8)
-    drive(plan_of(cases), tmp_path, Here(tmp_path))
+    drive_sweep(plan_of(cases), tmp_path, Here(tmp_path))
     next(iter((tmp_path / "results").glob("0001*"))).unlink()
     (tmp_path / "ledger/notes.txt").write_text("mine")
     here = Here(tmp_path)
     with pytest.warns(SimcliWarning) as said:
-        drive(plan_of(cases), tmp_path, here)
+        drive_sweep(plan_of(cases), tmp_path, here)
     assert [str(one.message).partition(": ")[2][:22] for one in said] == ["results are gone that ", "ledger/notes.txt is no"]
     assert here.begun == [tuple(cases[4:])]
     assert table_of(tmp_path) == whole_table(cases)
@@ -82,14 +82,14 @@ def test_results_that_are_gone_are_made_again(tmp_path):
 def test_the_case_to_blame_is_found_and_left(tmp_path, bad, tries):
     cases = [*well(15), bad]
     plan, here = plan_of(cases, 16), Here(tmp_path)
-    summary = drive(plan, tmp_path, here)
+    summary = drive_sweep(plan, tmp_path, here)
     assert summary.failed == {bad: summary.failed[bad]}
     assert summary.status == "done"
     assert sum(bad in chunk for chunk in here.begun) == max(tries, 5)  # 16, 8, 4, 2, 1
     assert table_of(tmp_path) == whole_table(cases, summary.failed)
-    assert drive(plan, tmp_path, Here(tmp_path)).failed == summary.failed
+    assert drive_sweep(plan, tmp_path, Here(tmp_path)).failed == summary.failed
     again = Here(tmp_path)
-    drive(plan, tmp_path, again, Options(retry_failed=True))
+    drive_sweep(plan, tmp_path, again, Options(retry_failed=True))
     assert again.begun == [(bad,)] * tries
 
 
@@ -101,7 +101,7 @@ def test_a_case_that_fails_now_and_then_is_done_in_the_end(tmp_path):
         n += 1
         return [Ending.LOST, Ending.CRASHED, Ending.LOST, None][min(n, 4) - 1]
 
-    assert drive(plan_of(["c-1"]), tmp_path, Here(tmp_path, ending)).failed == {}
+    assert drive_sweep(plan_of(["c-1"]), tmp_path, Here(tmp_path, ending)).failed == {}
     assert table_of(tmp_path) == whole_table(["c-1"])
 
 
@@ -113,26 +113,26 @@ def test_killed_processes_do_not_blame_a_chunk_before_the_tenth_time(tmp_path):
         n += 1
         return Ending.LOST if n < 10 else None
 
-    assert drive(plan_of(["c-1"]), tmp_path / "a", Here(tmp_path / "a", ending)).failed == {}
-    summary = drive(plan_of(["c-1"]), tmp_path / "b", Here(tmp_path / "b", lambda chunk: Ending.LOST))
+    assert drive_sweep(plan_of(["c-1"]), tmp_path / "a", Here(tmp_path / "a", ending)).failed == {}
+    summary = drive_sweep(plan_of(["c-1"]), tmp_path / "b", Here(tmp_path / "b", lambda chunk: Ending.LOST))
     assert list(summary.failed) == ["c-1"]
 
 
 def test_a_sweep_in_which_all_crashes_ends_soon(tmp_path):
     cases = well(256)
     here = Here(tmp_path, lambda chunk: Ending.CRASHED)
-    summary = drive(plan_of(cases, 64), tmp_path, here)
+    summary = drive_sweep(plan_of(cases, 64), tmp_path, here)
     assert set(summary.failed) == set(cases)
     assert len(here.begun) < 64
 
 
 def test_failed_worlds_are_results_until_they_are_asked_for(tmp_path):
     cases = [*well(6), "nan-1", "nan-2"]
-    drive(plan_of(cases), tmp_path, Here(tmp_path))
+    drive_sweep(plan_of(cases), tmp_path, Here(tmp_path))
     here = Here(tmp_path)
-    drive(plan_of(cases), tmp_path, here)
+    drive_sweep(plan_of(cases), tmp_path, here)
     assert here.begun == []
-    drive(plan_of(cases), tmp_path, here, Options(retry_failed=True))
+    drive_sweep(plan_of(cases), tmp_path, here, Options(retry_failed=True))
     assert here.begun == [("nan-1", "nan-2")]
     assert table_of(tmp_path) == whole_table(cases)
 
@@ -140,7 +140,7 @@ def test_failed_worlds_are_results_until_they_are_asked_for(tmp_path):
 def test_a_full_disk_is_nobody_elses_fault(tmp_path):
     plan = plan_of([*well(4), "disk-1"])
     with pytest.raises(OutputError, match="No space left on device; nothing that the ledger holds is lost"):
-        drive(plan, tmp_path, Here(tmp_path))
+        drive_sweep(plan, tmp_path, Here(tmp_path))
     state = LedgerReader(tmp_path).read()
     assert set(state.results) == set(well(4))
     assert not state.failed()
@@ -149,7 +149,7 @@ def test_a_full_disk_is_nobody_elses_fault(tmp_path):
 
 def test_a_device_that_is_missing_ends_the_sweep_and_blames_nobody(tmp_path):
     with pytest.raises(DeviceError, match="not available"):
-        drive(plan_of([*well(4), "device-1"]), tmp_path, Here(tmp_path, slots=2))
+        drive_sweep(plan_of([*well(4), "device-1"]), tmp_path, Here(tmp_path, slots=2))
     state = LedgerReader(tmp_path).read()
     assert not state.failed()
     assert not state.open
@@ -169,11 +169,11 @@ def test_a_ledger_that_cannot_be_written_ends_the_sweep_and_loses_nothing(tmp_pa
     with monkeypatch.context() as patch:
         patch.setattr(driver_module.Ledger, "note", note)
         with pytest.raises(OutputError):
-            drive(plan, tmp_path, here := Here(tmp_path))
+            drive_sweep(plan, tmp_path, here := Here(tmp_path))
         assert here.closed
     done = len(LedgerReader(tmp_path).read().results)
     again = Here(tmp_path)
-    assert drive(plan, tmp_path, again).n_begun_with == done
+    assert drive_sweep(plan, tmp_path, again).n_begun_with == done
     assert len(again.begun) == 3 - done // 4
     assert table_of(tmp_path) == whole_table(well(12))
 
@@ -187,7 +187,7 @@ def test_a_folder_that_vanishes_ends_the_sweep(tmp_path):
         return True
 
     with pytest.raises(OutputError, match="nothing that the ledger holds is lost"):
-        drive(plan_of(well(12)), folder, Here(folder), watch=watch)
+        drive_sweep(plan_of(well(12)), folder, Here(folder), watch=watch)
 
 
 # -- shards -----------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_shards_together_are_the_sweep(tmp_path):
     plan = plan_of(cases)
     for k in (3, 1, 2):
         here = Here(tmp_path)
-        summary = drive(plan, tmp_path, here, Options(shard=Shard(k, 3)))
+        summary = drive_sweep(plan, tmp_path, here, Options(shard=Shard(k, 3)))
         assert summary.status == "done"
         assert {case for chunk in here.begun for case in chunk} == cases_of(plan, Shard(k, 3))
     assert table_of(tmp_path) == whole_table(cases)
@@ -245,20 +245,20 @@ class Slow(Here):
 @pytest.mark.parametrize("heeds", [True, False])
 def test_when_the_time_is_up_the_rest_is_left(tmp_path, heeds):
     plan = plan_of(well(8))
-    summary = drive(plan, tmp_path, Slow(tmp_path, heeds), Options(max_walltime=0.4, grace=0.1))
+    summary = drive_sweep(plan, tmp_path, Slow(tmp_path, heeds), Options(max_walltime=0.4, grace=0.1))
     assert (summary.status, summary.n_done) == ("stopped", 4 * heeds)
     assert summary.problem == "the walltime is up"
     state = LedgerReader(tmp_path).read()
     assert not state.open
     assert not state.failed()
     assert all(tries.crashed == tries.lost == 0 for tries in state.tries.values())
-    assert drive(plan, tmp_path, Here(tmp_path)).status == "done"
+    assert drive_sweep(plan, tmp_path, Here(tmp_path)).status == "done"
     assert table_of(tmp_path) == whole_table(well(8))
 
 
 def test_what_ends_within_the_grace_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv(SECONDS, "0.5")
-    summary = drive(plan_of(well(8)), tmp_path, pool(tmp_path), Options(grace=60.0), lambda now: not now.n_running)
+    summary = drive_sweep(plan_of(well(8)), tmp_path, pool(tmp_path), Options(grace=60.0), lambda now: not now.n_running)
     assert (summary.status, summary.n_done) == ("stopped", 4)
 
 
@@ -269,7 +269,7 @@ def test_a_watcher_sees_how_things_stand_and_stops_them(tmp_path):
         seen.append(now)
         return now.n_done < 4
 
-    summary = drive(plan_of(well(12)), tmp_path, Here(tmp_path), watch=watch)
+    summary = drive_sweep(plan_of(well(12)), tmp_path, Here(tmp_path), watch=watch)
     assert (summary.status, summary.n_done, summary.problem) == ("stopped", 4, "")
     assert [now.event for now in seen if now.event] == ["begun", "started", "done", "ended"]
     assert max(now.n_running for now in seen) == 4
@@ -293,7 +293,7 @@ def test_two_drivers_at_once_share_the_work(tmp_path, monkeypatch):
         return True
 
     def one(k):
-        summaries[k] = drive(plan, tmp_path, heres[k], watch=watch)
+        summaries[k] = drive_sweep(plan, tmp_path, heres[k], watch=watch)
 
     threads = [threading.Thread(target=one, args=(k,)) for k in range(2)]
     for thread in threads:
@@ -322,7 +322,7 @@ def test_what_a_living_driver_is_at_is_waited_for(tmp_path, monkeypatch):
             return True
 
         here = Here(tmp_path)
-        assert drive(plan, tmp_path, here, watch=watch).status == "done"
+        assert drive_sweep(plan, tmp_path, here, watch=watch).status == "done"
     assert here.begun == [plan.chunks[1].cases, plan.chunks[0].cases]
     assert table_of(tmp_path) == whole_table(well(8))
 
@@ -335,7 +335,7 @@ def test_processes_that_die_cost_their_chunk_and_no_more(tmp_path, monkeypatch):
     monkeypatch.setenv(SECONDS, "0.01")
     cases = [*well(6), "nan-1", "segv-1", "error-1", "refused-1"]
     executor = pool(tmp_path, 2)
-    summary = drive(plan_of(cases), tmp_path, executor)
+    summary = drive_sweep(plan_of(cases), tmp_path, executor)
     given_up = {"segv-1": "its process was ended by SIGSEGV", "error-1": "ValueError: a defect",
                 "refused-1": "the scene is wrong"}  # fmt: skip
     assert summary.failed == {**given_up, "nan-1": "nan"}
@@ -347,7 +347,7 @@ def test_a_process_that_hangs_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(pool_module, "COMPILING_S", 1.0)
     monkeypatch.setattr(driver_module, "POLL_S", 0.1)
     executor = Pool(1, Work(tmp_path, "none", 0.01, "cpu", 1, FUNCTION))
-    summary = drive(plan_of(["deaf-1"]), tmp_path, executor, Options(tries=1))
+    summary = drive_sweep(plan_of(["deaf-1"]), tmp_path, executor, Options(tries=1))
     assert summary.failed == {"deaf-1": "time limit: its process hung"}
 
 
@@ -357,6 +357,6 @@ def test_a_chunk_that_is_asked_to_end_does(tmp_path):
     def watch(now):
         return not (now.n_running and time.monotonic() - began > 0.5)
 
-    summary = drive(plan_of(["hang-1"]), tmp_path, pool(tmp_path), Options(grace=1.0), watch)
+    summary = drive_sweep(plan_of(["hang-1"]), tmp_path, pool(tmp_path), Options(grace=1.0), watch)
     assert (summary.status, Exit.STOPPED) == ("stopped", 75)
     assert not LedgerReader(tmp_path).read().open

@@ -18,7 +18,7 @@ from support.sweep_stand_in import plan_of, well
 from simcli.errors import Exit, OutputError
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import Identity, identity_of, this_process
-from simcli.sweeps.book.ledger import Event, Ledger, facts_of, line_of
+from simcli.sweeps.book.ledger import Ledger, LedgerEvent, facts_of, line_of
 from simcli.sweeps.book.state import LedgerReader
 
 DONE = {"file": "results/a.h5", "digest": "d1", "failed": {}, "n_steps": 5, "seconds": 0.5, "attempt": 1}
@@ -30,8 +30,8 @@ def other(token, pid=1):
 
 
 def note_run(ledger, chunk="a", cases=("x", "y"), **changes):
-    ledger.note(Event.STARTED, chunk, cases, attempt=1)
-    ledger.note(Event.DONE, chunk, cases, **{**DONE, **changes})
+    ledger.note(LedgerEvent.STARTED, chunk, cases, attempt=1)
+    ledger.note(LedgerEvent.DONE, chunk, cases, **{**DONE, **changes})
 
 
 def state_of(folder):
@@ -55,10 +55,10 @@ def test_results_and_tries_of_two_writers_are_the_same_in_any_order(tmp_path):
     note_run(one, "a", ("x", "y"), digest="later")
     note_run(two, "a", ("x", "y"), digest="earlier", failed={"y": "nan"})
     note_run(two, "b", ("y", "z"), file="results/b.h5", failed={"z": "nan"})
-    two.note(Event.STARTED, "c", ("v",), attempt=1)
-    one.note(Event.STARTED, "d", ("w",), attempt=1)
-    one.note(Event.FAILED, "d", ("w",), attempt=1, kind="crashed", reason="boom")
-    one.note(Event.GIVEN_UP, "d", ("w",), reason="boom")
+    two.note(LedgerEvent.STARTED, "c", ("v",), attempt=1)
+    one.note(LedgerEvent.STARTED, "d", ("w",), attempt=1)
+    one.note(LedgerEvent.FAILED, "d", ("w",), attempt=1, kind="crashed", reason="boom")
+    one.note(LedgerEvent.GIVEN_UP, "d", ("w",), reason="boom")
     state = state_of(tmp_path / "1")
     assert {case: (one.file, one.digest, one.reason) for case, one in state.results.items()} == {
         "x": ("results/a.h5", "earlier", ""), "y": ("results/a.h5", "later", ""), "z": ("results/b.h5", "d1", "nan")}

@@ -10,8 +10,8 @@ from simcli.errors import UsageError
 from simcli.sweeps import status as status_module
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import Event, Ledger
-from simcli.sweeps.driver import Options, drive
+from simcli.sweeps.book.ledger import Ledger, LedgerEvent
+from simcli.sweeps.driver import Options, drive_sweep
 from simcli.sweeps.planning.shards import Shard
 from simcli.sweeps.status import status_of
 
@@ -23,16 +23,16 @@ DONE = {"attempt": 1, "digest": "d", "failed": {}, "executor": "workers 1"}
 def short(monkeypatch):
     """Hearts of other machines are listened to for a moment."""
     monkeypatch.setattr(status_module, "LISTEN_S", 1.0)
-    monkeypatch.setattr(status_module, "POLL_S", 0.01)
+    monkeypatch.setattr(status_module, "STATUS_POLL_S", 0.01)
 
 
 def test_a_sweep_at_rest(tmp_path):
     cases = [*well(N - 3), "nan-1", "error-1", "refused-1"]
-    drive(plan_of(cases), tmp_path, Here(tmp_path), Options(shard=Shard(1, 2)))
+    drive_sweep(plan_of(cases), tmp_path, Here(tmp_path), Options(shard=Shard(1, 2)))
     found = status_of(tmp_path)
     assert (found.n_cases, found.n_done, found.n_running, found.n_lost) == (N, N / 2, 0, 0)
     assert found.seconds_left != found.seconds_left  # nobody is at work
-    drive(plan_of(cases), tmp_path, Here(tmp_path))
+    drive_sweep(plan_of(cases), tmp_path, Here(tmp_path))
     found = status_of(tmp_path)
     assert (found.n_done, found.failed) == (
         N - 2, {"nan-1": "nan", "error-1": "ValueError: a defect", "refused-1": "the scene is wrong"})  # fmt: skip
@@ -45,14 +45,14 @@ def test_who_lives_and_who_does_not(tmp_path):
     plan, me = plan_of(well(N)), this_process()
     far = replace(me, host="far", boot="another start")
     ledger = Ledger(tmp_path, me)
-    ledger.note(Event.PLANNED, plan=plan.digest, n_cases=N, executor="workers 1")
-    ledger.note(Event.DONE, plan.chunks[0].id, plan.chunks[0].cases, file="a", n_steps=400, seconds=8.0, **DONE)
+    ledger.note(LedgerEvent.PLANNED, plan=plan.digest, n_cases=N, executor="workers 1")
+    ledger.note(LedgerEvent.DONE, plan.chunks[0].id, plan.chunks[0].cases, file="a", n_steps=400, seconds=8.0, **DONE)
     owners = [me, replace(me, begun=me.begun + 1, token="dead"), replace(far, token="silent"), replace(far, token="beats")]
     everybody = [Claims(tmp_path, owner, period=0.0) for owner in owners]
     for claims, chunk in zip(everybody, plan.chunks[1:], strict=False):
         claims.__enter__()
         assert claims.take(chunk)
-        ledger.note(Event.STARTED, chunk.id, chunk.cases, attempt=1)
+        ledger.note(LedgerEvent.STARTED, chunk.id, chunk.cases, attempt=1)
     ends = threading.Event()
 
     def beat():

@@ -13,7 +13,7 @@ from simcli.errors import Exit, OutputError, SceneError, UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.document.packed import unpacked
 from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import Event, Ledger
+from simcli.sweeps.book.ledger import Ledger, LedgerEvent
 from simcli.sweeps.executors.bundle import Bundles
 from simcli.sweeps.executors.chunk_run import run_chunk
 from simcli.sweeps.planning.plan import plan_of
@@ -189,9 +189,9 @@ def test_status_counts_the_cases_of_the_plan(folder):
     plan = of_table(folder, ROWS)
     write_plan(of_table(folder, ROWS[:1]), folder / "out")
     ledger = Ledger(folder / "out", this_process())
-    ledger.note(Event.PLANNED, plan=plan.digest, n_cases=3, executor="workers 1")
+    ledger.note(LedgerEvent.PLANNED, plan=plan.digest, n_cases=3, executor="workers 1")
     chunk = plan.chunks[0]
-    ledger.note(Event.DONE, chunk.id, chunk.cases, file="a", n_steps=4, seconds=8.0, attempt=1, digest="d",
+    ledger.note(LedgerEvent.DONE, chunk.id, chunk.cases, file="a", n_steps=4, seconds=8.0, attempt=1, digest="d",
                 failed={chunk.cases[0]: "one", chunk.cases[1]: "two"}, executor="workers 1")  # fmt: skip
     ledger.close()
     found = status_of(folder / "out")

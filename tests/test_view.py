@@ -28,7 +28,7 @@ from simcli.errors import Exit, UsageError
 from simcli.model.from_scene import build
 from simcli.records.contents.layout import axes_of, selected
 from simcli.records.contents.model_columns import model_arrays
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
@@ -382,7 +382,7 @@ def test_hostile_texts_stay_texts(tmp_path, capsys):
 def test_a_file_that_is_still_written_is_shown_as_far_as_it_is(tmp_path):
     model = tiny_model(n_worlds=2)
     axes = axes_of(model)
-    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    source = collect_provenance([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
     recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 500, process=RecorderHere())
     recorder.put(frames(selected(axes, CHANNELS), axes, 0, 300, ()))
     with open_trajectory(tmp_path / "a.h5") as run:
@@ -403,7 +403,8 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
     document = load_document(tmp_path / "s.yaml")
     spec = resolve(document)
     model = build(spec, document)
-    axes, source = axes_of(model), collect([("s.yaml", text)], resolved_yaml(spec), "cpu", "float64", 0, argv=["simcli"])
+    axes, source = axes_of(model), collect_provenance([("s.yaml", text)], resolved_yaml(spec), "cpu", "float64", 0,
+                                                      argv=["simcli"])  # fmt: skip
     recorder = Recorder(tmp_path / "a.h5", model, source, ("joints",), 3, process=RecorderHere())
     block = frames(selected(axes, ("joints",)), axes, 0, 3, ())
     block.columns["frames/joint_q"][:] = np.array([[[0.1, 0.2]], [[0.3, -0.4]], [[1.0, 2.0]]])
@@ -422,7 +423,7 @@ def test_poses_follow_from_joint_coordinates_where_only_these_are_recorded(tmp_p
 def test_a_file_of_some_bodies_shows_these(tmp_path, capsys):
     model = tiny_model(n_worlds=1)
     axes = selection(model, ["link1"])
-    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    source = collect_provenance([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
     recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 3, axes=axes, process=RecorderHere())
     recorder.put(frames(selected(axes_of(model), CHANNELS), axes_of(model), 0, 3, ()))
     recorder.close("done")
@@ -470,7 +471,7 @@ def test_the_file_itself_is_not_replaced(path, capsys):
 def test_a_page_too_large_for_browsers_is_refused_with_what_would_do(path, tmp_path, capsys, monkeypatch):
     from simcli.cli.results import view
 
-    monkeypatch.setattr(view, "MOST_BYTES", 100.0)
+    monkeypatch.setattr(view, "MOST_PAGE_BYTES", 100.0)
     code, _, err = command(capsys, path, "-o", tmp_path / "p.html")
     assert (code, "--every" in err) == (Exit.USAGE, True)
     assert command(capsys, path, "-o", tmp_path / "p.html", "--every", 1)[0] == Exit.OK
@@ -560,7 +561,7 @@ def growing(tmp_path):
     """A recorder that goes on writing, and the server of its file."""
     model = tiny_model(n_worlds=2)
     axes = axes_of(model)
-    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    source = collect_provenance([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
     recorder = Recorder(tmp_path / "a.h5", model, source, CHANNELS, 2000, process=RecorderHere())
     with Server(tmp_path / "a.h5") as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

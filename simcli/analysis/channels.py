@@ -20,7 +20,7 @@ import numpy as np
 
 from simcli.errors import UsageError
 from simcli.records.contents.layout import STRETCH
-from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split
+from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, split_name
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -42,7 +42,7 @@ QUANTITIES = {
 # The same with what files hold beside: no condition or measure takes it.
 YIELDING = {"stretch": (STRETCH, ("1",) * 6)}  # of affine bodies
 RECORDED = {**QUANTITIES, "body": {**QUANTITIES["body"], **YIELDING}}
-CONTACTS = "contacts"  # what is recorded of them is no channel
+CONTACT_LIST = "contacts"  # what is recorded of them is no channel
 # quantity of a joint -> offsets and units in /model, and what its unit has beyond them
 COORDINATES = {
     "q": ("q_start", "q_unit", ""),
@@ -55,7 +55,7 @@ MAX_JOINTS = 6  # drawn when no channel is named
 
 
 @dataclass(frozen=True)
-class Source:
+class ChannelSource:
     """Where a channel's numbers lie.
 
     Attributes:
@@ -103,15 +103,15 @@ class Channel:
     units: tuple[str, ...]
 
 
-def locate(trajectory: "Trajectory", name: str) -> list[Source]:
+def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
     """Find the channels that a name or pattern means.
 
     Raises:
         UsageError: there is no such channel; the message has the nearest one.
     """
     wanted = canonical(name)
-    if wanted == CONTACTS:
-        raise UsageError(f"`{CONTACTS}` is a list in each frame, not a number: `simcli export -c {CONTACTS}` alone writes "
+    if wanted == CONTACT_LIST:
+        raise UsageError(f"`{CONTACT_LIST}` is a list in each frame, not a number: `simcli export -c {CONTACT_LIST}` alone writes "
                          "it; diag.contacts and diag.penetration are channels")  # fmt: skip
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
@@ -131,7 +131,7 @@ def matches_channel(channel: str, pattern: str) -> bool:
 
     if fnmatchcase(channel, pattern):
         return True
-    (group, subject, quantity), (groups, subjects, quantities) = split(channel), split(pattern)
+    (group, subject, quantity), (groups, subjects, quantities) = split_name(channel), split_name(pattern)
     return bool(subjects) and fnmatchcase(group, groups) and fnmatchcase(quantity, quantities) and fits(subject, subjects)
 
 
@@ -168,7 +168,7 @@ def read_channels(
         UsageError: an unknown channel or world.
     """
     check_worlds(trajectory, worlds)
-    sources = {source.name: source for name in names for source in locate(trajectory, name)}
+    sources = {source.name: source for name in names for source in locate_channel(trajectory, name)}
     frames = slice(0, trajectory.n_frames, every)
     return [
         Channel(name, trajectory.time[frames], tuple(worlds), source.read(frames, worlds), source.labels, source.units)
@@ -189,14 +189,14 @@ def check_worlds(trajectory: "Trajectory", worlds: Sequence[int]) -> None:
 
 def quantity_of(label: str) -> str:
     """What a column of /frames/quantity is a component of: `contact.rod.force` of `contact.rod.force.x`."""
-    group, _, last = split(label)
+    group, _, last = split_name(label)
     is_part = group != "distance" and not is_on_demand(label)
     return label.removesuffix(f".{last}") if is_part else label
 
 
 def _column(trajectory: "Trajectory", name: str):
     """The column of a channel, None if the file does not hold it."""
-    group, subject, quantity = split(name)
+    group, subject, quantity = split_name(name)
     if is_on_demand(name):
         places = [k for k, label in enumerate(trajectory.quantities) if quantity_of(label) == name]
         return trajectory.column("frames/quantity", slice(places[0], places[-1] + 1)) if places else None
@@ -210,19 +210,19 @@ def _column(trajectory: "Trajectory", name: str):
     return column if column.size or not trajectory.n_frames else None
 
 
-def _source(trajectory: "Trajectory", name: str) -> Source:
+def _source(trajectory: "Trajectory", name: str) -> ChannelSource:
     """A channel that is there."""
-    group, subject, quantity = split(name)
+    group, subject, quantity = split_name(name)
     column = _column(trajectory, name)
     if is_on_demand(name):
         units = {label: unit for label, unit in trajectory.quantities.items() if quantity_of(label) == name}
-        return Source(name, column, tuple(units), tuple(units.values()))
+        return ChannelSource(name, column, tuple(units), tuple(units.values()))
     if group in SCALARS:
-        return Source(name, column, (name,), (column.unit,))
+        return ChannelSource(name, column, (name,), (column.unit,))
     if quantity in COORDINATES and group == "joint":
-        return Source(name, column, *_coordinates(trajectory, name, subject, quantity))
+        return ChannelSource(name, column, *_coordinates(trajectory, name, subject, quantity))
     components, units = RECORDED[group][quantity]
-    return Source(name, column, tuple(f"{name}.{part}" for part in components), units)
+    return ChannelSource(name, column, tuple(f"{name}.{part}" for part in components), units)
 
 
 def _coordinates(trajectory: "Trajectory", name: str, joint: str, quantity: str) -> tuple[tuple[str, ...], ...]:

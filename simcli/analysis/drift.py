@@ -19,7 +19,8 @@ _ROUNDING = 1e-6  # [1] of the largest term of the ledger, below which a drift i
 CREEP, SETTLING = 1e-4, 1e-6  # [m/s, m] that solvers may leave of a body at rest; energies of that size are none
 _TERMS = ("kinetic", "potential", "elastic", "dissipated", "input", "drift")
 # Order in dt of the drift of each integrator, and the ones of the same solver that drift less.
-ORDER = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2, "bdf1": 1,
+ORDER_OF_INTEGRATOR = {"semi_implicit": 1, "implicit": 2, "rk4": 4, "moreau": 1, "zhong06": 2, "generalized_alpha": 2,
+                       "bdf1": 1,
          "bdf2": 2}  # fmt: skip
 BETTER = {"semi_implicit": "implicit", "moreau": "zhong06", "bdf1": "bdf2"}
 _FRAMES_AT_ONCE = 4096  # of a file that are read back together
@@ -120,7 +121,7 @@ def advice_of(part: float, integrator: str, dt: float, touches: bool) -> str:
         dt: [s].
         touches: whether shapes may touch.
     """
-    step = round_down(_MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER.get(integrator, 1)))
+    step = round_down(_MARGIN * dt * (LIMIT / part) ** (1.0 / ORDER_OF_INTEGRATOR.get(integrator, 1)))
     text = f"solver.dt of {step:g} s"
     better = BETTER.get(integrator)
     if better and not (touches and better in ("implicit", "zhong06")):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.channels import Source, locate
+from simcli.analysis.channels import ChannelSource, locate_channel
 from simcli.errors import UsageError
 from simcli.model.snapshot import Status
-from simcli.spec.names.channel_names import is_on_demand, split
+from simcli.spec.names.channel_names import is_on_demand, split_name
 
 TIME_TOLERANCE = 1e-3  # of a step: times of frames are k dt in floating point
 _FRAMES_AT_ONCE = 128  # a large batch does not fit in memory as a whole
@@ -78,7 +78,7 @@ class _Numbers:
     lost: np.ndarray
 
 
-def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int]) -> list[Verdict]:
+def judge_expectations(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence[int]) -> list[Verdict]:
     """Judge every expectation of a scene.
 
     Args:
@@ -98,7 +98,7 @@ def judge(expectations: Sequence, trajectory, dt: float, world_numbers: Sequence
             verdicts.append(_judge_measure(expect, trajectory, world_numbers))
             continue
         try:
-            sources = locate(trajectory, expect.channel)
+            sources = locate_channel(trajectory, expect.channel)
         except UsageError as error:
             verdicts.append(_unjudged(expect, world_numbers, f"not recorded: {error}"))
             continue
@@ -154,7 +154,7 @@ def nearest_frame(at: float | str, time: np.ndarray, dt: float) -> int | None:
     return index if abs(time[index] - at) <= TIME_TOLERANCE * dt else None
 
 
-def _judge(expect, sources: list[Source], trajectory, dt: float, world_numbers: Sequence[int]) -> Verdict:
+def _judge(expect, sources: list[ChannelSource], trajectory, dt: float, world_numbers: Sequence[int]) -> Verdict:
     time = trajectory.time
     n_components = sum(len(source.labels) for source in sources)
     if expect.component is not None and expect.component >= n_components:
@@ -187,7 +187,7 @@ def _judge_measure(expect, trajectory, world_numbers: Sequence[int]) -> Verdict:
     return _verdict(expect, _Numbers(values, time[:, 0], lost), world_numbers)
 
 
-def _frames(expect, sources: list[Source], trajectory, span: slice) -> tuple[np.ndarray, np.ndarray]:
+def _frames(expect, sources: list[ChannelSource], trajectory, span: slice) -> tuple[np.ndarray, np.ndarray]:
     """Values (F, W, n) of some frames, and where the worlds are neither failed nor ended, (F, W)."""
     values = np.concatenate([source.read(span) for source in sources], axis=2)
     if expect.component is not None:
@@ -195,7 +195,7 @@ def _frames(expect, sources: list[Source], trajectory, span: slice) -> tuple[np.
     return values, trajectory.diag.status[span] == Status.OK
 
 
-def _extremes(expect, sources: list[Source], trajectory, time: np.ndarray) -> _Numbers:
+def _extremes(expect, sources: list[ChannelSource], trajectory, time: np.ndarray) -> _Numbers:
     """Largest magnitude (`max`) or smallest value (`min`) over all frames and components of each world."""
     sign = 1.0 if expect.max else -1.0
     n_worlds = trajectory.n_worlds
@@ -223,7 +223,7 @@ def _compare(expect, values: np.ndarray) -> tuple[np.ndarray, ...]:
     if expect.equals is not None:
         expected = np.asarray(expect.equals, np.float64)
         target = np.broadcast_to(expected, values.shape)
-        if split(expect.channel).quantity == "orientation" and values.shape[1] == len(expected) == 4:
+        if split_name(expect.channel).quantity == "orientation" and values.shape[1] == len(expected) == 4:
             # q and -q are the same rotation.
             target = np.where((values @ expected)[:, None] < 0, -expected, expected)
         off = np.abs(values - target)

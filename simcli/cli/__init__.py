@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         SystemExit: always, unless `argv` is left out and the process ends at once.
     """
     try:
-        from simcli.cli.doorman import leave, make_haste, run_command
+        from simcli.cli.doorman import leave_process, make_haste, run_command
 
         if argv is None:
             make_haste()
@@ -49,6 +49,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         # `--debug` is accepted anywhere: it is what one adds at the end of a line that has just failed.
         debug = DEBUG_FLAG in words
         code = run_command([word for word in words if word != DEBUG_FLAG], debug=debug, as_json=JSON_FLAG in words)
-        leave(code, at_once=argv is None)
+        leave_process(code, at_once=argv is None)
     except KeyboardInterrupt:  # before or after the command itself, while Python imports or tidies up
         os._exit(INTERRUPTED)

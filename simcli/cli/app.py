@@ -72,7 +72,7 @@ COMMANDS = (
 _GROUPS = ("sweep",)  # commands that have commands: their function makes the group
 
 
-def build(words: Sequence[str] = ()) -> typer.Typer:
+def build_app(words: Sequence[str] = ()) -> typer.Typer:
     """The application for a command line.
 
     Args:

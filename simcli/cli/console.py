@@ -83,7 +83,7 @@ def emit(kind: str, document: dict[str, Any]) -> None:
 
 def emit_line(kind: str, document: dict[str, Any]) -> None:
     """Write one of many JSON documents, as `emit`, on a line of its own."""
-    text = json.dumps(plain({"schema": f"simcli.{kind}/1", **document}), ensure_ascii=True, allow_nan=False)
+    text = json.dumps(plain_json({"schema": f"simcli.{kind}/1", **document}), ensure_ascii=True, allow_nan=False)
     _write(text.replace("\x7f", "\\u007f"))
 
 
@@ -98,7 +98,7 @@ def picture(text: str) -> None:
 
 def data_json(document: dict[str, Any]) -> None:
     """Write a JSON document whose form others have laid down."""
-    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain_json(document), indent=2, ensure_ascii=False, allow_nan=False)
     _write(CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text))  # JSON itself leaves those above 0x7e
 
 
@@ -192,14 +192,14 @@ def table(rows: list[tuple], header: tuple[str, ...] | None = None, indent: str 
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 
-def plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """Reduce numpy numbers, arrays, paths, tuples and non-finite floats to what JSON has."""
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [plain_json(item) for item in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return plain_json(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bool | int | str) or value is None:

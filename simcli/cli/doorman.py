@@ -62,7 +62,7 @@ def run_command(words: Sequence[str], *, debug: bool, as_json: bool) -> int:
     try:
         from simcli.cli import app
 
-        code = app.build(words)(list(words), prog_name="simcli", standalone_mode=False)
+        code = app.build_app(words)(list(words), prog_name="simcli", standalone_mode=False)
     except SimcliError as error:
         if debug:
             raise
@@ -102,7 +102,7 @@ def show_warnings() -> None:
     warnings.showwarning = show
 
 
-def leave(code: int, at_once: bool = False) -> None:
+def leave_process(code: int, at_once: bool = False) -> None:
     """Flush both streams and exit; a reader that closed the pipe is no error of ours.
 
     Args:

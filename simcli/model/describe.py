@@ -8,7 +8,7 @@ from collections.abc import Container
 
 import numpy as np
 
-from simcli.model.batch.selection import choose, owners
+from simcli.model.batch.selection import choose_selection, owners
 from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.model.tree.mobility import bilateral_rows, loop_ranks
@@ -22,7 +22,7 @@ def joint_type(model: Model, joint: int) -> str:
     return TYPE_NAME[JointKind(model.joints.kind[joint])]
 
 
-def selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
+def describe_selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
     """What a pattern means.
 
     Args:
@@ -32,7 +32,7 @@ def selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
     Returns:
         Names of `articulations` that a kept body or joint belongs to, `joints` and `bodies`.
     """
-    bodies, joints = choose(model, pattern)
+    bodies, joints = choose_selection(model, pattern)
     of_body, of_joint = owners(model)
     held = {*of_body[bodies].tolist(), *of_joint[joints].tolist()} - {-1}
     return {"articulations": [model.joints.articulation_name[a] for a in sorted(held)],
@@ -42,12 +42,12 @@ def selection(model: Model, pattern: Pattern) -> dict[str, list[str]]:
 def selection_lines(model: Model, pattern: Pattern) -> list[str]:
     """What a pattern means, as text."""
     lines = []
-    for what, names in selection(model, pattern).items():
+    for what, names in describe_selection(model, pattern).items():
         lines += [f"{what} ({len(names)})", *(f"  {name}" for name in names)]
     return lines
 
 
-def tree(model: Model, joints: Container[str] | None = None) -> list[dict]:
+def describe_tree(model: Model, joints: Container[str] | None = None) -> list[dict]:
     """The spanning tree, nested.
 
     Args:
@@ -104,7 +104,7 @@ def tree_lines(model: Model, joints: Container[str] | None = None) -> list[str]:
             lines.append(f"{'  ' * depth}{entry['joint']} ({entry['type']}) {arrow} {entry['body']}")
             add(entry["children"], depth + 1)
 
-    add(tree(model, joints), 1)
+    add(describe_tree(model, joints), 1)
     closing = [f"  {e['joint']} ({e['type']}): {e['parent']} -> {e['child']}" for e in loops(model, joints)]
     return lines + (["closing loops:", *closing] if closing else [])
 

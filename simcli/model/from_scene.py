@@ -15,7 +15,7 @@ from simcli.model.batch.param_units import param_unit
 from simcli.model.bodies.massless import carrying, lacking, weightless
 from simcli.model.bodies.parts import ShapeReader, read_bodies
 from simcli.model.bodies.points import read_points
-from simcli.model.closure.begin import begun, refuse
+from simcli.model.closure.begin import begun, refuse_start
 from simcli.model.contact.pairs import read_contacts, refuse_flat
 from simcli.model.forces.bushing import read_bushings
 from simcli.model.forces.cables import read_cables
@@ -23,7 +23,7 @@ from simcli.model.forces.spring import read_springs
 from simcli.model.forces.torque import add_torques
 from simcli.model.forces.torsion import add_torsions
 from simcli.model.forces.wrench import read_wrenches
-from simcli.model.joints.catalogue import CATALOGUE, Motion
+from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
 from simcli.model.joints.gears import read_gears
 from simcli.model.joints.parts import JointReader, read_dofs
 from simcli.model.mechanism import JointPart, Mechanism
@@ -41,7 +41,7 @@ from simcli.model.tree.topology import Step, depth_first
 from simcli.spec import resolve
 from simcli.spec.batches.batch import world_seeds, world_values
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, normal
+from simcli.spec.expansion.planes import AXES, NORMAL_INDEX, plane_normal
 from simcli.spec.names import structure
 from simcli.spec.resolve import resolve_world
 from simcli.spec.schema.scene import SceneSpec
@@ -65,7 +65,7 @@ def build(spec: SceneSpec, document: Document | None = None) -> Model:
         SceneError: the scene makes no mechanism; all faults of a stage at once.
     """
     model = begun(_build([spec], document, Mechanism([], [])), spec.initial.assemble is not False)
-    refuse(model, _where(document))
+    refuse_start(model, _where(document))
     return model
 
 
@@ -93,7 +93,7 @@ def build_worlds(
     if changes is None:
         model = begun(model, spec.initial.assemble is not False)
         if not tries_all:
-            refuse(model, _where(document), worlds)
+            refuse_start(model, _where(document), worlds)
     return model
 
 
@@ -264,11 +264,11 @@ def _place_all(worlds: Worlds, reader: JointReader) -> tuple[list[JointPart], li
     return joints, steps
 
 
-def _free_motion(plane: str | None) -> Motion:
+def _free_motion(plane: str | None) -> MotionAxis:
     """Axes along which bodies move that no joint holds: all, or in a planar scene those in the plane."""
     if plane is None:
         return CATALOGUE["free"].motion()
-    return Motion(np.array(AXES[plane]), np.array([normal(plane)]))
+    return MotionAxis(np.array(AXES[plane]), np.array([plane_normal(plane)]))
 
 
 def _articulations(worlds: Worlds, joints: list[JointPart], steps: list[Step]) -> tuple[str, ...]:

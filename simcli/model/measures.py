@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from simcli.model.tables import WORLD, Model
-from simcli.spec.names.channel_names import SCALARS, split
+from simcli.spec.names.channel_names import SCALARS, split_name
 from simcli.spec.schema.expect import StopSpec
 from simcli.spec.schema.measure import MeasureSpec
 
@@ -191,7 +191,7 @@ class _Rows:
             quantity: a name of `channel_names`, of something that is there.
         """
         model = self.model
-        group, subject, word = split(quantity)
+        group, subject, word = split_name(quantity)
         if group == "energy":
             return Source.ENERGY, SCALARS["energy"].index(word), 1, "energy"
         if group == "point":
@@ -232,7 +232,7 @@ def _body_of(spec: MeasureSpec, model: Model) -> int:
     """The body in whose axes a quantity is taken."""
     if spec.frame == "world":
         return NO_BODY
-    group, subject, _ = split(spec.quantity)
+    group, subject, _ = split_name(spec.quantity)
     if group == "joint":
         return int(model.joints.child[model.joints.name.index(subject)])
     return model.bodies.name.index(subject if group == "body" else subject.rpartition("/")[0])

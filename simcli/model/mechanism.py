@@ -10,7 +10,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.forces.tables import Cables, Springs, Wrenches
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointType, Motion
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, MotionAxis
 from simcli.model.tables import DriveMode, JointKind, Points, Shapes
 
 _Array = np.ndarray
@@ -112,7 +112,7 @@ class JointPart:
     kind: JointKind
     parent: int
     child: int
-    motion: Motion
+    motion: MotionAxis
     X_p: _Array = field(default_factory=lambda: ONE_POSE)
     X_c: _Array = field(default_factory=lambda: ONE_POSE)
     is_tree: bool = True
@@ -130,7 +130,7 @@ class JointPart:
     drive_mode: tuple[DriveMode, ...] | None = None
 
     @property
-    def entry(self) -> JointType:
+    def entry(self) -> JointEntry:
         """Catalogue entry."""
         return CATALOGUE[TYPE_NAME[self.kind]]
 

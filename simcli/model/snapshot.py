@@ -105,7 +105,7 @@ class ContactRows:
         return self.where(np.repeat(np.broadcast_to(keep, self.count.shape).reshape(-1), self.count.reshape(-1)))
 
 
-def joined(parts: Sequence[ContactRows]) -> ContactRows:
+def joined_blocks(parts: Sequence[ContactRows]) -> ContactRows:
     """The contacts of frames that follow each other; at least one part."""
     count = np.concatenate([part.count for part in parts])
     return ContactRows(count, {name: np.concatenate([part.columns[name] for part in parts]) for name in CONTACT_WIDTHS})

@@ -16,7 +16,7 @@ import numpy as np
 
 from simcli.errors import FileError, UsageError
 from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split
+from simcli.spec.names.channel_names import SCALARS, canonical, is_on_demand, kind_of, split_name
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _unit(path: Path, header: str, name: str, known: dict[str, str], given: str)
     """SI unit of a column; of diagnostics, whose units differ, that of the header itself."""
     if name in known:
         return known[name]
-    group, quantity = split(name).group, split(name).quantity
+    group, quantity = split_name(name).group, split_name(name).quantity
     if group in SCALARS and quantity in SCALARS[group]:
         return "J" if group == "energy" else given
     if found := _unit_on_demand(name, known):
@@ -239,7 +239,7 @@ def _unit_on_demand(name: str, known: dict[str, str]) -> str:
     from simcli.analysis.worlds.measure_layouts import SI
 
     whole, _, part = name.rpartition(".")
-    if split(whole).group == "joint" and split(whole).quantity == "wrench":
+    if split_name(whole).group == "joint" and split_name(whole).quantity == "wrench":
         return "N" if part.startswith("f") else "N m"
     for one in (name, whole):
         if is_on_demand(one):

@@ -16,7 +16,7 @@ import numpy as np
 
 from simcli.errors import FileError, OutputError, UsageError
 from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import FOLDER, SUFFIX, Ledger, facts_of
+from simcli.sweeps.book.ledger import FOLDER, LEDGER_SUFFIX, Ledger, facts_of
 
 FORM = 1  # of the lines below
 
@@ -102,7 +102,7 @@ class Generations:
 
     def _lines(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         try:
-            for file in sorted((self.folder / FOLDER).glob(f"*{SUFFIX}")):
+            for file in sorted((self.folder / FOLDER).glob(f"*{LEDGER_SUFFIX}")):
                 for line in file.read_bytes().splitlines(keepends=True):
                     # A line that was torn by a kill or a full disk has no checksum: its generation is run again.
                     if line.endswith(b"\n") and (facts := facts_of(line)) is not None:

@@ -111,7 +111,7 @@ def library():
     return cma
 
 
-def optimize(quantity: "Quantity", intervals: Sequence[Interval], maximizes: bool, seed: int, population: int,
+def find_optimum(quantity: "Quantity", intervals: Sequence[Interval], maximizes: bool, seed: int, population: int,
              limits: Limits, ledger: "Generations | None" = None,
              seen: Callable[[int, float], None] = lambda n, best: None) -> Optimum:  # fmt: skip
     """Search the least value of a quantity, or the largest.

@@ -173,13 +173,13 @@ class OfMode:
         return found
 
     def _value(self, point: np.ndarray) -> float:
-        from simcli.analysis.rest.modes import refuse, study
+        from simcli.analysis.rest.modes import refuse_modes, study
         from simcli.kernels.device.runtime import start_device
         from simcli.pipeline import build_model, read_scene
 
         document, spec = read_scene(self.scene, (*self.sets, *QUIET, *set_texts(self.paths, point)))
         model = build_model(document, spec)
-        refuse(model, document)
+        refuse_modes(model, document)
         one = study(model, start_device(self.device, "float64", self.threads), self.searches, self.stable)
         try:
             return self._of(one)

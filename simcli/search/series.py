@@ -81,13 +81,13 @@ def _columns_of(run: "Trajectory", log: Log) -> list[tuple]:
     Raises:
         FileError: the run has no such quantity.
     """
-    from simcli.analysis.channels import locate
+    from simcli.analysis.channels import locate_channel
 
     found = []
     for label in log.labels:
         for name in (label, label.rpartition(".")[0]):
             try:
-                sources = locate(run, name)
+                sources = locate_channel(run, name)
             except UsageError:
                 continue
             if len(sources) == 1 and label in sources[0].labels:

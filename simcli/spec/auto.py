@@ -12,7 +12,7 @@ from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.scene import SceneSpec
 
 _AUTO = "auto"
-FIRST = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau", "affine": "bdf1"}
+FIRST_CHOICE = {"generalized": "semi_implicit", "maximal": "semi_implicit", "natural": "moreau", "affine": "bdf1"}
 SECOND = {"generalized": "implicit", "natural": "zhong06", "affine": "bdf2"}
 # Solvers whose integrator of second order takes a step with the one of first order by itself where a law acts suddenly.
 BENDS_WELL = ("natural", "affine")
@@ -36,15 +36,15 @@ def _chosen(check: Checker) -> tuple[str, str]:
     """The integrator of a scene that names none, and why."""
     solver = check.spec.solver.type
     if solver not in SECOND:
-        return FIRST[solver], f"the integrator of the {solver} solver"
+        return FIRST_CHOICE[solver], f"the integrator of the {solver} solver"
     touch = _touching(check)
     if touch:
-        return FIRST[solver], f"of first order, because {touch}"
+        return FIRST_CHOICE[solver], f"of first order, because {touch}"
     if any(body.affine is not None and body.affine.quasi_static for body in check.spec.bodies.values()):
-        return FIRST[solver], "of first order, because a body is quasi-static"
+        return FIRST_CHOICE[solver], "of first order, because a body is quasi-static"
     sudden = "" if solver in BENDS_WELL else next(_sudden(check.spec), "")
     if sudden:
-        return FIRST[solver], f"of first order, because {sudden}"
+        return FIRST_CHOICE[solver], f"of first order, because {sudden}"
     return SECOND[solver], "of second order, because the motion is smooth"
 
 

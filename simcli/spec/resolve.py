@@ -10,13 +10,13 @@ from simcli.spec.auto import with_integrator
 from simcli.spec.batches.worlds import updated_scene
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.every_check import check_spec
-from simcli.spec.document.nodes import Scalar, Table, plain, replace
+from simcli.spec.document.nodes import Scalar, TableNode, plain, replace
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.expand import expanded, fill
+from simcli.spec.expansion.expand import expanded, fill_templates
 from simcli.spec.faults.fault_list import Faults, in_order
 from simcli.spec.faults.mend import Place, first_mends, mended, touched
-from simcli.spec.faults.validate import report
-from simcli.spec.samples.columns import Columns
+from simcli.spec.faults.validate import report_errors
+from simcli.spec.samples.columns import SampleColumns
 from simcli.spec.samples.reading import with_samples
 from simcli.spec.schema.batch import BatchSpec
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
@@ -77,7 +77,7 @@ def resolve_world(document: Document, values: Mapping[str, object], world: int) 
 
 def _in_table(document: Document, batch: BatchSpec, row: int, fault: Fault) -> Where | None:
     """Place of the number in a table from which a fault of a world comes; None if it may come from elsewhere."""
-    columns = batch.table.read if batch.table is not None else Columns()
+    columns = batch.table.read if batch.table is not None else SampleColumns()
     path = fault.where.path if fault.where is not None else ""
     guilty = next((one for one in columns.values if one == path), "")
     if not columns.values or (not guilty and batch.vary):
@@ -110,8 +110,8 @@ def _scene(document: Document, faults: Faults) -> SceneSpec | None:
 
 
 def _judged(
-    document: Document, root: Table, faults: Faults, unknown: set[str]
-) -> tuple[Table, JointUnits, SceneSpec | None]:
+    document: Document, root: TableNode, faults: Faults, unknown: set[str]
+) -> tuple[TableNode, JointUnits, SceneSpec | None]:
     """One pass over a tree of a document: expanded, converted, validated, checked."""
     tree, units = expanded(document, root, faults)
     document.expanded = tree
@@ -157,7 +157,7 @@ def _place(fault: Fault) -> Place:
     return (where.file, where.line, where.column) if where else ("", 0, 0)
 
 
-def validate(document: Document, tree: Table, faults: Faults, unknown: set[str]) -> SceneSpec | None:
+def validate(document: Document, tree: TableNode, faults: Faults, unknown: set[str]) -> SceneSpec | None:
     """Schema, then references, structure and physics of everything that the schema took.
 
     Args:
@@ -167,13 +167,13 @@ def validate(document: Document, tree: Table, faults: Faults, unknown: set[str])
         unknown: sections that are not known as they were meant; nothing is told that rests on what they say.
     """
     data = {key: value for key, value in plain(tree).items() if value is not None}
-    fill(data, document.stem)
+    fill_templates(data, document.stem)
     broken = {(section, "") for section in unknown}
     spec = None
     try:
         spec = SceneSpec.model_validate(data)
     except ValidationError as error:
-        report(error, tree, (), faults)
+        report_errors(error, tree, (), faults)
         data, refused = _without_broken(data, error)
         broken |= refused
         try:

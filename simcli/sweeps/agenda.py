@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import replace
 
-from simcli.sweeps.book.state import State, Tries
+from simcli.sweeps.book.state import SweepState, Tries
 from simcli.sweeps.executors.contract import Ending
 from simcli.sweeps.planning.names import digest_of
 from simcli.sweeps.planning.plan import Chunk, Plan
@@ -36,7 +36,7 @@ class Agenda:
         failed: cases that failed or were given up, with reasons.
     """
 
-    def __init__(self, plan: Plan, mine: frozenset[str], state: State, tries: int, retry_failed: bool, slots: int):
+    def __init__(self, plan: Plan, mine: frozenset[str], state: SweepState, tries: int, retry_failed: bool, slots: int):
         self._plan = plan
         self._mine = mine
         self._state = state

@@ -11,7 +11,7 @@ from simcli.errors import DeviceError, OutputError, SimcliError, SimcliWarning, 
 from simcli.sweeps.agenda import Agenda
 from simcli.sweeps.book.claims import Claims
 from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import GO_ON, Event, Ledger
+from simcli.sweeps.book.ledger import GO_ON, Ledger, LedgerEvent
 from simcli.sweeps.book.state import LOST, OVERTIME, LedgerReader
 from simcli.sweeps.executors.contract import Ending, Executor, Pace, Report, WorkersGoneError
 from simcli.sweeps.planning.plan import Chunk, Plan
@@ -113,7 +113,7 @@ def watch_nothing(_: Standing) -> bool:
     return True
 
 
-def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: _Watch = watch_nothing
+def drive_sweep(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAULTS, watch: _Watch = watch_nothing
           ) -> Summary:  # fmt: skip
     """Get all cases of a sweep done that are not.
 
@@ -136,12 +136,12 @@ def drive(plan: Plan, folder: Path, executor: Executor, options: Options = DEFAU
         with Claims(folder, me) as claims:
             write_plan(plan, folder)
             driver = _Driver(plan, reader, ledger, claims, executor, options, watch)
-            ledger.note(Event.PLANNED, origin=_origin(plan), plan=plan.digest, keep=plan.keep, n_cases=len(plan.cases),
+            ledger.note(LedgerEvent.PLANNED, origin=_origin(plan), plan=plan.digest, keep=plan.keep, n_cases=len(plan.cases),
                         n_mine=driver.n_mine, n_known=len(state.results), executor=executor.name,
                         shard=str(options.shard or ""))  # fmt: skip
             try:
                 summary = driver.run()
-                ledger.note(Event.ENDED, status=summary.status)
+                ledger.note(LedgerEvent.ENDED, status=summary.status)
             except BaseException:
                 executor.close()
                 with contextlib.suppress(SimcliError):  # the ledger may be what is wrong
@@ -196,7 +196,7 @@ def _check_whose(plan: Plan, folder: Path, reader: LedgerReader) -> None:
 
 
 class _Driver:
-    """One call of `drive`."""
+    """One call of `drive_sweep`."""
 
     def __init__(self, plan: Plan, reader: LedgerReader, ledger: Ledger, claims: Claims, executor: Executor,
                  options: Options, watch: _Watch):
@@ -302,7 +302,7 @@ class _Driver:
         tries = self._reader.state.tries
         attempt = 1 + max((tries[case].started for case in chunk.cases if case in tries), default=0)
         self._running[chunk.id] = chunk, attempt
-        self._note(Event.STARTED, chunk, attempt=attempt)
+        self._note(LedgerEvent.STARTED, chunk, attempt=attempt)
         self._executor.start(chunk)
 
     def _take(self, report: Report) -> None:
@@ -314,16 +314,16 @@ class _Driver:
         said = {"attempt": attempt, "worker": report.worker, "at": report.host}
         if report.ending is Ending.DONE:
             self._n_steps += report.result["n_steps"]
-            self._note(Event.DONE, chunk, **said, **report.result)
+            self._note(LedgerEvent.DONE, chunk, **said, **report.result)
             self._agenda.praise()
         elif report.ending in (Ending.STOPPED, *ENDS_ALL):
             kind = OVERTIME if self._is_overtime else report.ending.value
-            self._note(Event.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
+            self._note(LedgerEvent.ABANDONED, chunk, **said, kind=kind, reason=report.reason)
         else:
             kind = LOST if report.ending is Ending.LOST else report.ending.value
-            self._note(Event.FAILED, chunk, **said, kind=kind, reason=report.reason)
+            self._note(LedgerEvent.FAILED, chunk, **said, kind=kind, reason=report.reason)
             if spent := self._agenda.blame(chunk, report.ending):
-                self._note(Event.GIVEN_UP, chunk, spent, reason=report.reason)
+                self._note(LedgerEvent.GIVEN_UP, chunk, spent, reason=report.reason)
         self._claims.release(chunk.id)
         if report.ending in ENDS_ALL:
             raise ENDS_ALL[report.ending](f"{report.reason}; {GO_ON}")
@@ -333,7 +333,7 @@ class _Driver:
         for chunk, _ in list(self._running.values()):
             self._take(Report(chunk.id, Ending.STOPPED, reason="the sweep ended by an error"))
 
-    def _note(self, event: Event, chunk: Chunk, cases: Sequence[str] | None = None, **facts) -> None:
+    def _note(self, event: LedgerEvent, chunk: Chunk, cases: Sequence[str] | None = None, **facts) -> None:
         named = chunk.cases if cases is None else cases
         self._ledger.note(event, chunk.id, named, executor=self._executor.name, **facts)
         self._catch_up()

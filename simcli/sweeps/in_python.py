@@ -9,7 +9,7 @@ from simcli.errors import Exit, SimcliError, UsageError
 from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.resolved import flow_text
 from simcli.sweeps.book.state import LedgerReader
-from simcli.sweeps.driver import Options, Standing, drive, watch_nothing
+from simcli.sweeps.driver import Options, Standing, drive_sweep, watch_nothing
 from simcli.sweeps.executors.contract import Work
 from simcli.sweeps.executors.pool import Pool, cores
 from simcli.sweeps.planning.plan import plan_of
@@ -40,7 +40,7 @@ def sweep_now(path: Path, folder: Path, *, vary: Mapping[str, object], choices: 
     plan = plan_of(path, (*laid, *sets), device=device, keep=keep, time_limit=time_limit, max_worlds=max_worlds,
                    choices=dict(choices))  # fmt: skip
     work = Work(folder, plan.keep, plan.time_limit, plan.device, max(cores() // workers, 1))
-    summary = drive(plan, folder, Pool(workers, work), Options(retry_failed=retry_failed), watch or watch_nothing)
+    summary = drive_sweep(plan, folder, Pool(workers, work), Options(retry_failed=retry_failed), watch or watch_nothing)
     if summary.status != "done":
         left = summary.n_cases - summary.n_done
         raise SweepStoppedError(f"{folder}: {left} of {summary.n_cases} cases are left; the same call goes on"

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simcli.errors import FileError, UsageError, plural
-from simcli.sweeps.book.claims import FOLDER as CLAIMS
+from simcli.sweeps.book.claims import CLAIMS_FOLDER as CLAIMS
 from simcli.sweeps.book.claims import PERIOD_S, Claim, Hearts, read_claims
 from simcli.sweeps.book.identity import this_process
 from simcli.sweeps.book.ledger import FOLDER as LEDGERS
-from simcli.sweeps.book.state import LedgerReader, Work
+from simcli.sweeps.book.state import LedgerReader, WorkDone
 from simcli.sweeps.planning.plan_file import read_plan
 
 LISTEN_S = 2 * PERIOD_S  # for the hearts of other machines
-POLL_S = 0.25
+STATUS_POLL_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Row:
 
     executor: str
     host: str
-    work: Work
+    work: WorkDone
 
     @property
     def rate(self) -> float:
@@ -119,5 +119,5 @@ def living(folder: Path) -> list[Claim]:
     end = time.monotonic() + LISTEN_S
     while time.monotonic() < end and (silent := {claim.owner for claim in found} - heard):
         heard |= {owner for owner in silent if hearts.has_beaten(owner)}
-        time.sleep(POLL_S)
+        time.sleep(STATUS_POLL_S)
     return [claim for claim in found if claim.owner in heard]

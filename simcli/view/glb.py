@@ -19,17 +19,17 @@ import numpy as np
 
 import simcli
 from simcli import rotations as rot
-from simcli.analysis.export.tables import Extract, Seen, unseen
+from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
 from simcli.view.drawing.parts import HERE, UPRIGHT, Array, Drawing, Item, Strand
-from simcli.view.motion import Motion, bounds
-from simcli.view.stretch import RIGID, SEEN, UNMOVED, WHOLE, carried, strain, without_stretch
+from simcli.view.motion import RecordedMotion, bounds
+from simcli.view.stretch import RIGID, SEEN_STRETCH, UNMOVED, WHOLE, carried, strain, without_stretch
 from simcli.view.subject import subject_of_run
 from simcli.view.tessellation import triangles_of
 
 MAGIC, _VERSION, JSON_CHUNK, BIN_CHUNK = b"glTF", 2, b"JSON", b"BIN\0"
-MOST_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
+MOST_GLB_BYTES = 2**32 - 2**16  # of a file: its lengths have 32 bits
 FLOAT, UINT = 5126, 5125
 VERTICES, INDICES = 34962, 34963
 _THIN = 0.25  # of the radius of a spring's coil: radius of the rod that is drawn for it
@@ -136,7 +136,7 @@ class _Track:
         stream.write(np.ascontiguousarray(values, "<f4").tobytes())
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write a file; returns the number of frames.
 
     Raises:
@@ -161,7 +161,7 @@ def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
         _stand(scene, drawing, next(shown.blocks())[1][0], shown.has_scale)
     head = scene.document(asked.run.attributes["title"], asked.worlds)
     n_bytes = 28 + len(head) + scene.size
-    if n_bytes > MOST_BYTES:
+    if n_bytes > MOST_GLB_BYTES:
         raise UsageError(f"{path}: {n_bytes / 1e9:.3g} GB are more than a .glb holds: take fewer frames with --every")
     with drafted(path) as draft, draft.open("wb") as stream:
         stream.write(struct.pack("<4sII", MAGIC, _VERSION, n_bytes))
@@ -221,13 +221,13 @@ class Scaled:
         has_scale: (B,), of which bodies the scale is told: they are seen to be stretched, along their axes.
     """
 
-    def __init__(self, motion: Motion):
+    def __init__(self, motion: RecordedMotion):
         self._motion, self.n_frames = motion, motion.n_frames
         along, across = np.zeros((2, motion.n_bodies))
         for _, poses in motion.blocks() if motion.com is not None else ():
             largest = np.fmax.reduce(np.abs(strain(poses[:, 0])), axis=0, initial=0.0)
             along, across = np.maximum(along, largest[:, :3].max(axis=1)), np.maximum(across, largest[:, 3:].max(axis=1))
-        self.has_scale = (np.maximum(along, across) >= SEEN) & (across < ASKEW)
+        self.has_scale = (np.maximum(along, across) >= SEEN_STRETCH) & (across < ASKEW)
 
     def blocks(self) -> Iterator[tuple[int, Array]]:
         """First frame and poses, (f, B, 13), as of `stretch`."""
@@ -240,7 +240,7 @@ class Scaled:
 
 
 def _write_motion(stream: BinaryIO, base: int, motion: Scaled, drawing: Drawing, tracks: dict[int, list[_Track]],
-                  strands: dict[int, list[_Track]], seen: Seen) -> None:  # fmt: skip
+                  strands: dict[int, list[_Track]], seen: ExportSeen) -> None:  # fmt: skip
     """Write all animated values, in blocks of frames."""
     for first, poses in _steady(motion):
         for body, some in tracks.items():

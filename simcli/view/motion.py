@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.channels import Source, check_worlds
+from simcli.analysis.channels import ChannelSource, check_worlds
 from simcli.errors import UsageError
 from simcli.model.tables import Model
 from simcli.model.tree.reference import body_poses
 from simcli.records.reading.reader import Trajectory
-from simcli.view.drawing.parts import Camera, Drawing
+from simcli.view.drawing.parts import Drawing, Viewpoint
 from simcli.view.stretch import RIGID, WHOLE, carried, with_stretch
 
 _Array = np.ndarray
@@ -23,7 +23,7 @@ ASPECT = 16 / 9
 _DECIDE = ("shape", "link")  # layers that decide what the camera sees: joints add little, rails may be without end
 
 
-class Motion:
+class RecordedMotion:
     """Poses of the bodies of some worlds at some frames of a run, or at the start of a scene.
 
     Args:
@@ -53,11 +53,11 @@ class Motion:
             yield first, self._read(first, min(first + step, self.n_frames))
 
 
-def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> Motion:
+def motion_of_model(model: Model, worlds: Sequence[int] = (0,)) -> RecordedMotion:
     """The start of a scene, one frame."""
     start = start_poses(model)
     chosen = np.stack([start[world if len(start) > 1 else 0] for world in worlds])
-    return Motion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
+    return RecordedMotion(np.zeros(1), worlds, model.n_bodies, lambda *_: chosen[None])
 
 
 def start_poses(model: Model) -> _Array:
@@ -70,7 +70,7 @@ def _forward(model: Model, joint_q: _Array) -> _Array:
     return np.moveaxis(rot.make_pose(place, rot.matrix_to_quat(turn)), 0, 1)
 
 
-def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice = slice(None), models=None) -> Motion:
+def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice = slice(None), models=None) -> RecordedMotion:
     """The motion of a run.
 
     Args:
@@ -103,7 +103,7 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     elif "joints" in held and models is not None:
         column = run.column("frames/joint_q")
         of_world = [models(world) for world in worlds]
-        source = Source("joint_q", column, ("",) * column.shape[2], ())
+        source = ChannelSource("joint_q", column, ("",) * column.shape[2], ())
 
         def read(first: int, last: int) -> _Array:
             q = source.read(slice(picked[first], picked[last - 1] + 1, picked.step), worlds)
@@ -112,11 +112,11 @@ def motion_of_run(run: Trajectory, worlds: Sequence[int] = (0,), frames: slice =
     else:
         raise UsageError(f"{run.path} holds neither poses of bodies nor joint coordinates: run the scene with "
                          "`output: {channels: [state]}`")  # fmt: skip
-    return Motion(run.time[frames], worlds, len(run.bodies), read, com)
+    return RecordedMotion(run.time[frames], worlds, len(run.bodies), read, com)
 
 
-def _source(run: Trajectory, name: str, width: int) -> Source:
-    return Source(name, run.column(f"frames/{name}"), ("",) * (width * len(run.bodies)), ())
+def _source(run: Trajectory, name: str, width: int) -> ChannelSource:
+    return ChannelSource(name, run.column(f"frames/{name}"), ("",) * (width * len(run.bodies)), ())
 
 
 class Extent:
@@ -162,7 +162,7 @@ class Extent:
         return low, high
 
 
-def bounds(drawing: Drawing, motion: Motion) -> tuple[_Array, _Array]:
+def bounds(drawing: Drawing, motion: RecordedMotion) -> tuple[_Array, _Array]:
     """The box of `Extent` of a whole motion: corners [m], two of (3,), world."""
     extent = Extent(drawing)
     for _, poses in motion.blocks():
@@ -170,7 +170,7 @@ def bounds(drawing: Drawing, motion: Motion) -> tuple[_Array, _Array]:
     return extent.box()
 
 
-def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPECT) -> Camera:
+def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPECT) -> Viewpoint:
     """A camera that sees a box: across a flat motion, from above one that lies, else from a corner; outside of planes.
 
     Args:
@@ -198,13 +198,13 @@ def camera_of(low: _Array, high: _Array, drawing: Drawing, aspect: float = ASPEC
     return (outside or cameras)[0]
 
 
-def _is_above(camera: Camera, point: _Array, normal: _Array) -> bool:
+def _is_above(camera: Viewpoint, point: _Array, normal: _Array) -> bool:
     """Whether a camera sees the outside of a plane, and not too flat."""
     away = np.array(camera.position) - point
     return float(away @ normal) > _FLAT * float(np.linalg.norm(away))
 
 
-def _seeing(low: _Array, high: _Array, up: _Array, towards: _Array, aspect: float) -> Camera:
+def _seeing(low: _Array, high: _Array, up: _Array, towards: _Array, aspect: float) -> Viewpoint:
     """A camera in a direction from the middle of a box, so far away that all corners of the box are seen."""
     towards = towards / np.linalg.norm(towards)
     middle = 0.5 * (low + high)
@@ -217,4 +217,4 @@ def _seeing(low: _Array, high: _Array, up: _Array, towards: _Array, aspect: floa
     tangent = np.tan(0.5 * FOV)
     distance = _MARGIN * float(np.max(depth + np.maximum(y, x / aspect) / tangent))
     place = middle + distance * towards
-    return Camera(tuple(place.tolist()), tuple(middle.tolist()), tuple(up.tolist()), FOV)
+    return Viewpoint(tuple(place.tolist()), tuple(middle.tolist()), tuple(up.tolist()), FOV)

@@ -13,7 +13,7 @@ _Array = np.ndarray
 RIGID = 7  # numbers of a pose
 WHOLE = 13  # with the stretch
 UNMOVED = np.array((0.0,) * 6 + (1.0,) * 4 + (0.0,) * 3)  # at the origin, as it was made
-SEEN = 1e-4  # of the size of a body, the stretch that is drawn
+SEEN_STRETCH = 1e-4  # of the size of a body, the stretch that is drawn
 _AT = np.array(((0, 3, 4), (3, 1, 5), (4, 5, 2)))
 
 
@@ -50,7 +50,7 @@ def strain(poses: _Array) -> _Array:
     return poses[..., RIGID:] - UNMOVED[RIGID:]
 
 
-def axes_of(poses: _Array) -> _Array:
+def stretch_axes(poses: _Array) -> _Array:
     """[1], (..., 3, 3), R of poses, or R S."""
     turn = rot.quat_to_matrix(poses[..., 3:RIGID])
     return turn @ poses[..., RIGID:][..., _AT] if is_stretched(poses) else turn

@@ -18,11 +18,11 @@ from simcli.spec import Document, SceneSpec, load_document, n_worlds, resolve
 from simcli.spec.document.held_files import HeldPath
 from simcli.view.drawing.parts import Drawing
 from simcli.view.drawing.scene import drawing_of, drawing_of_run
-from simcli.view.motion import Motion, motion_of_model, motion_of_run
+from simcli.view.motion import RecordedMotion, motion_of_model, motion_of_run
 
 
 @dataclass(frozen=True)
-class Subject:
+class ViewSubject:
     """Some worlds of a run or a scene.
 
     Attributes:
@@ -56,7 +56,7 @@ class Subject:
                            else drawing_of(self.spec, self.model, world, self.folder, unit))  # fmt: skip
         return [made[world if varied else 0] for world in self.worlds]
 
-    def motion(self, frames: slice = slice(None)) -> Motion:
+    def motion(self, frames: slice = slice(None)) -> RecordedMotion:
         """The motion of the worlds."""
         if self.run is None:
             return motion_of_model(self.model, self.worlds)
@@ -77,7 +77,8 @@ class Subject:
         return [(name, "", values[list(self.worlds), k].tolist()) for k, name in enumerate(names)]
 
 
-def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int] | None = None, most: int = 1) -> Subject:
+def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int] | None = None,
+                     most: int = 1) -> ViewSubject:  # fmt: skip
     """A scene at its start.
 
     Args:
@@ -95,10 +96,11 @@ def subject_of_scene(path: Path, sets: Sequence[str] = (), worlds: Sequence[int]
     total = n_worlds(spec)
     chosen = tuple(range(min(total, most)) if worlds is None else worlds)
     _check(chosen, total, path)
-    return Subject(path, spec, document.folder, chosen, model=build_worlds(document, spec), document=document)
+    return ViewSubject(path, spec, document.folder, chosen, model=build_worlds(document, spec), document=document)
 
 
-def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: int = 1, look: Path | None = None) -> Subject:
+def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: int = 1,
+                   look: Path | None = None) -> ViewSubject:  # fmt: skip
     """A run.
 
     Args:
@@ -118,7 +120,7 @@ def subject_of_run(run: Trajectory, worlds: Sequence[int] | None = None, most: i
     if look is not None:
         document = load_document(look, read_run=column_of)
         spec, folder = _looking_as(spec, resolve(document)), document.folder
-    return Subject(Path(run.path), spec, folder, chosen, run, notes=notes)
+    return ViewSubject(Path(run.path), spec, folder, chosen, run, notes=notes)
 
 
 def _check(worlds: Sequence[int], total: int, path: object) -> None:

@@ -17,22 +17,22 @@ import numpy as np
 import smooth_peers
 
 from simcli.cli import console
-from simcli.cli.bench.bench import HEAD, TOUCHING, Task, cells, line, subject, works
-from simcli.cli.bench.work import WATCHED, Runs, States, Work
+from simcli.cli.bench.bench import BENCH_HEADER, TOUCHING, BenchTask, bench_cells, line, subject, works
+from simcli.cli.bench.work import BENCH_WATCHED, BenchStates, BenchWork, Runs
 from simcli.errors import SimcliError, UsageError
 
-TASKS = (Task.RUN, Task.RNEA, Task.HUMANOID, Task.STACKS)
+TASKS = (BenchTask.RUN, BenchTask.RNEA, BenchTask.HUMANOID, BenchTask.STACKS)
 PACKAGES = {"pinocchio": "pin"}  # name to install, where it is not that of the module
 
 
-def peer_of(work: Work, task: Task, timed: Runs | States) -> smooth_peers.PeerRun:
+def peer_of(work: BenchWork, task: BenchTask, timed: Runs | BenchStates) -> smooth_peers.PeerRun:
     """What the peer of a task does once.
 
     Raises:
         ModuleNotFoundError: it is not installed.
         UsageError: it cannot do the same.
     """
-    if task is Task.RNEA:
+    if task is BenchTask.RNEA:
         return smooth_peers.run_pinocchio(timed.model, *timed.states, work.threads)
     job = timed.job
     if task in TOUCHING:
@@ -40,7 +40,7 @@ def peer_of(work: Work, task: Task, timed: Runs | States) -> smooth_peers.PeerRu
     return smooth_peers.run_mujoco(job.model, job.spec.solver.integrator, job.schedule.dt, timed.n_steps, work.threads)
 
 
-def compared(work: Work, task: Task, repeat: int) -> list[tuple[str, ...]]:
+def compared(work: BenchWork, task: BenchTask, repeat: int) -> list[tuple[str, ...]]:
     """Both lines of a scene; ours alone if it has no peer."""
     timed = subject(work, task)
     ours, theirs, peer, reason = [], [], None, ""
@@ -59,29 +59,29 @@ def compared(work: Work, task: Task, repeat: int) -> list[tuple[str, ...]]:
     console.say(line(row))
     if reason:
         console.say(f"  {timed.name}: {reason}")
-        return [(*cells(row), "", "")]
+        return [(*bench_cells(row), "", "")]
     residual = None
     if task in TOUCHING:
         model, dt = timed.job.model, timed.job.schedule.dt
-        residual = float(np.max(contact_peers.mujoco_natural_map(model, dt, timed.n_steps, WATCHED)))
+        residual = float(np.max(contact_peers.mujoco_natural_map(model, dt, timed.n_steps, BENCH_WATCHED)))
     other = work.line(timed, peer.name, "float64", theirs, 0.0, residual)
     console.say(line(other))
     ratio = median(b / a for a, b in zip(ours, theirs, strict=True))
-    return [(*cells(row), f"{ratio:.2f}", _difference(task, timed, peer)), (*cells(other), "", "")]
+    return [(*bench_cells(row), f"{ratio:.2f}", _difference(task, timed, peer)), (*bench_cells(other), "", "")]
 
 
-def _difference(task: Task, timed: Runs | States, peer: smooth_peers.PeerRun) -> str:
+def _difference(task: BenchTask, timed: Runs | BenchStates, peer: smooth_peers.PeerRun) -> str:
     if task in TOUCHING:  # of other laws of contact, whose motions part
         return ""
     off = float(np.abs(timed.result() - peer.result).max())
-    return f"{off / float(np.abs(peer.result).max()) if task is Task.RNEA else off:.1e}"
+    return f"{off / float(np.abs(peer.result).max()) if task is BenchTask.RNEA else off:.1e}"
 
 
 def main(words: list[str] | None = None) -> None:
     """Time them and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("scene", nargs="?", type=Path, help="scene file; default: those of `simcli bench`")
-    parser.add_argument("--task", choices=[task.value for task in TASKS], default=Task.RUN.value)
+    parser.add_argument("--task", choices=[task.value for task in TASKS], default=BenchTask.RUN.value)
     parser.add_argument("--worlds", type=int, help="worlds, or states")
     parser.add_argument("--precision", default="float64", help="of ours")
     parser.add_argument("--threads", type=int, default=1)
@@ -89,12 +89,12 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3, help="turns")
     parser.add_argument("--set", dest="sets", action="append", default=[], metavar="KEY=VALUE")
     asked = parser.parse_args(words)
-    task, rows = Task(asked.task), []
+    task, rows = BenchTask(asked.task), []
     with tempfile.TemporaryDirectory() as folder:
         for work in works(asked.scene, task, asked.worlds, asked.precision, asked.threads, "cpu", asked.duration,
                           tuple(asked.sets), Path(folder)):  # fmt: skip
             rows += compared(work, task, asked.repeat)
-    console.data(console.table(rows, (*HEAD, "ratio", "difference"), indent=""))
+    console.data(console.table(rows, (*BENCH_HEADER, "ratio", "difference"), indent=""))
 
 
 if __name__ == "__main__":

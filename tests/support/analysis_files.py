@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.records.contents.layout import axes_of, selected
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.reading.reader import open_trajectory
 from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere
@@ -30,7 +30,7 @@ def record(path, n_frames, n_worlds, change, events=(), measures=(), measured=No
     axes = axes_of(model)
     block = frames(selected(axes, channels), axes, 0, n_frames, events)
     change(block.columns)
-    source = collect([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
+    source = collect_provenance([("scene.yaml", "simcli: 1")], "simcli: 1", "cpu", "float64", 0, argv=["simcli"])
     recorder = Recorder(path, model, source, channels, n_frames, process=RecorderHere(), measures=measures)
     recorder.put(block)
     recorder.close("done", measured)

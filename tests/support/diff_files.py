@@ -5,7 +5,7 @@ import numpy as np
 
 from simcli.model.snapshot import ContactRows, FrameBlock
 from simcli.records.contents.layout import Axes, axes_of, selected
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.contents.select import selection
 from simcli.records.writing.writer import Recorder
 from support.recorder_here import RecorderHere
@@ -54,7 +54,7 @@ def write_run(path, which=range(12), n_worlds=3, change=None, channels=CHANNELS,
         parts = [contacts.of_frames(k, k + 1) for k in kept]
         rows = {name: np.concatenate([part.columns[name] for part in parts]) for name in contacts.columns}
         contacts = ContactRows(np.concatenate([part.count for part in parts]), rows)
-    source = collect([("tiny.yaml", scene)], scene, device, "float64", seed, argv=["test"])
+    source = collect_provenance([("tiny.yaml", scene)], scene, device, "float64", seed, argv=["test"])
     recorder = Recorder(path, model, source, channels, len(kept), dtype=dtype, axes=axes, row_label=ROW_LABEL,
                         process=RecorderHere())  # fmt: skip
     recorder.put(FrameBlock(step, step * dt, columns, list(events), contacts))
@@ -69,7 +69,7 @@ def write_many(path, n_frames, value, channels=("state", "energy"), block=2000):
     rows = [row for row in selected(axes, channels) if row.by_frame and row.axes != ("F",)]
     columns = {row.path: np.full((block, *axes.tail(row)), value, row.dtype("float64")) for row in rows}
     columns["diag/status"][:] = 0
-    source = collect([("tiny.yaml", SCENE)], SCENE, "cpu", "float64", 0, argv=["test"])
+    source = collect_provenance([("tiny.yaml", SCENE)], SCENE, "cpu", "float64", 0, argv=["test"])
     with Recorder(path, model, source, channels, n_frames, process=RecorderHere()) as out:
         for first in range(0, n_frames, block):
             step = np.arange(first, first + block)

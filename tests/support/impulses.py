@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import SEEN, SIZE, Pattern
+from simcli.kernels.complementarity.large import SEEN, SIZE, SystemPattern
 from simcli.kernels.complementarity.problem import SCHEDULE, Problem
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
@@ -161,7 +161,7 @@ class Bench:
 
 def pattern_of_all(n, m):
     """Rows that may see all velocities."""
-    return Pattern(n // SIZE, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
+    return SystemPattern(n // SIZE, n * np.arange(m + 1), np.tile(np.arange(n), m), False)
 
 
 def padded(values, shape, other=0.0):

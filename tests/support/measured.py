@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from simcli.spec.names.channel_names import split
+from simcli.spec.names.channel_names import split_name
 
 
 def quantity(run, spec) -> np.ndarray:
     """(F, W, n) what a measure reduces."""
-    group, subject, word = split(spec.quantity)
+    group, subject, word = split_name(spec.quantity)
     if group == "energy":
         column = getattr(run.energy, word)[...][..., None]
     elif group == "joint" and word != "wrench":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import simcli
 from simcli.spec import load_document
-from simcli.spec.document.nodes import Listing, Mark, Scalar, Table, find, walk
+from simcli.spec.document.nodes import Listing, Mark, Scalar, TableNode, find, walk_nodes
 from simcli.spec.manual.keys import known_keys
 from simcli.spec.values.quantities import is_signal
 
@@ -57,7 +57,7 @@ class Source:
         self.path = path
         self.text = path.read_text(encoding="utf-8")
         self.root = load_document(path).root
-        self.nodes = list(walk(self.root))
+        self.nodes = list(walk_nodes(self.root))
         self.lines = self.text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -69,10 +69,10 @@ class Source:
     def replaced(self, start: int, end: int, new: str) -> str:
         return self.text[:start] + new + self.text[end:]
 
-    def format_keys(self) -> Iterator[tuple[tuple, str, Mark, Table]]:
+    def format_keys(self) -> Iterator[tuple[tuple, str, Mark, TableNode]]:
         """Keys of the format: (path of their mapping, key, mark, mapping)."""
         for path, node in self.nodes:
-            if isinstance(node, Table):
+            if isinstance(node, TableNode):
                 known = set(known_keys(path)) if path[:1] != ("params",) else set()
                 yield from ((path, key, mark, node) for key, mark in node.keys.items() if key in known)
 
@@ -80,20 +80,20 @@ class Source:
         return ((path, node) for path, node in self.nodes if isinstance(node, Scalar) and path[0] != "description")
 
     @cached_property
-    def flows(self) -> list[tuple[tuple, Listing | Table, int, int]]:
+    def flows(self) -> list[tuple[tuple, Listing | TableNode, int, int]]:
         """Collections in brackets with the places of both brackets."""
-        inside = [(path, node, self.index(node.mark)) for path, node in self.nodes if isinstance(node, Listing | Table)]
+        inside = [(path, node, self.index(node.mark)) for path, node in self.nodes if isinstance(node, Listing | TableNode)]
         return [(path, node, at, closing_bracket(self.text, at)) for path, node, at in inside if self.text[at] in CLOSING]
 
-    def block_keys(self) -> Iterator[tuple[tuple, str, Mark, Table]]:
+    def block_keys(self) -> Iterator[tuple[tuple, str, Mark, TableNode]]:
         """Keys that begin their line, of mappings in block style."""
         for path, key, mark, table in self.all_keys():
             if table.block and not self.lines[mark.line - 1][: mark.column - 1].strip():
                 yield path, key, mark, table
 
-    def all_keys(self) -> Iterator[tuple[tuple, str, Mark, Table]]:
+    def all_keys(self) -> Iterator[tuple[tuple, str, Mark, TableNode]]:
         for path, node in self.nodes:
-            if isinstance(node, Table):
+            if isinstance(node, TableNode):
                 yield from ((path, key, mark, node) for key, mark in node.keys.items())
 
 
@@ -421,7 +421,7 @@ def bad_expression(rng, source):
 
 @kind
 def dashes_for_names(rng, source):
-    found = [key for key in SECTIONS if isinstance(source.root.get(key), Table) and source.root.get(key).block
+    found = [key for key in SECTIONS if isinstance(source.root.get(key), TableNode) and source.root.get(key).block
              and source.lines[source.root.get(key).mark.line - 1].startswith("  ")]  # fmt: skip
     if not found:
         return None

@@ -11,7 +11,7 @@ import time
 
 from simcli.errors import Exit, OutputError
 from simcli.records.contents.layout import axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 from simcli.records.writing import writer
 from simcli.records.writing.spawn import RecorderProcess
 from simcli.records.writing.writer import Recorder
@@ -26,7 +26,7 @@ def write(path, pause=0.0, report=lambda n: None, n_frames=N_FRAMES, n_worlds=N_
     """The whole run; the uninterrupted reference when nothing stops it."""
     model = tiny_model(n_worlds)
     rows, axes = datasets(model, CHANNELS), axes_of(model)
-    provenance = collect([("tiny.yaml", "simcli: 1\n")], "simcli: 1\n", "cpu", "float64", 7, argv=["test"])
+    provenance = collect_provenance([("tiny.yaml", "simcli: 1\n")], "simcli: 1\n", "cpu", "float64", 7, argv=["test"])
     recorder = Recorder(path, model, provenance, CHANNELS, n_frames, title="tiny", process=process)
     for first in range(0, n_frames, BLOCK):
         recorder.put(frames(rows, axes, first, min(BLOCK, n_frames - first)))

@@ -24,7 +24,7 @@ def main(folder, n, size, executor, shard=""):
     address = executor.removeprefix("fetch+")
     made = Pool(int(executor), work) if executor.isdigit() else Cluster(address, work, address != executor)
     options = driver.Options(shard=shard_of(shard) if shard else None)
-    return driver.drive(plan_of(names(int(n)), int(size)), Path(folder), made, options)
+    return driver.drive_sweep(plan_of(names(int(n)), int(size)), Path(folder), made, options)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simcli.analysis.channels import CONTACTS, matches_channel
+from simcli.analysis.channels import CONTACT_LIST, matches_channel
 from simcli.analysis.diff.contact_lists import MATCHED, UNMATCHED, ContactDifferences
 from simcli.analysis.diff.event_lists import EventDifference, event_changes
 from simcli.analysis.diff.extremes import Extremes, Spread, Tolerance
@@ -164,7 +164,8 @@ class _Kept:
 def _chosen(a: "Trajectory", b: "Trajectory", mine: dict[str, Labelled], theirs: dict[str, Labelled],
             patterns: Sequence[str]) -> _Kept:  # fmt: skip
     have_contacts = ["contacts" in run.channels for run in (a, b)]
-    names = [_channels(columns) + [CONTACTS] * has for columns, has in zip((mine, theirs), have_contacts, strict=True)]
+    names = [_channels(columns) + [CONTACT_LIST] * has for columns,
+             has in zip((mine, theirs), have_contacts, strict=True)]  # fmt: skip
     wanted = _matching(list(dict.fromkeys(names[0] + names[1])), patterns, a, b)
     only_a, only_b = ([name for name in some if name in wanted and name not in set(others)]
                       for some, others in (names, names[::-1]))  # fmt: skip
@@ -175,7 +176,7 @@ def _chosen(a: "Trajectory", b: "Trajectory", mine: dict[str, Labelled], theirs:
                     if label in theirs[path].components and one.channel in wanted]  # fmt: skip
             if both:
                 columns[path] = both
-    contacts = CONTACTS in wanted and all(have_contacts)
+    contacts = CONTACT_LIST in wanted and all(have_contacts)
     if not columns and not contacts:
         raise UsageError(f"{a.path} and {b.path} have no channel in common" + (", of those asked for" if patterns else ""))
     return _Kept(columns, contacts, only_a, only_b)

@@ -17,7 +17,7 @@ from simcli.errors import FileError, UsageError
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-FRAMES_AT_ONCE = 65536  # whose times or steps are read
+TIMES_AT_ONCE = 65536  # whose times or steps are read
 
 
 class Align(StrEnum):
@@ -105,8 +105,8 @@ def _rising(run: "Trajectory", align: Align) -> Iterator[np.ndarray]:
         FileError: they do not rise.
     """
     column, before = run.column(f"frames/{align}"), np.zeros(0)
-    for first in range(0, run.n_frames, FRAMES_AT_ONCE):
-        values = column[first : first + FRAMES_AT_ONCE]
+    for first in range(0, run.n_frames, TIMES_AT_ONCE):
+        values = column[first : first + TIMES_AT_ONCE]
         if not ((values[1:] > values[:-1]).all() and (before < values[:1]).all()):
             raise FileError(f"{run.path}: is damaged: /frames/{align} does not rise; `simcli check` lists the damage")
         before = values[-1:]

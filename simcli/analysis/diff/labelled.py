@@ -15,7 +15,7 @@ import numpy as np
 from simcli.analysis.channels import QUANTITIES, XYZ, YIELDING, quantity_of
 from simcli.analysis.states.columns import JOINT_FIELDS, VECTORS, field_columns
 from simcli.errors import UsageError
-from simcli.records.contents.layout import CATALOGUE, COMPONENTS
+from simcli.records.contents.layout import COMPONENTS, DATASETS
 from simcli.records.reading.results import ResultAxes
 from simcli.spec.names.channel_names import SCALARS
 
@@ -91,7 +91,7 @@ def _named(run: "Trajectory") -> Iterator[tuple[str, list[Component]]]:
     for point in run.points:
         for quantity, parts in QUANTITIES["point"].items():
             yield f"frames/point/{point}/{quantity}", list(_parts(f"point.{point}", {quantity: parts}))
-    for row in CATALOGUE:
+    for row in DATASETS:
         group, _, quantity = row.path.partition("/")
         if group in SCALARS:
             yield row.path, [Component(f"{group}.{quantity}", f"{group}.{quantity}", row.unit)]

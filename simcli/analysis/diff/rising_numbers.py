@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-PIECE = 4096  # numbers; an uneven piece is summed up as a whole for each question
+PIECE_LENGTH = 4096  # numbers; an uneven piece is summed up as a whole for each question
 
 
 class RisingNumbers:
@@ -16,8 +16,8 @@ class RisingNumbers:
 
     def append(self, numbers: np.ndarray) -> None:
         """Take further ones, (n,), none of them below those before."""
-        for first in range(0, len(numbers), PIECE):
-            self._append(numbers[first : first + PIECE])
+        for first in range(0, len(numbers), PIECE_LENGTH):
+            self._append(numbers[first : first + PIECE_LENGTH])
 
     def _append(self, numbers: np.ndarray) -> None:
         n, gaps = len(numbers), np.diff(numbers)

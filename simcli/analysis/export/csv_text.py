@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from simcli.analysis.export.tables import ChannelTable, ContactTable, Extract, Seen, unseen
+from simcli.analysis.export.tables import ChannelTable, ContactTable, ExportSeen, Extract, unseen
 from simcli.records.drafts import written
 
 
@@ -15,7 +15,7 @@ def cell(value: float | int | str) -> str:
     return "" if value != value else value if isinstance(value, str) else repr(value)
 
 
-def csv_blocks(table: ChannelTable | ContactTable, seen: Seen = unseen) -> Iterator[str]:
+def csv_blocks(table: ChannelTable | ContactTable, seen: ExportSeen = unseen) -> Iterator[str]:
     """The text of a table, block by block, the header with the first; without a column `world` for a single world."""
     left_out = () if table.has_worlds else (1,)
     names = [header.title for k, header in enumerate(table.headers) if k not in left_out]
@@ -31,7 +31,7 @@ def _text(rows: Iterable) -> str:
         return text.getvalue()
 
 
-def write_table_csv(table: ChannelTable | ContactTable, stream: TextIO, seen: Seen = unseen) -> int:
+def write_table_csv(table: ChannelTable | ContactTable, stream: TextIO, seen: ExportSeen = unseen) -> int:
     """Write a table as CSV.
 
     Args:
@@ -47,7 +47,7 @@ def write_table_csv(table: ChannelTable | ContactTable, stream: TextIO, seen: Se
     return table.n_rows
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write a file; returns its number of rows."""
     with written(path) as stream:
         return write_table_csv(asked.table(), stream, seen)

@@ -4,11 +4,11 @@ import json
 import math
 from pathlib import Path
 
-from simcli.analysis.export.tables import Extract, Seen, unseen
+from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.records.drafts import written
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write a file; returns its number of lines."""
     table = asked.table()
     keys = [json.dumps(header.name, ensure_ascii=False) for header in table.headers]

@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 from numpy.lib import format as npy
 
-from simcli.analysis.export.tables import ContactTable, Extract, Seen, unseen
+from simcli.analysis.export.tables import ContactTable, ExportSeen, Extract, unseen
 from simcli.records.drafts import drafted
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write a file; returns the length of its arrays: frames, or contacts."""
     with drafted(path) as draft, zipfile.ZipFile(draft, "w", allowZip64=True) as archive:
         return _write_contacts(asked, archive, seen) if asked.is_of_contacts else _write_channels(asked, archive, seen)
 
 
-def _write_channels(asked: Extract, archive: zipfile.ZipFile, seen: Seen) -> int:
+def _write_channels(asked: Extract, archive: zipfile.ZipFile, seen: ExportSeen) -> int:
     frames, n_worlds = asked.frames, len(asked.worlds)
     _add(archive, "time", (len(frames),), "<f8", [asked.run.time[:: asked.every]])
     _add(archive, "world", (n_worlds,), "<i8", [np.array(asked.worlds)])
@@ -41,7 +41,7 @@ def _write_channels(asked: Extract, archive: zipfile.ZipFile, seen: Seen) -> int
     return len(frames)
 
 
-def _write_contacts(asked: Extract, archive: zipfile.ZipFile, seen: Seen) -> int:
+def _write_contacts(asked: Extract, archive: zipfile.ZipFile, seen: ExportSeen) -> int:
     table = ContactTable(asked)
     _add_about(archive, {header.name: {"units": [header.unit]} for header in table.headers})
     for k, header in enumerate(table.headers):

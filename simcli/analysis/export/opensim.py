@@ -9,14 +9,14 @@ coordinates by name.
 from functools import partial
 from pathlib import Path
 
-from simcli.analysis.export.tables import Extract, Seen, unseen
+from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import written
 
 COORDINATE = ".q"
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen, is_motion: bool = False) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen, is_motion: bool = False) -> int:
     """Write a file; returns its number of rows.
 
     Raises:

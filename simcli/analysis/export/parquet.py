@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.export.tables import Extract, Header, Seen, unseen
+from simcli.analysis.export.tables import ExportSeen, Extract, TableHeader, unseen
 from simcli.errors import UsageError
 from simcli.records.drafts import drafted
 from simcli.spec.samples.sheets import PARQUET_HINT
@@ -32,7 +32,7 @@ def pyarrow_of():
     return pyarrow, pyarrow.parquet
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write a file; returns its number of rows."""
     pa, parquet = pyarrow_of()
     table = asked.table()
@@ -85,5 +85,5 @@ def _array(pa, column: np.ndarray, kind):
     return pa.StringArray.from_buffers(len(words), pa.py_buffer(ends), pa.py_buffer(b"".join(words)))
 
 
-def _type(pa, header: Header):
+def _type(pa, header: TableHeader):
     return {"f": pa.float64(), "i": pa.int64()}.get(header.kind[0], pa.string())

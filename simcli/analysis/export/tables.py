@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simcli.analysis.channels import CONTACTS, XYZ, Source, check_worlds, default_columns, locate
+from simcli.analysis.channels import CONTACT_LIST, XYZ, ChannelSource, check_worlds, default_columns, locate_channel
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
 
-BLOCK_BYTES = 2 * 1024 * 1024  # [B] of the numbers of a block
+EXPORT_BLOCK_BYTES = 2 * 1024 * 1024  # [B] of the numbers of a block
 CONTACT_UNITS = {"shape_a": "", "shape_b": "", "point": "m", "normal": "1", "gap": "m", "force": "N"}
 _VECTORS = ("point", "normal", "force")
 
-Seen = Callable[[float], None]  # takes the part of the file that is done
+ExportSeen = Callable[[float], None]  # takes the part of the file that is done
 
 
 def unseen(fraction: float) -> None:
     """For who does not look at the progress."""
 
 
-class Header(NamedTuple):
+class TableHeader(NamedTuple):
     """Of one column.
 
     Attributes:
@@ -45,7 +45,7 @@ class Header(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-_TIME, _WORLD = Header("time", "s"), Header("world", "", "i8")
+_TIME, _WORLD = TableHeader("time", "s"), TableHeader("world", "", "i8")
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,19 @@ class Extract:
         return range(0, self.run.n_frames, self.every)
 
     @cached_property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[ChannelSource]:
         """The channels.
 
         Raises:
             UsageError: there is no such channel.
         """
         names = self.channels or default_columns(self.run)
-        return list({source.name: source for name in names for source in locate(self.run, name)}.values())
+        return list({source.name: source for name in names for source in locate_channel(self.run, name)}.values())
 
     @property
     def is_of_contacts(self) -> bool:
         """True if the contacts are meant, which are no channel."""
-        return self.channels == (CONTACTS,)
+        return self.channels == (CONTACT_LIST,)
 
     def cuts(self, n_columns: int, chunk: int = 1) -> Iterator[slice]:
         """The frames in blocks, as slices of frames of the file.
@@ -94,7 +94,7 @@ class Extract:
             n_columns: numbers of a frame and world.
             chunk: frames of a chunk: blocks begin and end with one, unless it is larger than they are.
         """
-        frames = max(BLOCK_BYTES // (8 * max(n_columns * len(self.worlds), 1)), 1)
+        frames = max(EXPORT_BLOCK_BYTES // (8 * max(n_columns * len(self.worlds), 1)), 1)
         length = max(frames * self.every // chunk, 1) * chunk if chunk <= frames * self.every else frames * self.every
         for first in range(0, self.run.n_frames, length):
             start = -(-first // self.every) * self.every
@@ -121,9 +121,9 @@ class ChannelTable:
         self.n_rows = len(asked.frames) * len(asked.worlds)
         self.headers = [_TIME, _WORLD]
         for source in self._sources:
-            self.headers += [Header(*both) for both in zip(source.labels, source.units, strict=True)]
+            self.headers += [TableHeader(*both) for both in zip(source.labels, source.units, strict=True)]
 
-    def blocks(self, seen: Seen = unseen) -> Iterator[list[np.ndarray]]:
+    def blocks(self, seen: ExportSeen = unseen) -> Iterator[list[np.ndarray]]:
         """Columns of some rows at a time, each (n,)."""
         asked, worlds = self._asked, self._asked.worlds
         instants = asked.run.column("frames/time")
@@ -149,14 +149,14 @@ class ContactTable:
         for name, unit in CONTACT_UNITS.items():
             parts = [f"{name}.{part}" for part in XYZ] if name in _VECTORS else [name]
             kind = self._shapes.dtype.str if name.startswith("shape") else "f8"
-            self.headers += [Header(part, unit, kind) for part in parts]
+            self.headers += [TableHeader(part, unit, kind) for part in parts]
 
     @cached_property
     def n_rows(self) -> int:
         """Rows of all blocks, which are counted."""
         return sum(int(keep.sum()) for _, keep in self._tables())
 
-    def blocks(self, seen: Seen = unseen) -> Iterator[list[np.ndarray]]:
+    def blocks(self, seen: ExportSeen = unseen) -> Iterator[list[np.ndarray]]:
         """Columns of some rows at a time, each (n,)."""
         n, done = max(self._asked.run.n_frames, 1), 0
         for table, keep in self._tables():
@@ -181,7 +181,7 @@ class ContactTable:
 
 def _portions(run: "Trajectory") -> Iterator[tuple[int, int]]:
     """Frames whose contacts make a block; one frame at least."""
-    most, first = BLOCK_BYTES // (8 * 16), 0
+    most, first = EXPORT_BLOCK_BYTES // (8 * 16), 0
     while first < run.n_frames:
         last = min(first + max(most // run.n_worlds, 1), run.n_frames)
         begin = run.contacts_until(first)

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from simcli.analysis.export.tables import Extract, Seen, unseen
+from simcli.analysis.export.tables import ExportSeen, Extract, unseen
 from simcli.errors import OutputError
 from simcli.records.drafts import draft_of, written
 
@@ -26,7 +26,7 @@ _KINDS = {"f8": "Float64", "i8": "Int64", "i4": "Int32"}
 OF_CONTACTS = ("force", "normal", "gap", "shape_a", "shape_b", "world")
 
 
-def write(asked: Extract, path: Path, seen: Seen = unseen) -> int:
+def write(asked: Extract, path: Path, seen: ExportSeen = unseen) -> int:
     """Write the index and its folder; returns the number of frames.
 
     Raises:
@@ -61,7 +61,7 @@ def _check_free(folder: Path) -> None:
         raise OutputError(f"{folder}: is a file, where the folder of the frames goes; choose another -o")
 
 
-def _write_frames(asked: Extract, draft: Path, name: str, pose, twist, seen: Seen) -> list[str]:
+def _write_frames(asked: Extract, draft: Path, name: str, pose, twist, seen: ExportSeen) -> list[str]:
     """Write all frames; returns the lines of the index."""
     run, worlds = asked.run, list(asked.worlds)
     low, high = min(worlds), max(worlds) + 1

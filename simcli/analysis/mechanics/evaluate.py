@@ -92,10 +92,10 @@ def articulation_mask(model: Model, mask: Any = None, indices: Sequence[int] | N
         ValueError: mask and indices are both given, or the mask has another shape.
     """
     n, a = model.n_worlds, len(model.joints.articulation_name)
-    return chosen((n, a), mask, indices, {(n * a,): (n, a), (a,): (1, a)})
+    return chosen_worlds((n, a), mask, indices, {(n * a,): (n, a), (a,): (1, a)})
 
 
-def chosen(shape: tuple[int, int], mask: Any, indices: Any, also: Mapping[tuple, tuple]) -> Array | None:
+def chosen_worlds(shape: tuple[int, int], mask: Any, indices: Any, also: Mapping[tuple, tuple]) -> Array | None:
     """A mask of a shape, from a mask or from numbers in it, counted row by row.
 
     Args:

@@ -19,7 +19,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.analysis.states.portions import States
 from simcli.errors import UsageError
-from simcli.model.batch.selection import BodyFlags, choose, flagged
+from simcli.model.batch.selection import BodyFlags, choose_selection, flagged
 from simcli.model.joints.catalogue import TYPE_NAME
 from simcli.model.tables import WORLD, JointKind, Model
 from simcli.records.reading.named import unknown
@@ -355,9 +355,9 @@ def chosen_bodies(model: Model, patterns: Sequence[str]) -> _Array:
     if not patterns:
         return np.arange(model.n_bodies)
     for pattern in patterns:
-        if not len(choose(model, pattern)[0]):
+        if not len(choose_selection(model, pattern)[0]):
             raise UsageError(f"--select: {unknown('body', pattern, model.bodies.name)}")
-    return choose(model, list(patterns))[0]
+    return choose_selection(model, list(patterns))[0]
 
 
 def loop_joints(model: Model) -> list[int]:

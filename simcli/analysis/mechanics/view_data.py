@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.analysis.mechanics.evaluate import chosen
+from simcli.analysis.mechanics.evaluate import chosen_worlds
 from simcli.analysis.mechanics.view_shape import ViewShape
 from simcli.model.batch.edit import with_column
 from simcli.model.state import State, middle_of_limits
@@ -207,7 +207,7 @@ class ViewData(ViewShape):
 
     def _mask(self, mask: Any = None, indices: Any = None) -> Array | None:
         w, c = self.world_count, self.count_per_world
-        return chosen((w, c), mask, indices, {(w,): (w, 1)})
+        return chosen_worlds((w, c), mask, indices, {(w,): (w, 1)})
 
     def _checked(self, state: State) -> State:
         state.check(self._model)

@@ -16,7 +16,7 @@ MAX_PANELS = 12
 _BAND = (0.05, 0.5, 0.95)  # quantiles of the worlds that are drawn where there are more than MAX_LEGEND
 
 
-def draw(channels: list[Channel], title: str = "", names: Mapping[int, str] | None = None, names_title: str = ""):
+def draw_channels(channels: list[Channel], title: str = "", names: Mapping[int, str] | None = None, names_title: str = ""):
     """Draw one panel per channel, one curve per component and world.
 
     Of more than MAX_LEGEND worlds a panel shows the median and the band from 5 to 95 % of each component.
@@ -74,7 +74,7 @@ def new_figure(width: float, height: float, title: str):
     return figure
 
 
-def save(figure, output: Path) -> None:
+def save_figure(figure, output: Path) -> None:
     """Write a picture.
 
     Args:
@@ -99,7 +99,7 @@ def legend_beside(panel, title: str | None = None, **how) -> None:
                  borderaxespad=0.3, alignment="left", **how)  # fmt: skip
 
 
-def in_order(count: int) -> list:
+def in_plot_order(count: int) -> list:
     """Colours from dark to light."""
     from matplotlib import colormaps
 
@@ -110,7 +110,7 @@ def _draw_curves(panel, channel: Channel, names: Mapping[int, str], title: str) 
     n_worlds, n_components = channel.values.shape[1:]
     n_curves = n_worlds * n_components
     if MAX_COLOURS < n_curves <= MAX_LEGEND:  # else they would come again
-        panel.set_prop_cycle(color=in_order(n_curves))
+        panel.set_prop_cycle(color=in_plot_order(n_curves))
     for w, world in enumerate(channel.worlds):
         for k, label in enumerate(channel.labels):
             words = [_component(channel, label)] if n_components > 1 else []

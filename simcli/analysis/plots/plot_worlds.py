@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.plots.plot import MAX_LEGEND, in_order, legend_beside, new_figure
+from simcli.analysis.plots.plot import MAX_LEGEND, in_plot_order, legend_beside, new_figure
 from simcli.analysis.worlds.world_table import WorldColumn, WorldTable
 from simcli.errors import UsageError
 
@@ -139,7 +139,7 @@ def _curves(panel, worlds: _Worlds) -> str:
     x, y = worlds.axes
     groups, title = _groups(worlds)
     if len(groups) > 1:  # colours in the order of the parameter
-        panel.set_prop_cycle(color=in_order(len(groups)))
+        panel.set_prop_cycle(color=in_plot_order(len(groups)))
     are_lines = x.is_varied and all(_goes_on(x.values[rows]) for rows in groups.values())
     for label, rows in groups.items():
         kept = rows[worlds.good[rows]]

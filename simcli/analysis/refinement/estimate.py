@@ -7,13 +7,13 @@ import numpy as np
 
 from simcli.analysis.diff.frame_pairs import pair_frames
 from simcli.analysis.diff.labelled import Labelled, labelled_columns
-from simcli.analysis.drift import ORDER
+from simcli.analysis.drift import ORDER_OF_INTEGRATOR
 from simcli.analysis.refinement.bounds import may_hit
-from simcli.analysis.refinement.sums import QUANTITIES, Quantity, Sums, quantities_of
+from simcli.analysis.refinement.sums import ESTIMATED_QUANTITIES, EstimatedQuantity, Sums, quantities_of
 from simcli.analysis.refinement.verdicts import order_and_error, rounding_floors
 from simcli.model.snapshot import Status
 from simcli.model.tables import Model
-from simcli.records.contents.error_estimate import ErrorEstimate, Verdict
+from simcli.records.contents.error_estimate import ErrorEstimate, EstimateVerdict
 from simcli.records.reading.tiles import cut_frames, cut_worlds, read_tile, tile_lengths
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def estimate_error(runs: "Sequence[Trajectory]", models: Iterable[Model], integr
     for k, (path, quantities) in enumerate(kept.items()):
         _read(runs, path, quantities, frames, found)
         seen((k + 1) / len(kept))
-    keys = sorted((key for key in found if key[0] in QUANTITIES), key=lambda key: (QUANTITIES.index(key[0]), key[1]))
+    keys = sorted((key for key in found if key[0] in ESTIMATED_QUANTITIES),
+                  key=lambda key: (ESTIMATED_QUANTITIES.index(key[0]), key[1]))  # fmt: skip
     blocked = _blocked(runs, columns, models)
     return _put_together(keys, found, runs, blocked, integrator, dt)
 
@@ -60,7 +61,7 @@ def _common_frames(runs: "Sequence[Trajectory]") -> list[np.ndarray]:
     return [halves[0][i], halves[1][i], quarters[1][j]]
 
 
-def _read(runs: "Sequence[Trajectory]", path: str, quantities: list[Quantity], frames: list[np.ndarray],
+def _read(runs: "Sequence[Trajectory]", path: str, quantities: list[EstimatedQuantity], frames: list[np.ndarray],
           found: dict[Key, Sums]) -> None:  # fmt: skip
     columns = [run.column(path) for run in runs]
     length, width = tile_lengths(columns)
@@ -76,10 +77,10 @@ def _read(runs: "Sequence[Trajectory]", path: str, quantities: list[Quantity], f
 
 def _blocked(runs: "Sequence[Trajectory]", columns: dict[str, Labelled], models: Iterable[Model]) -> np.ndarray:
     """(W,), why nothing can be told of a world; "" if something can."""
-    blocked = np.where(may_hit(runs[0], columns, models), Verdict.IMPACTS, "").astype(object)
+    blocked = np.where(may_hit(runs[0], columns, models), EstimateVerdict.IMPACTS, "").astype(object)
     healthy = (Status.OK, Status.STOPPED)
     for run in runs:
-        blocked[~np.isin(run.diag.status[-1], healthy)] = Verdict.FAILED
+        blocked[~np.isin(run.diag.status[-1], healthy)] = EstimateVerdict.FAILED
     return blocked
 
 
@@ -90,8 +91,8 @@ def _put_together(keys: list[Key], found: dict[Key, Sums], runs: "Sequence[Traje
     for key in keys:
         sums = found[key]
         scale = np.max([other.scale for (name, _), other in found.items() if _kin(name) == _kin(key[0])], axis=0)
-        order, error, verdict = order_and_error(sums, rounding_floors(scale, eps, n_steps), ORDER[integrator])
-        reason = np.where((blocked == "") & (sums.last <= start), Verdict.SHORT, blocked)
+        order, error, verdict = order_and_error(sums, rounding_floors(scale, eps, n_steps), ORDER_OF_INTEGRATOR[integrator])
+        reason = np.where((blocked == "") & (sums.last <= start), EstimateVerdict.SHORT, blocked)
         cannot = reason != ""
         order, error = np.where(cannot, np.nan, order), np.where(cannot, np.nan, error)
         parts.append((sums.e, sums.f, order, error, sums.time, sums.label, np.where(cannot, reason, verdict)))

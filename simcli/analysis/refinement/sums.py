@@ -13,14 +13,15 @@ import numpy as np
 
 from simcli.analysis.diff.labelled import Labelled
 
-QUANTITIES = ("joint.q", "joint.qd", "joint.qdd", "joint.effort", "joint.wrench", "body.position", "body.orientation",
+ESTIMATED_QUANTITIES = ("joint.q", "joint.qd", "joint.qdd", "joint.effort", "joint.wrench", "body.position",
+                        "body.orientation",
               "body.velocity", "body.angular_velocity", "energy.total")  # fmt: skip
 SIZES = ("energy.kinetic", "energy.potential", "energy.elastic")  # read for their size: a sum of them can be zero
 _TURN = "rad"  # unit of the difference of two quaternions: the angle between them, twice the length of q_a - q_b
 
 
 @dataclass(frozen=True)
-class Quantity:
+class EstimatedQuantity:
     """The numbers of a dataset that are one quantity in one unit.
 
     Attributes:
@@ -45,24 +46,24 @@ class Quantity:
         return values[..., self.columns]
 
 
-def quantities_of(column: Labelled) -> list[Quantity]:
+def quantities_of(column: Labelled) -> list[EstimatedQuantity]:
     """The quantities of a dataset; numbers of other names are left out."""
     place = {label: k for k, label in enumerate(column.components)}
     turns = {label for four in column.quaternions for label in four}
     groups: dict[tuple[str, str], list[str]] = {}
     for label, one in column.components.items():
         name = _name(one.channel)
-        if name in (*QUANTITIES, *SIZES) and label not in turns:
+        if name in (*ESTIMATED_QUANTITIES, *SIZES) and label not in turns:
             groups.setdefault((name, one.unit), []).append(label)
-    found = [Quantity(name, unit, tuple(labels), np.array([place[label] for label in labels]))
+    found = [EstimatedQuantity(name, unit, tuple(labels), np.array([place[label] for label in labels]))
              for (name, unit), labels in groups.items()]  # fmt: skip
     rolls: dict[str, list[tuple[str, ...]]] = {}
     for four in column.quaternions:
         rolls.setdefault(_name(column.components[four[0]].channel), []).append(four)
     return found + [
-        Quantity(name, _TURN, tuple(column.components[four[0]].channel for four in some),
+        EstimatedQuantity(name, _TURN, tuple(column.components[four[0]].channel for four in some),
                  np.array([[place[label] for label in four] for four in some]))
-        for name, some in rolls.items() if name in QUANTITIES
+        for name, some in rolls.items() if name in ESTIMATED_QUANTITIES
     ]  # fmt: skip
 
 
@@ -92,7 +93,7 @@ class Sums:
         self.last = np.full(n_worlds, -np.inf)
         self.time, self.label = np.full(n_worlds, np.nan), np.full(n_worlds, "", object)
 
-    def add(self, what: Quantity, tiles: Sequence[np.ndarray], time: np.ndarray, worlds: np.ndarray) -> None:
+    def add(self, what: EstimatedQuantity, tiles: Sequence[np.ndarray], time: np.ndarray, worlds: np.ndarray) -> None:
         """Take one more part.
 
         Args:
@@ -118,7 +119,7 @@ class Sums:
         self.scale[worlds] = np.maximum(self.scale[worlds], np.abs(size).max(axis=(0, 2), initial=0.0))
         self._raise_to(what, np.abs(e), time, worlds)
 
-    def _raise_to(self, what: Quantity, e: np.ndarray, time: np.ndarray, worlds: np.ndarray) -> None:
+    def _raise_to(self, what: EstimatedQuantity, e: np.ndarray, time: np.ndarray, worlds: np.ndarray) -> None:
         rows = np.moveaxis(e, 1, 0).reshape(len(worlds), -1)
         best = rows.argmax(axis=1)
         top = rows[np.arange(len(worlds)), best]

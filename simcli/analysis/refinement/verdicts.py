@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simcli.analysis.refinement.sums import Sums
-from simcli.records.contents.error_estimate import Verdict
+from simcli.records.contents.error_estimate import EstimateVerdict
 
 LEAST_ORDER = 0.7  # below it the factor 2^p/(2^p - 1) runs away
 MORE_THAN_NOMINAL = 1.2  # by which an observed order may exceed that of the integrator: symmetric motions gain one
@@ -58,7 +58,8 @@ def order_and_error(sums: Sums, floors: Floors, nominal: float) -> tuple[np.ndar
     clear = lost & (sums.e > CLEAR * floors.drift)
     regular &= ~lost
     rounding = ~regular & ~clear & (sums.e <= floors.drift)
-    verdict = np.select([regular | clear, rounding], [Verdict.GOOD, Verdict.ROUNDING], Verdict.IRREGULAR)
+    verdict = np.select([regular | clear, rounding], [EstimateVerdict.GOOD, EstimateVerdict.ROUNDING],
+                        EstimateVerdict.IRREGULAR)  # fmt: skip
     bound = np.where(sums.e <= floors.walk, floors.walk, floors.drift)
     # A difference that all but vanishes at half the step is of order two at least, or the step was too long by far.
     error = np.select([regular, clear, rounding], [error, sums.e / (1.0 - 0.25), bound], np.nan)

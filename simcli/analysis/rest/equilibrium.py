@@ -59,7 +59,7 @@ def as_it_is(statics: Statics) -> Equilibrium:
     return Equilibrium(posture, 0, *statics.residual(posture))
 
 
-def search(statics: Statics, stable: bool = False) -> Equilibrium:
+def search_equilibrium(statics: Statics, stable: bool = False) -> Equilibrium:
     """The equilibrium near the initial state.
 
     Args:

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search
-from simcli.analysis.rest.prestress import Prestress, Solved, chosen_springs, prestress_of, solve, without
+from simcli.analysis.rest.equilibrium import Equilibrium, as_it_is, search_equilibrium
+from simcli.analysis.rest.prestress import Prestress, SolvedPrestress, chosen_springs, prestress_of, solve_prestress, without
 from simcli.analysis.rest.spectrum import MasslessError, Mode, modes_of, rounding_of, split_by_inertia
 from simcli.analysis.rest.statics import Array, NoEquilibriumError, Slope, Statics, linear_dofs, spring_tensions
 from simcli.errors import Fault, SceneError
@@ -32,7 +32,7 @@ ON_BOUND = 1e-9  # [m, rad] from a hard limit that is on it
 KINKS = "a slack spring or a soft limit that begins to act there answers to one side only, and has no small motion"
 
 
-def refuse(model: Model, document: Document) -> None:
+def refuse_modes(model: Model, document: Document) -> None:
     """Refuse what has no linearisation.
 
     Raises:
@@ -116,7 +116,7 @@ class Study:
     device: Device
     equilibrium: Equilibrium
     notes: list[str]
-    solved: Solved | None = None
+    solved: SolvedPrestress | None = None
 
     @cached_property
     def prestress(self) -> Prestress:
@@ -266,7 +266,7 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
     if unknowns:
         chosen = chosen_springs(model, unknowns)
         bare = Statics(charted(without(model, chosen)), device)
-        solved = solve(model, bare, chosen, least)
+        solved = solve_prestress(model, bare, chosen, least)
         bare.close()
         model = solved.model
     statics = Statics(charted(model), device)
@@ -274,7 +274,7 @@ def study(model: Model, device: Device, searches: bool = True, stable: bool = Fa
         fastest = int(np.abs(np.nan_to_num(model.joint_qd[0])).argmax())
         raise NoEquilibriumError(f"the initial state is no equilibrium: it moves, `{model.dofs.label[fastest]}` at "
                             f"{model.joint_qd[0, fastest]:.3g}")  # fmt: skip
-    equilibrium = search(statics, stable) if searches else as_it_is(statics)
+    equilibrium = search_equilibrium(statics, stable) if searches else as_it_is(statics)
     equilibrium = replace(equilibrium, posture=statics.aligned(equilibrium.posture))
     check_bounds(statics, equilibrium)
     return Study(model, statics, device, equilibrium, notes_of(model, equilibrium), solved)

@@ -66,7 +66,7 @@ class Prestress:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedPrestress:
     """Springs that hold the initial state.
 
     Attributes:
@@ -163,7 +163,7 @@ def without(model: Model, chosen: Collection[int]) -> Model:
     return replace(model, springs=replace(model.springs, stiffness=stiffness))
 
 
-def solve(model: Model, bare: Statics, chosen: Mapping[int, _Quantity], least: float) -> Solved:
+def solve_prestress(model: Model, bare: Statics, chosen: Mapping[int, _Quantity], least: float) -> SolvedPrestress:
     """Numbers of springs with which the initial state is an equilibrium.
 
     Of many answers the tensions are those nearest to the scene's own. Slack springs do not push, no stiffness is negative.
@@ -233,7 +233,8 @@ def refuse_impossible(model: Model, at: Array, by_scale: Array, length: Array, s
             raise UsageError(f"--unknown: spring `{names[int(mask.argmax())]}` {words}")
 
 
-def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array, length: Array) -> Solved:
+def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tension: Array,
+                  length: Array) -> SolvedPrestress:  # fmt: skip
     """The model whose springs have these tensions, and the numbers that were asked for.
 
     Raises:
@@ -254,4 +255,5 @@ def with_tensions(model: Model, chosen: Mapping[int, _Quantity], at: Array, tens
                  _Quantity.force_density: t / L}[quantity]  # fmt: skip
         values[f"{_GROUP}.{name}.{quantity}"] = float(found)
         units[f"{_GROUP}.{name}.{quantity}"] = _UNITS[quantity]
-    return Solved(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values, units)
+    return SolvedPrestress(replace(model, springs=replace(model.springs, stiffness=stiffness, rest_length=rest)), values,
+                           units)  # fmt: skip

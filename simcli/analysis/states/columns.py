@@ -118,7 +118,7 @@ class Names:
         return next(iter(get_close_matches(label, [*self._known, *self._spelled, *PLACES], n=1)), None)
 
 
-def difference(found: Sequence[str], wanted: Sequence[str]) -> str:
+def column_difference(found: Sequence[str], wanted: Sequence[str]) -> str:
     """How two lists of names differ, in a few words."""
     if sorted(found) == sorted(wanted):
         return "their order differs"

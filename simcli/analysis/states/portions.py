@@ -43,7 +43,7 @@ class States:
         return States(self.time[which], self.world[which], self.frame[which], values)
 
 
-class Source(Protocol):
+class StateSource(Protocol):
     """Where states come from.
 
     Attributes:
@@ -191,7 +191,7 @@ def _frame_at(time: _Array, t: float, where: str) -> int:
     return k
 
 
-def chosen(source: Held, choice: Choice) -> Held:
+def chosen_states(source: Held, choice: Choice) -> Held:
     """The wanted states of a source in memory.
 
     Raises:

@@ -22,7 +22,7 @@ from simcli.records.reading.reader import Trajectory
 from simcli.records.reading.series import Column
 
 _Array = np.ndarray
-LEAN = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
+LEAN_CHANNELS = 1e-6  # of a step: times of steps are rounded (Exact meaning 9 of the scene format)
 _COLUMNS = {"joint_q": "frames/joint_q", "joint_qd": "frames/joint_qd", "joint_qdd": "frames/joint_qdd",
            "recorded_effort": "frames/joint_effort", "body_q": "frames/body_q", "body_qd": "frames/body_qd",
            "joint_wrench": "frames/joint_wrench"}  # fmt: skip
@@ -84,7 +84,7 @@ class RunStates:
         world = np.tile(self.worlds, len(frames))
         self.n_ended += np.count_nonzero(self.read_rows(self.run.diag.status, frames))
         # A jump of a signal at the time of a frame belongs to the next step, but at the start there is only that one.
-        flat["lean"] = np.repeat(np.where(frames > 0, -LEAN, LEAN) * self.dt, len(self.worlds))
+        flat["lean"] = np.repeat(np.where(frames > 0, -LEAN_CHANNELS, LEAN_CHANNELS) * self.dt, len(self.worlds))
         return States(time, world, np.repeat(frames, len(self.worlds)), flat)
 
     def read(self, name: str, frames: _Array) -> _Array:

@@ -8,12 +8,21 @@ import numpy as np
 
 from simcli.analysis.mechanics.differentiate import differentiated, note_missing
 from simcli.analysis.mechanics.tasks import Task
-from simcli.analysis.states.portions import Choice, Held, Source, States, chosen, initial_states, of_world, with_given
-from simcli.analysis.states.run_states import LEAN, RunStates
-from simcli.analysis.states.state_tables import check_quaternions, read_csv, read_results
+from simcli.analysis.states.portions import (
+    Choice,
+    Held,
+    States,
+    StateSource,
+    chosen_states,
+    initial_states,
+    of_world,
+    with_given,
+)
+from simcli.analysis.states.run_states import LEAN_CHANNELS, RunStates
+from simcli.analysis.states.state_tables import check_state_quaternions, read_results, read_state_csv
 from simcli.analysis.states.subject import (
     Subject,
-    check_names,
+    check_mechanism_names,
     differing,
     of_one_world,
     scene_of,
@@ -43,13 +52,13 @@ class Prepared:
     """
 
     model: Model
-    source: Source
+    source: StateSource
     seats: np.ndarray
     numbers: np.ndarray
     file: Trajectory | Results | None = None
 
 
-def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task,
+def prepare_states(subject: Subject, path: Path | None, choice: Choice, given: Mapping[str, Sequence[str]], task: Task,
             differentiate: bool = False) -> Prepared:  # fmt: skip
     """Find the states and build the model that they need.
 
@@ -87,7 +96,7 @@ def prepare(subject: Subject, path: Path | None, choice: Choice, given: Mapping[
     return replace(ready, file=file)
 
 
-def _check_compared(subject: Subject, source: Source) -> None:
+def _check_compared(subject: Subject, source: StateSource) -> None:
     """Refuse a comparison with nothing; warn of one with states of other instants."""
     if "recorded_effort" not in source.fields:
         raise UsageError(f"--compare: {source.where} holds no recorded efforts")
@@ -104,15 +113,15 @@ def _prepare(subject: Subject, path: Path | None, file: Trajectory | Results | N
         return _of_scene(subject, choice, given, task)
     names = subject.build(0)
     task.wants(names, None)
-    held = read_csv(path, names, task.start) if file is None else read_results(file, names, task.start)
+    held = read_state_csv(path, names, task.start) if file is None else read_results(file, names, task.start)
     held, choice = of_world(held, choice, subject.n_worlds)
-    ready = _of_table(subject, chosen(held, Choice(worlds=choice.worlds)))
+    ready = _of_table(subject, chosen_states(held, Choice(worlds=choice.worlds)))
     source = ready.source
     if differentiate:
         source = differentiated(source, ready.model, ready.seats)
     elif "joint_qdd" in task.inputs:
         note_missing(source)
-    return replace(ready, source=chosen(source, replace(choice, worlds=None)))
+    return replace(ready, source=chosen_states(source, replace(choice, worlds=None)))
 
 
 def build_for(subject: Subject, worlds: np.ndarray) -> tuple[Model, np.ndarray]:
@@ -135,7 +144,7 @@ def _of_scene(subject: Subject, choice: Choice, given: Mapping[str, Sequence[str
     task.wants(model, None)
     rows = model if len(worlds) == 1 else _rows(model, worlds)
     source = with_given(initial_states(rows, worlds, where, n), model, given)
-    check_quaternions(dict(source.states.values), model, lambda row: "--q", UsageError)
+    check_state_quaternions(dict(source.states.values), model, lambda row: "--q", UsageError)
     if model.n_worlds > 1:
         model = of_one_world(model)
     seats = np.arange(n) if model.n_worlds > 1 else np.zeros(n, np.int64)
@@ -165,7 +174,7 @@ def _of_run(subject: Subject, run: Trajectory, choice: Choice, task: Task) -> Pr
     mine = worlds_of_run(subject, run)
     wanted = choice.of_worlds(run.n_worlds, run.path)
     model, seats_of_batch = build_for(subject, mine[wanted])
-    check_names(model, run)
+    check_mechanism_names(model, run)
     seats, notes = seats_of_batch[mine], []
     names = []
     if run is not subject.file:
@@ -193,7 +202,7 @@ def _check_inputs(subject: Subject, run: Trajectory, spec: SceneSpec, model: Mod
         raise UsageError(f"{run.path}: its wrenches follow signals, and the file does not say how these differ between the "
                          f"worlds: give the scene too: SCENE --states {run.path}")  # fmt: skip
     first = min((event.at for event in spec.events), default=np.inf)
-    late = run.time[choice.of_times(run.time, run.path)] > first + LEAN * spec.solver.dt
+    late = run.time[choice.of_times(run.time, run.path)] > first + LEAN_CHANNELS * spec.solver.dt
     if late.any():
         raise UsageError(f"{run.path}: an event at {first:g} s changes the mechanism; choose frames up to there, with "
                          "--frames or --at")  # fmt: skip

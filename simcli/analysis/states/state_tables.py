@@ -8,7 +8,7 @@ from typing import TextIO
 
 import numpy as np
 
-from simcli.analysis.states.columns import PLACES, Name, Names, difference, field_columns
+from simcli.analysis.states.columns import PLACES, Name, Names, column_difference, field_columns
 from simcli.analysis.states.portions import Held, States
 from simcli.errors import FileError, SimcliError, UsageError
 from simcli.model.tables import JointKind, Model
@@ -34,7 +34,7 @@ class _Cell:
     factor: float
 
 
-def read_csv(path: Path, model: Model, start: str) -> Held:
+def read_state_csv(path: Path, model: Model, start: str) -> Held:
     """States out of a CSV file: a header of names with units, then one state per row.
 
     Columns of velocities that are missing are zero, columns of coordinates must be there. Loop joints and cables may be
@@ -195,7 +195,7 @@ class _Table:
                 array[:, ~needed(self.model, field)] = np.nan
                 array[:, [index for _, index in columns]] = table[:, [k for k, _ in columns]]
                 values[field] = array
-        check_quaternions(values, self.model, lambda row: f"{self.path}:{lines[row]}", FileError)
+        check_state_quaternions(values, self.model, lambda row: f"{self.path}:{lines[row]}", FileError)
         whole = {name: self.whole(name, places.get(name), lines) for name in ("world", "frame")}
         time = places.get("time", np.full(len(table), np.nan))
         shaped = as_states(values, self.axes, needed(self.model, "joint_effort"))
@@ -232,7 +232,7 @@ def as_states(values: dict[str, np.ndarray], axes: ResultAxes, is_tree: np.ndarr
     return shaped
 
 
-def check_quaternions(values: dict[str, np.ndarray], model: Model, place: Callable[[int], str],
+def check_state_quaternions(values: dict[str, np.ndarray], model: Model, place: Callable[[int], str],
                       error: type[SimcliError]) -> None:  # fmt: skip
     """Refuse quaternions that are none.
 
@@ -262,7 +262,7 @@ def read_results(results: Results, model: Model, start: str) -> Held:
     Args:
         results: an open file.
         model: must have its names.
-        start: as of `read_csv`.
+        start: as of `read_state_csv`.
 
     Raises:
         UsageError: it belongs to another mechanism, or lacks what the states start from.
@@ -276,11 +276,11 @@ def read_results(results: Results, model: Model, start: str) -> Held:
         if axes.label[axis] == mine.label[axis]:
             continue
         if axis != "B" or start == "body":
-            change = difference(axes.label[axis], mine.label[axis])
+            change = column_difference(axes.label[axis], mine.label[axis])
             raise UsageError(f"{results.path}: has not the {what} of the scene: {change}")
         fields = [name for name in fields if "B" not in FIELDS[name].axes]
     values = {name: results[name] for name in fields}
-    check_quaternions(values, model, lambda row: f"{results.path}: state {row}", FileError)
+    check_state_quaternions(values, model, lambda row: f"{results.path}: state {row}", FileError)
     shaped = as_states(values, mine, needed(model, "joint_effort"))
     states = States(results["time"], results["world"], results["frame"], shaped)
     return Held(results.path, states, int(states.world.max(initial=0)) + 1, [])

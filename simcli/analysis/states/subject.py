@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simcli.analysis.states.columns import difference
+from simcli.analysis.states.columns import column_difference
 from simcli.analysis.worlds.earlier_runs import column_of
 from simcli.errors import Fault, SceneError, UsageError
 from simcli.model.from_scene import build, build_worlds, world_table
@@ -65,7 +65,7 @@ class Subject:
         try:
             if isinstance(self.file, Trajectory):
                 base = build(without_shapes(self.spec), self.document)
-                check_names(base, self.file)
+                check_mechanism_names(base, self.file)
                 return stored_model(base, self.file.model, self.file.path, world)
             return build_worlds(self.document, self.spec, None if world is None else (world,))
         except SceneError as error:
@@ -181,7 +181,7 @@ def _replayed(subject: Subject, run: Trajectory) -> int | None:
     return int(same[0]) if len(same) else None
 
 
-def check_names(model: Model, run: Trajectory) -> None:
+def check_mechanism_names(model: Model, run: Trajectory) -> None:
     """Refuse a run of another mechanism.
 
     Raises:
@@ -192,7 +192,7 @@ def check_names(model: Model, run: Trajectory) -> None:
     for axis, what in {"J": "joints", "B": "bodies", "NQ": "coordinates", "NV": "velocities"}.items():
         if theirs[axis] == mine[axis]:
             continue
-        change = difference(theirs[axis], mine[axis])
+        change = column_difference(theirs[axis], mine[axis])
         if set(theirs[axis]) < set(mine[axis]):
             raise UsageError(f"{run.path}: keeps only some of the {what} ({change}), and states need all of them: run the "
                              "scene without `output.select`")  # fmt: skip

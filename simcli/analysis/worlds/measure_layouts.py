@@ -6,7 +6,7 @@ from simcli.model.measures import NORM, Measures
 from simcli.model.tables import Model
 from simcli.records.contents.layout import COMPONENTS, coordinate_units
 from simcli.records.contents.measures import MeasureLayout
-from simcli.spec.names.channel_names import kind_of, split
+from simcli.spec.names.channel_names import kind_of, split_name
 from simcli.spec.schema.measure import MeasureSpec
 
 _QUATERNION = ("x", "y", "z", "w")
@@ -90,6 +90,6 @@ def _unit(quantity: str, source: int, row: int, part: int, model: Model) -> str:
 
 
 def _label(quantity: str, part: int) -> str:
-    group, _, word = split(quantity)
+    group, _, word = split_name(quantity)
     names = {"orientation": _QUATERNION, "wrench": COMPONENTS["wrench"]}.get(word, COMPONENTS["xyz"])
     return str(part) if group == "joint" and word != "wrench" else names[part] if part != NORM else "norm"

@@ -25,7 +25,7 @@ from simcli.analysis.conditions import meets
 from simcli.errors import UsageError
 from simcli.model.snapshot import Status
 from simcli.spec.faults.fault_list import did_you_mean
-from simcli.spec.names.channel_names import GROUPS, SCALARS, canonical, split
+from simcli.spec.names.channel_names import CHANNEL_GROUPS, SCALARS, canonical, split_name
 
 if TYPE_CHECKING:
     from simcli.records.reading.reader import Trajectory
@@ -182,8 +182,8 @@ class WorldTable:
     def _unknown(self, name: str) -> UsageError:
         ends = [known for known in self.columns if known.rpartition(".")[2] == name or known.endswith(f".{name}")]
         hint = f"did you mean `{ends[0]}`?" if ends else did_you_mean(name, self.columns, "columns")
-        group, _, quantity = split(name)
-        if quantity in (*GROUPS.get(group, ()), *SCALARS.get(group, ())):
+        group, _, quantity = split_name(name)
+        if quantity in (*CHANNEL_GROUPS.get(group, ()), *SCALARS.get(group, ())):
             hint = "a channel varies over time; a measure of it (`measure:` in the scene) is one number per world"
         return UsageError(f"no column `{name}`{f': {hint}' if hint else ''}")
 

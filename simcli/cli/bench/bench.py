@@ -13,7 +13,7 @@ from simcli.cli import console
 from simcli.cli.bench import contact as bench_contact
 from simcli.cli.bench import cubes as bench_cubes
 from simcli.cli.bench import scenes as bench_scenes
-from simcli.cli.bench.work import Row, Runs, States, Work
+from simcli.cli.bench.work import BenchRow, BenchStates, BenchWork, Runs
 from simcli.cli.options import JsonFlag, SetValues, existing_file
 from simcli.errors import Exit
 
@@ -22,7 +22,7 @@ _TASKS = ("Whole runs with writing, inverse dynamics, four-bars in natural coord
 PEERS = "`python tests/benchmarks/peers.py`, in a checkout of the source, times MuJoCo and pinocchio beside it, in turns"
 
 
-class Task(StrEnum):
+class BenchTask(StrEnum):
     """What to time."""
 
     RUN = "run"
@@ -33,7 +33,7 @@ class Task(StrEnum):
     CUBES = "cubes"
 
 
-TOUCHING = {Task.HUMANOID: 512, Task.STACKS: 256}  # worlds
+TOUCHING = {BenchTask.HUMANOID: 512, BenchTask.STACKS: 256}  # worlds
 WORLDS = 1024  # of the others
 
 
@@ -48,8 +48,8 @@ def bench(
         ),
     ] = None,
     task: Annotated[
-        Task, typer.Option("--task", help=_TASKS)
-    ] = Task.RUN,
+        BenchTask, typer.Option("--task", help=_TASKS)
+    ] = BenchTask.RUN,
     worlds: Annotated[
         int | None,
         typer.Option("--worlds", metavar="N", min=1, show_default=False,
@@ -69,7 +69,7 @@ def bench(
 
     Example: simcli bench --precision float32
     """
-    if task is Task.CUBES:
+    if task is BenchTask.CUBES:
         return _cubes(worlds or 1, device, threads, tuple(sets), json)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -78,11 +78,11 @@ def bench(
             seconds = [timed.once() for _ in range(repeat)]
             rows.append(work.row(timed, seconds, timed.residual() if task in TOUCHING else None))
             console.say(line(rows[-1]))
-    growth = _growth(rows) if task is Task.FOURBAR and not scene else None
+    growth = _growth(rows) if task is BenchTask.FOURBAR and not scene else None
     if json:
         console.emit("bench", {"rows": [asdict(row) for row in rows], "exponent": growth})
     else:
-        console.data(console.table([cells(row) for row in rows], HEAD, indent=""))
+        console.data(console.table([bench_cells(row) for row in rows], BENCH_HEADER, indent=""))
         if growth is not None:
             console.data(f"time per step grows with the number of windows to the power {growth:.2f}")
         console.say(PEERS)
@@ -102,30 +102,32 @@ def _cubes(worlds: int, device: str, threads: int, sets: tuple[str, ...], json: 
     return Exit.OK
 
 
-def works(scene: Path | None, task: Task, worlds: int | None, precision: str, threads: int, device: str, duration: float,
-          sets: tuple[str, ...], folder: Path) -> Iterator[Work]:  # fmt: skip
+def works(scene: Path | None, task: BenchTask, worlds: int | None, precision: str, threads: int, device: str,
+          duration: float,
+          sets: tuple[str, ...], folder: Path) -> Iterator[BenchWork]:  # fmt: skip
     """What a task times: a scene, or the task's own ones."""
-    worlds, stride = worlds or TOUCHING.get(task, WORLDS), 100 if task is Task.FOURBAR else 10
+    worlds, stride = worlds or TOUCHING.get(task, WORLDS), 100 if task is BenchTask.FOURBAR else 10
     for path, share, more in _scenes(scene, task, folder):
-        yield Work(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder, stride)
+        yield BenchWork(path, task.value, worlds, precision, threads, device, duration * share, (*more, *sets), folder,
+                        stride)  # fmt: skip
 
 
-def subject(work: Work, task: Task) -> Runs | States:
+def subject(work: BenchWork, task: BenchTask) -> Runs | BenchStates:
     """What of a scene a task times."""
-    return States(work) if task is Task.RNEA else Runs(work)
+    return BenchStates(work) if task is BenchTask.RNEA else Runs(work)
 
 
-def _scenes(scene: Path | None, task: Task, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
+def _scenes(scene: Path | None, task: BenchTask, folder: Path) -> list[tuple[Path, float, tuple[str, ...]]]:
     """Scenes to time, with the share of the duration of each and what is set in it."""
-    if task is Task.HUMANOID:
+    if task is BenchTask.HUMANOID:
         return [(scene or bench_contact.HUMANOID, 1.0, (*bench_contact.PUSHED, *more)) for more in ((), bench_contact.LOOSE)]
-    if scene or task is Task.STACKS:
+    if scene or task is BenchTask.STACKS:
         return [(scene or bench_contact.stacks(folder), 1.0, ())]
-    built_in = bench_scenes.four_bars if task is Task.FOURBAR else bench_scenes.chains
+    built_in = bench_scenes.four_bars if task is BenchTask.FOURBAR else bench_scenes.chains
     return [(path, share, ()) for path, share in built_in(folder)]
 
 
-def _growth(rows: list[Row]) -> float:
+def _growth(rows: list[BenchRow]) -> float:
     """Exponent p of time = c N^p, fitted to the rows by least squares of logarithms."""
     import numpy as np
 
@@ -133,15 +135,16 @@ def _growth(rows: list[Row]) -> float:
     return float(np.polyfit(np.log(bench_scenes.WINDOWS), np.log(times), 1)[0])
 
 
-def line(row: Row) -> str:
+def line(row: BenchRow) -> str:
     """A row, while the others are still to come."""
     return f"  {row.scene}: {row.engine} {row.microseconds:.3f} us"
 
 
-HEAD = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s", "residual m/s")
+BENCH_HEADER = ("scene", "engine", "precision", "worlds", "steps", "threads", "us each", "per second", "compile s",
+                "residual m/s")  # fmt: skip
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def bench_cells(row: BenchRow) -> tuple[str, ...]:
     """A row of the table."""
     return (row.scene, row.engine, row.precision, str(row.worlds), str(row.steps), str(row.threads),
             f"{row.microseconds:.3f}", f"{row.per_second:.3g}", f"{row.compile:.1f}",

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from simcli.job import Job
 
-WATCHED = 4  # worlds whose every step is looked at for the residual
+BENCH_WATCHED = 4  # worlds whose every step is looked at for the residual
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """One line of the table.
 
     Attributes:
@@ -43,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Work:
+class BenchWork:
     """A scene and how much of it.
 
     Attributes:
@@ -81,17 +81,18 @@ class Work:
                                    force=True)  # fmt: skip
         return pipeline.prepare(request)
 
-    def row(self, timed: "Runs | States", seconds: list[float], residual: float | None = None) -> Row:
+    def row(self, timed: "Runs | BenchStates", seconds: list[float], residual: float | None = None) -> BenchRow:
         """The line of what was timed, by the median of its times."""
         from simcli import __version__
 
         return self.line(timed, f"simcli {__version__}", self.precision, seconds, timed.compiling, residual)
 
-    def line(self, timed: "Runs | States", engine: str, precision: str, seconds: list[float], compiling: float = 0.0,
-             residual: float | None = None) -> Row:  # fmt: skip
+    def line(self, timed: "Runs | BenchStates", engine: str, precision: str, seconds: list[float], compiling: float = 0.0,
+             residual: float | None = None) -> BenchRow:  # fmt: skip
         """The line of any engine that did the same."""
         total, middle = self.worlds * timed.n_steps, statistics.median(seconds)
-        return Row(timed.name, self.task, engine, precision, self.worlds, timed.n_steps, self.threads, middle / total * 1e6,
+        return BenchRow(timed.name, self.task, engine, precision, self.worlds, timed.n_steps, self.threads,
+                        middle / total * 1e6,
                    total / middle, compiling, residual)  # fmt: skip
 
 
@@ -105,7 +106,7 @@ class Runs:
         compiling: [s], the longest so far.
     """
 
-    def __init__(self, work: Work):
+    def __init__(self, work: BenchWork):
         self._work, self.job = work, work.job()
         self.name, self.n_steps, self.compiling = self.job.spec.name, self.job.schedule.n_steps, 0.0
 
@@ -134,7 +135,7 @@ class Runs:
         from simcli.solvers.shared.host.plan import RunPlan
 
         work = self._work
-        job = replace(work, worlds=min(WATCHED, work.worlds)).job()
+        job = replace(work, worlds=min(BENCH_WATCHED, work.worlds)).job()
         with console.stdout_kept_clean():
             plan = RunPlan(job.schedule.dt, 1, self.n_steps, frozenset(("joints",)))
             device = start_device(work.device, work.precision, 1)
@@ -146,7 +147,7 @@ class Runs:
         return float(worst)
 
 
-class States:
+class BenchStates:
     """Inverse dynamics of random states.
 
     Attributes:
@@ -162,7 +163,7 @@ class States:
 
     n_steps = 1
 
-    def __init__(self, work: Work):
+    def __init__(self, work: BenchWork):
         import numpy as np
 
         from simcli import pipeline

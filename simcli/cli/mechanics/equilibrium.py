@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.mechanics.mechanics import DeviceName, Threads
-from simcli.cli.mechanics.statics import Stable, World, clean, equilibrium_data, number, say_notes, studied, verdict
+from simcli.cli.mechanics.mechanics import DeviceName, ThreadCount
+from simcli.cli.mechanics.statics import (
+    Stable,
+    World,
+    clean,
+    equilibrium_data,
+    number_text,
+    say_notes,
+    studied,
+    study_verdict,
+)
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.errors import Exit, UsageError
 
@@ -37,7 +46,7 @@ def equilibrium(
     least: Least = 0.0,
     sets: SetValues = [],  # noqa: B006
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Search the static equilibrium near the initial state: coordinates, reactions, springs, stability.
@@ -61,7 +70,7 @@ def equilibrium(
             console.data(block(study))
         else:
             console.data("\n".join(_lines(study)))
-            console.say(verdict(study))
+            console.say(study_verdict(study))
     return Exit.OK
 
 
@@ -70,9 +79,9 @@ def _lines(study: "Study") -> list[str]:
     from simcli.records.contents.layout import coordinate_units
 
     model = study.model
-    rows = zip(model.dofs.q_label, map(number, clean(study.joint_q())), coordinate_units(model)["q_unit"], strict=True)
+    rows = zip(model.dofs.q_label, map(number_text, clean(study.joint_q())), coordinate_units(model)["q_unit"], strict=True)
     wrench = clean(study.equilibrium.posture.found.wrench[0, : model.n_joints])
-    vectors = ["  ".join(f"{number(x):>12}" for x in line) for line in wrench]
+    vectors = ["  ".join(f"{number_text(x):>12}" for x in line) for line in wrench]
     header = ("joint", "reaction on the child at its anchor, world: force x y z [N], torque x y z [N m]")
     return [console.table([*rows], ("coordinate", "joint_q", "unit")), "",
             console.table([*zip(model.joints.name, vectors, strict=True)], header), *of_springs(study)]  # fmt: skip
@@ -83,14 +92,14 @@ def of_springs(study: "Study") -> list[str]:
     found, names = study.prestress, study.model.springs.name
     if not names:
         return []
-    columns = (map(number, clean(values)) for values in (found.length, found.tension, found.density))
+    columns = (map(number_text, clean(values)) for values in (found.length, found.tension, found.density))
     states = f"{console.plural(len(found.self_stress), 'state')} of self-stress"
     ways = f"{console.plural(found.mechanisms, 'infinitesimal mechanism')}, {found.rigid_motions} of them as one rigid body"
     header = ("spring", "length [m]", "tension [N]", "tension / length [N/m]")
     out = ["", console.table([*zip(names, *columns, strict=True)], header), "", f"{states}; {ways}"]
     if study.solved is not None:
         values = study.solved.values
-        rows = [(path, number(value), study.solved.units[path]) for path, value in values.items()]
+        rows = [(path, number_text(value), study.solved.units[path]) for path, value in values.items()]
         out += ["", console.table(rows, ("found", "value", "unit"))]
     return out
 

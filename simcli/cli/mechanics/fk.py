@@ -2,19 +2,19 @@
 
 from simcli.cli.mechanics.mechanics import (
     Ask,
-    At,
+    AtTime,
     BodyFlag,
     DeviceName,
     Flags,
-    Force,
-    Frames,
+    ForceResults,
+    FrameNumbers,
     Output,
     Q,
     Qd,
     StatesFile,
     SubjectPath,
-    Threads,
-    Worlds,
+    ThreadCount,
+    WorldNumbers,
     conclude,
     perform,
 )
@@ -27,16 +27,16 @@ def fk(
     states: StatesFile = None,
     q: Q = [],  # noqa: B006
     qd: Qd = [],  # noqa: B006
-    frames: Frames = None,
-    at: At = [],  # noqa: B006
-    world: Worlds = None,
+    frames: FrameNumbers = None,
+    at: AtTime = [],  # noqa: B006
+    world: WorldNumbers = None,
     select: SelectPatterns = [],  # noqa: B006
     body_flags: BodyFlag = Flags.all,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
-    force: Force = False,
+    force: ForceResults = False,
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Forward kinematics: poses and twists of bodies, and named points, from joint coordinates and velocities.

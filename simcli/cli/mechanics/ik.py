@@ -7,17 +7,17 @@ import typer
 from simcli.cli import console
 from simcli.cli.mechanics.mechanics import (
     Ask,
-    At,
+    AtTime,
     BodyFlag,
     DeviceName,
     Flags,
-    Force,
-    Frames,
+    ForceResults,
+    FrameNumbers,
     Output,
     StatesFile,
     SubjectPath,
-    Threads,
-    Worlds,
+    ThreadCount,
+    WorldNumbers,
     conclude,
     perform,
 )
@@ -28,9 +28,9 @@ from simcli.errors import Exit
 def ik(
     scene: SubjectPath,
     states: StatesFile = None,
-    frames: Frames = None,
-    at: At = [],  # noqa: B006
-    world: Worlds = None,
+    frames: FrameNumbers = None,
+    at: AtTime = [],  # noqa: B006
+    world: WorldNumbers = None,
     unwrap: Annotated[bool, typer.Option("--unwrap", help="Count full turns from state to state.")] = False,
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="X", min=0.0, help="Largest residual that passes \\[m, rad].")
@@ -38,9 +38,9 @@ def ik(
     body_flags: BodyFlag = Flags.all,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
-    force: Force = False,
+    force: ForceResults = False,
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Project poses and twists of bodies to joint coordinates and velocities, each joint by itself (Newton's eval_ik).

@@ -6,18 +6,18 @@ import typer
 
 from simcli.cli.mechanics.mechanics import (
     Ask,
-    At,
+    AtTime,
     DeviceName,
-    Force,
-    Frames,
+    ForceResults,
+    FrameNumbers,
     Output,
     Q,
     Qd,
     Qdd,
     StatesFile,
     SubjectPath,
-    Threads,
-    Worlds,
+    ThreadCount,
+    WorldNumbers,
     conclude,
     perform,
 )
@@ -31,9 +31,9 @@ def id(
     q: Q = [],  # noqa: B006
     qd: Qd = [],  # noqa: B006
     qdd: Qdd = [],  # noqa: B006
-    frames: Frames = None,
-    at: At = [],  # noqa: B006
-    world: Worlds = None,
+    frames: FrameNumbers = None,
+    at: AtTime = [],  # noqa: B006
+    world: WorldNumbers = None,
     external: Annotated[
         bool, typer.Option("--external/--no-external", help="Count the scene's springs, cables and wrenches.")
     ] = True,
@@ -46,9 +46,9 @@ def id(
     compare: Annotated[bool, typer.Option("--compare", help="Show the recorded efforts and the difference.")] = False,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
-    force: Force = False,
+    force: ForceResults = False,
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Inverse dynamics: the efforts along the motion axes that a motion needs, by recursive Newton-Euler.

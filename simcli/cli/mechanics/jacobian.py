@@ -2,16 +2,16 @@
 
 from simcli.cli.mechanics.mechanics import (
     Ask,
-    At,
+    AtTime,
     DeviceName,
-    Force,
-    Frames,
+    ForceResults,
+    FrameNumbers,
     Output,
     Q,
     StatesFile,
     SubjectPath,
-    Threads,
-    Worlds,
+    ThreadCount,
+    WorldNumbers,
     conclude,
     perform,
 )
@@ -23,15 +23,15 @@ def jacobian(
     scene: SubjectPath,
     states: StatesFile = None,
     q: Q = [],  # noqa: B006
-    frames: Frames = None,
-    at: At = [],  # noqa: B006
-    world: Worlds = None,
+    frames: FrameNumbers = None,
+    at: AtTime = [],  # noqa: B006
+    world: WorldNumbers = None,
     select: SelectPatterns = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
-    force: Force = False,
+    force: ForceResults = False,
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Body Jacobians: six rows per body, so that J qd = body_qd.

@@ -6,16 +6,16 @@ import typer
 
 from simcli.cli.mechanics.mechanics import (
     Ask,
-    At,
+    AtTime,
     DeviceName,
-    Force,
-    Frames,
+    ForceResults,
+    FrameNumbers,
     Output,
     Q,
     StatesFile,
     SubjectPath,
-    Threads,
-    Worlds,
+    ThreadCount,
+    WorldNumbers,
     conclude,
     perform,
 )
@@ -27,15 +27,15 @@ def mass_matrix(
     scene: SubjectPath,
     states: StatesFile = None,
     q: Q = [],  # noqa: B006
-    frames: Frames = None,
-    at: At = [],  # noqa: B006
-    world: Worlds = None,
+    frames: FrameNumbers = None,
+    at: AtTime = [],  # noqa: B006
+    world: WorldNumbers = None,
     armature: Annotated[bool, typer.Option("--armature/--no-armature", help="Count the joints' armature.")] = True,
     sets: SetValues = [],  # noqa: B006
     output: Output = None,
-    force: Force = False,
+    force: ForceResults = False,
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Joint-space mass matrix M(q), one row and column per joint velocity.

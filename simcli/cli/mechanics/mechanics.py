@@ -41,12 +41,13 @@ StatesFile = Annotated[
         show_default="those of a run, else the initial state",
     ),
 ]
-Frames = Annotated[
+FrameNumbers = Annotated[
     str | None,
     typer.Option("--frames", metavar="A:B:C", help="Frames (rows of a table), as 10:20, ::100 or -1. Default: all."),
 ]
-At = Annotated[list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")]
-Worlds = Annotated[str | None, typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")]
+AtTime = Annotated[list[str], typer.Option("--at", metavar="T", help="The frame at this time, 0.5 or '5 ms'. Repeatable.")]
+WorldNumbers = Annotated[str | None,
+                         typer.Option("--world", metavar="I,J", help="Worlds, as 3 or 0,4 or 0-7. Default: all.")]
 Q = Annotated[
     list[str],
     typer.Option("--q", metavar="VALUES", help="Joint coordinates in place of the initial: all numbers, or NAME=NUMBERS."),
@@ -70,9 +71,9 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write .h5, .csv or .json.", show_default="a table on stdout"),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+ForceResults = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
 DeviceName = Annotated[str, typer.Option("--device", help="auto, cpu or cuda; always in float64.")]
-Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
+ThreadCount = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         task: what is computed.
         look: sees every portion before it is written.
     """
-    from simcli.analysis.states.sources import prepare
+    from simcli.analysis.states.sources import prepare_states
     from simcli.analysis.states.subject import open_subject
 
     choice = choice_of(ask)
@@ -145,7 +146,7 @@ def perform(ask: Ask, task: "Task", look: _Look | None = None) -> _Report:
         subject = open_subject(ask.scene, ask.sets, task.kind == "id")
         if subject.file is not None:
             files.enter_context(subject.file)
-        ready = prepare(subject, ask.states, choice, ask.given, task, ask.differentiate)
+        ready = prepare_states(subject, ask.states, choice, ask.given, task, ask.differentiate)
         if ready.file is not None:
             files.enter_context(ready.file)
         report = _Report(subject.spec.name, notes=ready.source.notes)
@@ -188,7 +189,7 @@ def _sink(ask: Ask, subject, ready, task: "Task", axes, device):
     if ask.format == CSV:
         with_time = ready.source.has_times
         return CsvWriter(ask.output, task.outputs, axes, with_time, with_world)
-    return (text.Json if ask.format == JSON else text.Text)(task, axes, with_world, ask.output)
+    return (text.Json if ask.format == JSON else text.ResultText)(task, axes, with_world, ask.output)
 
 
 def choice_of(ask: Ask):

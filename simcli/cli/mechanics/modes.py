@@ -4,18 +4,18 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from simcli.cli import console
-from simcli.cli.mechanics.mechanics import DeviceName, Threads
+from simcli.cli.mechanics.mechanics import DeviceName, ThreadCount
 from simcli.cli.mechanics.statics import (
-    At,
-    Place,
     Stable,
+    StudyAt,
+    StudyPlace,
     World,
     by_joint,
     equilibrium_data,
-    number,
+    number_text,
     say_notes,
     studied,
-    verdict,
+    study_verdict,
 )
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.errors import Exit
@@ -29,12 +29,12 @@ IN_PHASE = 1.0  # [deg] from 0 or 180 that is a sign
 
 def modes(
     scene: ScenePath,
-    at: At = Place.SEARCH,
+    at: StudyAt = StudyPlace.SEARCH,
     stable: Stable = False,
     world: World = 0,
     sets: SetValues = [],  # noqa: B006
     device: DeviceName = "auto",
-    threads: Threads = None,
+    threads: ThreadCount = None,
     json: JsonFlag = False,
 ) -> int:
     """Natural frequencies, damping ratios and mode shapes about an equilibrium.
@@ -44,7 +44,7 @@ def modes(
     column of the real part; those that stay where they are put have 0. --json has the shapes of all joints and bodies.
     Example: simcli modes scenes/triple_pendulum.yaml
     """
-    with studied(scene, sets, world, at == Place.SEARCH, stable, device, threads) as study:
+    with studied(scene, sets, world, at == StudyPlace.SEARCH, stable, device, threads) as study:
         if json:
             document = {"world": world, "equilibrium": equilibrium_data(study), **modes_data(study)}
             say_notes(study)
@@ -53,7 +53,7 @@ def modes(
             table = _lines(study)
             say_notes(study)
             console.data(table)
-            console.say(verdict(study))
+            console.say(study_verdict(study))
     return Exit.OK
 
 
@@ -62,9 +62,9 @@ def _lines(study: "Study") -> str:
     rate, _ = study.shapes
     rows = []
     for k, mode in enumerate(study.modes):
-        ratio = "-" if mode.damping_ratio is None else number(mode.damping_ratio)
-        rows.append((str(k + 1), mode.kind.value, number(mode.frequency), number(mode.omega), ratio,
-                     number(mode.eigenvalue.real), leaders(study, rate[k])))  # fmt: skip
+        ratio = "-" if mode.damping_ratio is None else number_text(mode.damping_ratio)
+        rows.append((str(k + 1), mode.kind.value, number_text(mode.frequency), number_text(mode.omega), ratio,
+                     number_text(mode.eigenvalue.real), leaders(study, rate[k])))  # fmt: skip
     header = ("mode", "kind", "frequency [Hz]", "omega [rad/s]", "damping ratio", "real part [1/s]", "joint coordinates")
     return console.table(rows, header)
 

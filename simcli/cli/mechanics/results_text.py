@@ -17,7 +17,7 @@ NUMBER_WIDTH = 12  # of six digits with sign and exponent
 JSON_NUMBERS = 2_000_000  # beyond it a text of numbers helps nobody, and Python takes some 100 B for each of them
 
 
-class Text:
+class ResultText:
     """The first states as tables.
 
     Args:
@@ -30,7 +30,7 @@ class Text:
         self.task, self.axes, self.with_world = task, axes, with_world
         self.blocks, self.n_states = [], 0
 
-    def __enter__(self) -> "Text":
+    def __enter__(self) -> "ResultText":
         return self
 
     def __exit__(self, *_) -> None:
@@ -177,7 +177,7 @@ class Json:
                 "units": {**units, **{name: self.axes.unit[name] for name in self.axes.unit}}, **values}  # fmt: skip
 
     def _write(self) -> None:
-        document = console.plain({"schema": f"simcli.{self.task.kind}/1", **self.body})
+        document = console.plain_json({"schema": f"simcli.{self.task.kind}/1", **self.body})
         text = json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
         draft = draft_of(self.path)
         try:
@@ -204,7 +204,7 @@ class Hdf5:
     """
 
     def __init__(self, path: Path, task, axes, subject, ready, device, argv: tuple[str, ...]):
-        from simcli.records.contents.provenance import collect
+        from simcli.records.contents.provenance import collect_provenance
         from simcli.records.reading.results import ResultWriter
         from simcli.spec import resolved_yaml
 
@@ -212,7 +212,7 @@ class Hdf5:
         if subject.file is not None:  # with its batch, which the subject leaves out
             sources, scene = subject.file.provenance.scene_source, subject.file.provenance.scene_resolved
         where = f"{device.arch}: {device.name}"
-        provenance = collect(sources, scene, where, device.precision, subject.spec.batch.seed, argv)
+        provenance = collect_provenance(sources, scene, where, device.precision, subject.spec.batch.seed, argv)
         self.inputs = [name for name in task.inputs if name in ready.source.fields]
         fields = ["time", "world", "frame", *self.inputs, *task.outputs]
         self.writer = ResultWriter(path, task.kind, fields, axes, provenance, subject.spec.name, ready.source.where,

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-12
 
 
-class Place(StrEnum):
+class StudyPlace(StrEnum):
     """Where small motions are looked at."""
 
     SEARCH = "search"
     INITIAL = "initial"
 
 
-At = Annotated[
-    Place, typer.Option("--at", help="search: the equilibrium near the initial state; initial: that state itself.")
+StudyAt = Annotated[
+    StudyPlace, typer.Option("--at", help="search: the equilibrium near the initial state; initial: that state itself.")
 ]
 Stable = Annotated[bool, typer.Option("--stable", help="Go down in energy to a stable equilibrium.")]
 World = Annotated[int, typer.Option("--world", metavar="I", min=0, help="World of the batch. Default: the first.")]
@@ -53,7 +53,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         UsageError: there is no such world; --stable without a search.
         NoEquilibriumError: there is none.
     """
-    from simcli.analysis.rest.modes import refuse, study
+    from simcli.analysis.rest.modes import refuse_modes, study
     from simcli.kernels.device.runtime import start_device
     from simcli.pipeline import build_model, read_scene
     from simcli.spec import n_worlds
@@ -64,7 +64,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
     if world >= n_worlds(spec):
         raise UsageError(f"--world {world}: the batch has worlds 0 to {n_worlds(spec) - 1}")
     model = build_model(document, spec, (world,))
-    refuse(model, document)
+    refuse_modes(model, document)
     with console.stdout_kept_clean():
         found = study(model, start_device(device, "float64", threads), searches, stable, unknowns, least)
         if spec.events:
@@ -73,7 +73,7 @@ def studied(scene: Path, sets: list[str], world: int, searches: bool, stable: bo
         found.close()
 
 
-def number(x: float) -> str:
+def number_text(x: float) -> str:
     """A number for people."""
     return "-" if x != x else f"{x + 0.0:.6g}"  # no minus before zero
 
@@ -90,7 +90,7 @@ def say_notes(study: "Study") -> None:
         console.say(console.paint("note:", "warn") + f" {note}")
 
 
-def verdict(study: "Study") -> str:
+def study_verdict(study: "Study") -> str:
     """An equilibrium in one line."""
     found = study.equilibrium
     gap = f"{found.force:.3g} N, {found.torque:.3g} N m"

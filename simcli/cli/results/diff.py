@@ -111,5 +111,5 @@ def _within(a: "Trajectory", b: "Trajectory", tolerance: tuple[float, float], al
     else:
         head = diff_text.head(a, b, found.scene, found.facts, found.names, found.params, everything)
         console.data("\n".join([*head, *diff_text.comparison(a, b, found, everything)]))
-        console.say(diff_text.verdict(found, asked.tolerance))
+        console.say(diff_text.diff_verdict(found, asked.tolerance))
     return Exit.NEGATIVE if found.above else Exit.OK

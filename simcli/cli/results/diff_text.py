@@ -127,7 +127,7 @@ def _row(found: "Comparison", channel: "ChannelDifference") -> tuple:
             f"{found.times[peak.frame]:g}", str(peak.world), f"{peak.a:.9g}", f"{peak.b:.9g}", ratio)  # fmt: skip
 
 
-def verdict(found: "Comparison", tolerance: "Tolerance") -> str:
+def diff_verdict(found: "Comparison", tolerance: "Tolerance") -> str:
     """The answer in one line."""
     bounds = f"rtol {tolerance.rtol:g}, atol {tolerance.atol:g}"
     if not found.above:

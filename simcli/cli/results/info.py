@@ -14,7 +14,7 @@ def info(file: FilePath, json: JsonFlag = False) -> int:
     Example: simcli info outputs/swing.h5
     """
     from simcli.records.reading.result_reader import Results, is_result
-    from simcli.records.wholeness.integrity import info as read_info
+    from simcli.records.wholeness.integrity import file_info as read_info
 
     if is_result(file):
         with Results(file) as result:

@@ -80,9 +80,9 @@ def _show(figure, beside_json: bool) -> None:
 
 
 def _save(figure, target: Path) -> None:
-    from simcli.analysis.plots.plot import save
+    from simcli.analysis.plots.plot import save_figure
 
-    save(figure, target)
+    save_figure(figure, target)
     console.say(f"wrote {target}")
 
 
@@ -97,11 +97,11 @@ def _over_worlds(table: "WorldTable", names: list[str], title: str, along_x: boo
 
 def _over_time(trajectory, table: "WorldTable", names: list[str], title: str) -> tuple[object, dict]:
     from simcli.analysis.channels import default_channels, read_channels
-    from simcli.analysis.plots.plot import MAX_LEGEND, draw
+    from simcli.analysis.plots.plot import MAX_LEGEND, draw_channels
 
     worlds = table.columns["world"].values.tolist()
     channels = read_channels(trajectory, names or default_channels(trajectory), worlds)
-    figure = draw(channels, title, *(_names(table) if 1 < len(worlds) <= MAX_LEGEND else ()))
+    figure = draw_channels(channels, title, *(_names(table) if 1 < len(worlds) <= MAX_LEGEND else ()))
     return figure, {"channels": [item.name for item in channels]}
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 FPS, _SPEED, MOST_FPS = 30.0, 1.0, 240.0
 LEAST_EDGE, MOST_EDGE = 16, 8192  # pixels
 MOST_PICTURES = 1_000_000
-SIZE, GIF_SIZE = "1280x720", "640x360"
+PICTURE_SIZE, GIF_SIZE = "1280x720", "640x360"
 SAMPLES = 5  # pictures that decide the colours of a GIF
 ONLY_FILMS = {"--fps": "fps", "--speed": "speed"}
 ONLY_PICTURES = {"--time": "time", "--strobe": "strobe"}
 
 Size = Annotated[
-    str, typer.Option("--size", metavar="WxH", help="Pixels.", show_default=f"{SIZE}, of a GIF {GIF_SIZE}")
+    str, typer.Option("--size", metavar="WxH", help="Pixels.", show_default=f"{PICTURE_SIZE}, of a GIF {GIF_SIZE}")
 ]
 CameraName = Annotated[
     str,
@@ -59,24 +59,24 @@ def render(
     Example: simcli render outputs/swing.h5 -o swing.mp4 --fps 30 --speed 0.5 --size 1280x720
     Example: simcli render outputs/batch.h5 -o batch.png --world 0-8 --strobe 10
     """
-    from simcli.view.pictures.images import check_suffix, is_film
+    from simcli.view.pictures.images import check_picture_suffix, is_film
     from simcli.view.pictures.render import Look
 
     target = output or file.with_suffix(".png")
-    check_suffix(target)
+    check_picture_suffix(target)
     given = {"fps": fps, "speed": speed, "time": time, "strobe": strobe}
     _check_given(given, is_film(target), target)
-    look = Look(parse_size(size or (GIF_SIZE if target.suffix.lower() == ".gif" else SIZE)), camera, overlay)
+    look = Look(parse_size(size or (GIF_SIZE if target.suffix.lower() == ".gif" else PICTURE_SIZE)), camera, overlay)
     with console.stdout_kept_clean():
         document = _draw(file, target, parse_worlds(world), look, given)
-    say_notes(document["notes"])
+    say_render_notes(document["notes"])
     console.say(f"wrote {target} ({_words(document)})")
     if json:
         console.emit("render", {"path": target, **document})
     return Exit.OK
 
 
-def say_notes(notes: list[str]) -> None:
+def say_render_notes(notes: list[str]) -> None:
     """Say what cannot be drawn."""
     for note in notes:
         console.say(console.paint(f"note: {note}", "warn"))

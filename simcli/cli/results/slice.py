@@ -57,9 +57,9 @@ def slice_run(
 
 def say_written(kind: str, path: Path, sources: list[Path], as_json: bool) -> int:
     """Tell what was written."""
-    from simcli.records.wholeness.integrity import info
+    from simcli.records.wholeness.integrity import file_info
 
-    found = info(path)
+    found = file_info(path)
     counts = f"{console.plural(found['frames'], 'frame')}, {console.plural(found['worlds'], 'world')}"
     console.say(f"wrote {path} ({counts}, {console.size_text(found['bytes'])})")
     if as_json:

@@ -57,7 +57,7 @@ def table(
     from simcli.analysis.worlds.world_table import read_files
 
     refuse_format(output)
-    return give("table", files, choose(read_files(files), where, sort, top, column), output, json, "world")
+    return give_table("table", files, choose_rows(read_files(files), where, sort, top, column), output, json, "world")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def refuse_format(output: Path | None) -> None:
         check_suffix(output)
 
 
-def choose(whole: "WorldTable", where: list[str], sort: list[str], top: int | None, column: list[str]) -> Chosen:
+def choose_rows(whole: "WorldTable", where: list[str], sort: list[str], top: int | None, column: list[str]) -> Chosen:
     """The part of a table that options name.
 
     Raises:
@@ -106,7 +106,7 @@ def choose(whole: "WorldTable", where: list[str], sort: list[str], top: int | No
     return Chosen(found.select(split_words(column)) if column else found, n_found, whole.n_rows, top, bool(column))
 
 
-def save(found: "WorldTable", output: Path, what: str) -> None:
+def save_table(found: "WorldTable", output: Path, what: str) -> None:
     """Write a table to a file, or to stdout as CSV.
 
     Args:
@@ -125,7 +125,7 @@ def save(found: "WorldTable", output: Path, what: str) -> None:
         console.data(stream.getvalue().rstrip("\n"))
 
 
-def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, json: bool, noun: str) -> int:
+def give_table(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, json: bool, noun: str) -> int:
     """Write a table to a file, as JSON, or as text.
 
     Args:
@@ -138,7 +138,7 @@ def give(kind: str, sources: list[Path], chosen: Chosen, output: Path | None, js
     """
     found = chosen.found
     if output is not None:
-        save(found, output, f"{console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)}")
+        save_table(found, output, f"{console.plural(found.n_rows, 'row')} of {console.plural(chosen.n_all, noun)}")
     if json:
         columns = [{"name": one.name, "unit": one.unit, "text": one.text, "values": one.values}
                    for one in found.columns.values()]  # fmt: skip

@@ -13,7 +13,7 @@ from simcli.errors import Exit, OutputError, UsageError
 _POSE_BYTES = 16  # of a pose in the page: 12, in base64
 _MOST_POSES = 12e6  # [B] of poses that are shown unasked
 _MOST_WORLDS = 9  # that are shown unasked
-MOST_BYTES = 100e6  # [B] that are written unasked
+MOST_PAGE_BYTES = 100e6  # [B] that are written unasked
 PROGRAM = 0.7e6  # [B] of a page without frames
 
 
@@ -143,8 +143,8 @@ def _say_size(target: Path, what: str, size: int, every: int | None) -> None:
     Raises:
         UsageError: it would be too large for a browser, and nobody asked for every frame of it.
     """
-    if size > MOST_BYTES and every is None:
-        enough = -int(-size // MOST_BYTES)
+    if size > MOST_PAGE_BYTES and every is None:
+        enough = -int(-size // MOST_PAGE_BYTES)
         raise UsageError(f"{what} make a page of about {console.size_text(size)}, too large for many browsers: "
                          f"thin them with --every {enough}, or take fewer worlds with --world; --every 1 writes all")
     console.say(f"{target}: {what}, about {console.size_text(PROGRAM + size)}")

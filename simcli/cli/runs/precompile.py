@@ -16,14 +16,14 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, SetValues, existing_file
-from simcli.cli.runs.run import Device, Precision, overrides
+from simcli.cli.runs.run import DeviceChoice, Precision, overrides
 from simcli.cli.shipped import shipped_scenes
 from simcli.errors import Exit, OutputError
 
 BUNDLE_WORLDS = (1, 8)  # of each bundle: one world is scalar code, several share the registers of a core
 
 
-class Item(NamedTuple):
+class PrecompiledItem(NamedTuple):
     """A scene to compile.
 
     Attributes:
@@ -47,7 +47,7 @@ def precompile(
     ] = None,
     sets: SetValues = [],  # noqa: B006  (Typer copies it)
     worlds: Annotated[int | None, typer.Option("--worlds", metavar="N", min=1, help="Worlds, as of run.")] = None,
-    device: Annotated[Device, typer.Option("--device", help="Where the scenes will be run.")] = Device.AUTO,
+    device: Annotated[DeviceChoice, typer.Option("--device", help="Where the scenes will be run.")] = DeviceChoice.AUTO,
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", metavar="N", min=1, show_default=False,
@@ -62,7 +62,7 @@ def precompile(
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, console.stdout_kept_clean():
         keeper = _keeper()
-        items = [Item(str(path), existing_file(path), worlds) for path in scenes or []]
+        items = [PrecompiledItem(str(path), existing_file(path), worlds) for path in scenes or []]
         items = items or list(_bundles(Path(folder), worlds, [word.value for word in (device, precision) if word]))
         words = ["--device", device.value, *(["--precision", precision.value] if precision else []),
                  *(word for text in sets for word in ("--set", text))]  # fmt: skip
@@ -98,16 +98,16 @@ def _n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _bundles(folder: Path, worlds: int | None, more: list[str]) -> Iterator[Item]:
+def _bundles(folder: Path, worlds: int | None, more: list[str]) -> Iterator[PrecompiledItem]:
     """The scenes that come with the program, written into a folder; `more` is said of them, beside the number of worlds."""
     for name, text in shipped_scenes("bundles").items():
         path = folder / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
         for n in (worlds,) if worlds else BUNDLE_WORLDS:
-            yield Item(", ".join([name, console.plural(n, "world"), *more]), path, n, bundle=True)
+            yield PrecompiledItem(", ".join([name, console.plural(n, "world"), *more]), path, n, bundle=True)
 
 
-def _compile_here(item: Item, sets: tuple, device: str) -> dict[str, Any]:
+def _compile_here(item: PrecompiledItem, sets: tuple, device: str) -> dict[str, Any]:
     """Compile a scene in this process."""
     from simcli import pipeline
     from simcli.kernels.language.compilations import kernels_noted
@@ -121,11 +121,12 @@ def _compile_here(item: Item, sets: tuple, device: str) -> dict[str, Any]:
             "from_cache": len(taken.from_folder), "wall_s": time.perf_counter() - started, "kernels": kernels}  # fmt: skip
 
 
-def _compile_apart(items: list[Item], words: list[str], jobs: int, keeper: Path, quiet: bool) -> list[dict[str, Any]]:
+def _compile_apart(items: list[PrecompiledItem], words: list[str], jobs: int, keeper: Path,
+                   quiet: bool) -> list[dict[str, Any]]:  # fmt: skip
     """Compile scenes in a process each, several at once; one that fails is told and stops nobody."""
     alone = Lock()
 
-    def compile_one(item: Item) -> dict[str, Any]:
+    def compile_one(item: PrecompiledItem) -> dict[str, Any]:
         n = ["--worlds", str(item.worlds)] if item.worlds else []
         command = [sys.executable, "-m", "simcli", "precompile", str(item.path), "--json", *n, *words]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -161,7 +162,7 @@ def _write(found: dict[str, Any]) -> None:
     console.data(f"{console.plural(found['compiled'], 'kernel')} compiled in {found['wall_s']:.3g} s into {found['folder']}")
 
 
-def _keep_facts(item: Item, row: dict[str, Any], keeper: Path) -> None:
+def _keep_facts(item: PrecompiledItem, row: dict[str, Any], keeper: Path) -> None:
     """Keep beside the kernels which of them a bundle takes, and how long they took to compile, for `simcli doctor`."""
     from simcli.kernels.device import kernel_cache
 

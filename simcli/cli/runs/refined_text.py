@@ -5,26 +5,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simcli.analysis.drift import ORDER
+from simcli.analysis.drift import ORDER_OF_INTEGRATOR
 from simcli.analysis.refinement.verdicts import step_for
 from simcli.cli import console
-from simcli.records.contents.error_estimate import Verdict
+from simcli.records.contents.error_estimate import EstimateVerdict
 
 if TYPE_CHECKING:
     from simcli.records.contents.error_estimate import ErrorEstimate
 
 NOT_MADE = "  no estimate of the error: a run did not come to its end; the same command with --resume goes on"
 _REASONS = {
-    Verdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
-    Verdict.IRREGULAR: "cannot tell: the differences follow no order",
-    Verdict.SHORT: "cannot tell: the world ended before its second frame",
-    Verdict.FAILED: "cannot tell: the world failed",
+    EstimateVerdict.IMPACTS: "cannot tell: shapes may touch, or a hard limit may be met",
+    EstimateVerdict.IRREGULAR: "cannot tell: the differences follow no order",
+    EstimateVerdict.SHORT: "cannot tell: the world ended before its second frame",
+    EstimateVerdict.FAILED: "cannot tell: the world failed",
 }
 
 
-def estimate_text(found: "ErrorEstimate", wanted: float | None) -> str:
+def refined_text(found: "ErrorEstimate", wanted: float | None) -> str:
     """The estimate as part of the summary of a run: of each quantity the world with the largest error."""
-    differs = found.difference.any(axis=0) | (found.verdict == Verdict.SHORT).any(axis=0)
+    differs = found.difference.any(axis=0) | (found.verdict == EstimateVerdict.SHORT).any(axis=0)
     rows = [_row(found, k, wanted) for k in np.flatnonzero(differs)]
     equal = [f"{found.channel[k]} [{found.unit[k]}]" for k in np.flatnonzero(~differs)]
     header = ("quantity", "error", "order", "difference", "where", *(["step wanted"] if wanted is not None else []))
@@ -32,12 +32,12 @@ def estimate_text(found: "ErrorEstimate", wanted: float | None) -> str:
              *([console.table(rows, header, indent="    ")] if rows else [])]  # fmt: skip
     if equal:
         lines.append(f"    the same at all three steps: {', '.join(equal)}")
-    reasons = dict.fromkeys(reason for reason in found.verdict.flat if not Verdict(reason).has_error)
+    reasons = dict.fromkeys(reason for reason in found.verdict.flat if not EstimateVerdict(reason).has_error)
     n_worlds = len(found.verdict)
     for reason in reasons:
         worlds = int((found.verdict == reason).any(axis=1).sum())
         among = f" (in {worlds} of {n_worlds} worlds)" if n_worlds > 1 else ""
-        lines.append(console.paint(f"  {_REASONS[Verdict(reason)]}", "warn") + among)
+        lines.append(console.paint(f"  {_REASONS[EstimateVerdict(reason)]}", "warn") + among)
     return "\n".join(lines)
 
 
@@ -49,14 +49,14 @@ def worst_world(found: "ErrorEstimate", k: int) -> int:
 
 def _row(found: "ErrorEstimate", k: int, wanted: float | None) -> tuple[str, ...]:
     world = worst_world(found, k)
-    unit, verdict, order = found.unit[k], Verdict(found.verdict[world, k]), found.order[world, k]
+    unit, verdict, order = found.unit[k], EstimateVerdict(found.verdict[world, k]), found.order[world, k]
     if not verdict.has_error:
         error = "cannot tell"
     else:
-        error = f"{'<= ' if verdict == Verdict.ROUNDING else ''}{found.error[world, k]:.2g} {unit}"
+        error = f"{'<= ' if verdict == EstimateVerdict.ROUNDING else ''}{found.error[world, k]:.2g} {unit}"
     place = f"{found.label[world, k]}, t = {found.time[world, k]:.6g} s"
     where = place + (f", world {world}" if len(found.error) > 1 else "")
-    seen = "rounding" if verdict == Verdict.ROUNDING else f"{order:.1f}" if np.isfinite(order) else "-"
+    seen = "rounding" if verdict == EstimateVerdict.ROUNDING else f"{order:.1f}" if np.isfinite(order) else "-"
     row = (found.channel[k], error, seen, f"{found.difference[world, k]:.2g} {unit}", where)
     return row if wanted is None else (*row, _step_words(found, k, wanted))
 
@@ -74,12 +74,12 @@ def wanted_step(found: "ErrorEstimate", k: int, wanted: float) -> tuple[float | 
     None if a world has no estimate, or if no step reaches it.
     """
     verdicts, errors = found.verdict[:, k], found.error[:, k]
-    rounding = verdicts == Verdict.ROUNDING
+    rounding = verdicts == EstimateVerdict.ROUNDING
     if (rounding & (errors > wanted)).any():
         return None, True
-    if not (rounding | (verdicts == Verdict.GOOD)).all():
+    if not (rounding | (verdicts == EstimateVerdict.GOOD)).all():
         return None, False
-    orders = np.where(np.isfinite(found.order[:, k]), found.order[:, k], ORDER[found.integrator])
+    orders = np.where(np.isfinite(found.order[:, k]), found.order[:, k], ORDER_OF_INTEGRATOR[found.integrator])
     good = zip(errors[~rounding], orders[~rounding], strict=True)
     return min([found.dt, *(step_for(wanted, error, order, found.dt) for error, order in good)]), False
 

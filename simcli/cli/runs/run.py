@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simcli.spec.document.overrides import Override
 
 
-class Device(StrEnum):
+class DeviceChoice(StrEnum):
     """Where to compute."""
 
     AUTO = "auto"
@@ -78,7 +78,7 @@ def run(
     dt: Annotated[str | None, typer.Option("--dt", metavar="T", help="Step, 1e-3 or '1 ms'.")] = None,
     solver: Annotated[SolverType | None, typer.Option("--solver", help="Solver, instead of the scene's.")] = None,
     select: SelectPatterns = [],  # noqa: B006
-    device: Annotated[Device, typer.Option("--device", help="Where to compute.")] = Device.AUTO,
+    device: Annotated[DeviceChoice, typer.Option("--device", help="Where to compute.")] = DeviceChoice.AUTO,
     precision: Annotated[Precision | None, typer.Option("--precision", help="Instead of the scene's.")] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")
@@ -254,7 +254,7 @@ def _run(request, quiet: bool, verbose: int, as_json: bool, view: bool, asked: t
         if not quiet:
             console.say(summary.outcome_text(outcome, summary.solver_text(job), verbose))
             if refinement:
-                console.say(refined_text.estimate_text(found, asked[1]) if found else refined_text.NOT_MADE)
+                console.say(refined_text.refined_text(found, asked[1]) if found else refined_text.NOT_MADE)
         elif trouble is None:
             if outcome.unsolved:
                 console.say(summary.unsolved_line(outcome))

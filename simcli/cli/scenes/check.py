@@ -153,7 +153,7 @@ def _moved(model, document) -> list[Fault]:
 
 def _check_output(path: Path) -> Finding:
     from simcli.records.reading.result_reader import Results, is_result, verify_any
-    from simcli.records.wholeness.integrity import info
+    from simcli.records.wholeness.integrity import file_info
 
     faults = [Fault(FILE_CODE, problem, Where(str(path), 0, 0)) for problem in verify_any(path)]
     if faults:
@@ -161,7 +161,7 @@ def _check_output(path: Path) -> Finding:
     if is_result(path):
         with Results(path) as result:
             return Finding(path, [], f"{plural(result.n_states, 'state')}, result of {result.kind}")
-    found = info(path)
+    found = file_info(path)
     counts = f"{plural(found['frames'], 'frame')}, {plural(found['worlds'], 'world')}"
     return Finding(path, [], f"{counts}, {console.status_text(found['status'])}")
 

@@ -18,16 +18,16 @@ def explain(
 
     Example: simcli explain SC204
     """
-    from simcli.spec.faults.codes import codes, page
+    from simcli.spec.faults.codes import code_page, codes
 
     if show_list:
-        return _list([page(name) for name in codes()], json)
+        return _list([code_page(name) for name in codes()], json)
     if code is None:
         raise UsageError("a code is missing: simcli explain SC204; all codes: simcli explain --list")
     name = f"SC{code}" if code.isdigit() else code.upper()
     if name not in codes():
         raise UsageError(f"there is no code `{code}`; all codes: simcli explain --list")
-    found = page(name)
+    found = code_page(name)
     if json:
         console.emit("explain", {"code": found.code, "title": found.title, "text": str(found)})
     else:

@@ -31,7 +31,7 @@ def samples(
     """
     from simcli.analysis.worlds.samples import sample_table
     from simcli.analysis.worlds.world_export import check_suffix
-    from simcli.cli.results.table import Chosen, save, show_rows
+    from simcli.cli.results.table import Chosen, save_table, show_rows
     from simcli.pipeline import read_scene
     from simcli.spec.samples.files import input_paths
 
@@ -42,7 +42,7 @@ def samples(
         _refuse_input(output, scene, *input_paths(document))
     found = sample_table(document, spec)
     if output is not None:
-        save(found, output, console.plural(found.n_rows, "world"))
+        save_table(found, output, console.plural(found.n_rows, "world"))
     if json:
         columns = [{"name": one.name, "unit": one.unit, "values": one.values} for one in found.columns.values()]
         console.emit("samples", {"scene": scene, "worlds": found.n_rows, "columns": columns, "path": output})

@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SelectPatterns, SetValues, split_words
-from simcli.cli.results.render import SIZE, CameraName, Size, parse_size, say_notes
+from simcli.cli.results.render import PICTURE_SIZE, CameraName, Size, parse_size, say_render_notes
 from simcli.errors import Exit, SceneError, UsageError
 
 _NOT_HONOURED = {"SC501"}  # the scene is sound, this version cannot run it
@@ -70,24 +70,24 @@ def _look(output: Path | None, camera: str, size: str):
             if value:
                 raise UsageError(f"{option} is of a picture: name it with -o")
         return None
-    from simcli.view.pictures.images import check_suffix, is_film
+    from simcli.view.pictures.images import check_picture_suffix, is_film
     from simcli.view.pictures.render import Look
 
-    check_suffix(output)
+    check_picture_suffix(output)
     if is_film(output):
         raise UsageError(f"-o {output}: a start does not move; write a name that ends in .png")
-    return Look(parse_size(size or SIZE), camera)
+    return Look(parse_size(size or PICTURE_SIZE), camera)
 
 
 def _draw(document, spec, output: Path, look) -> None:
     from simcli.view.pictures.images import write_picture
     from simcli.view.pictures.render import start_picture
-    from simcli.view.subject import Subject
+    from simcli.view.subject import ViewSubject
 
-    subject = Subject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
+    subject = ViewSubject(Path(document.path), spec, document.folder, (0,), model=_model(document, spec), document=document)
     with console.stdout_kept_clean():
         picture = start_picture(subject, look)
-    say_notes(subject.drawings[0].notes)
+    say_render_notes(subject.drawings[0].notes)
     write_picture(picture, output)
     console.say(f"wrote {output} ({look.size[0]}x{look.size[1]})")
 
@@ -119,7 +119,7 @@ def _data(document, spec, parts: list[str], patterns: list[str]) -> dict:
         found["selection"] = _selected(model, patterns)
         joints = set(found["selection"]["joints"])
     if "tree" in parts:
-        found |= {"tree": describe.tree(model, joints), "loops": describe.loops(model, joints)}
+        found |= {"tree": describe.describe_tree(model, joints), "loops": describe.loops(model, joints)}
     if "layout" in parts:
         found["layout"] = describe.layout(model, joints)
     if "dof" in parts:
@@ -148,9 +148,9 @@ def _selected(model, patterns: list[str]) -> dict[str, list[str]]:
     from simcli.model import describe
 
     for pattern in patterns:
-        if not any(describe.selection(model, [pattern]).values()):
+        if not any(describe.describe_selection(model, [pattern]).values()):
             raise UsageError(f"--select {pattern}: fits no body, no joint and no articulation")
-    return describe.selection(model, patterns)
+    return describe.describe_selection(model, patterns)
 
 
 def _model(document, spec):

@@ -8,11 +8,11 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SetValues, existing_file, split_words
 from simcli.cli.search.searching import (
-    Device,
-    Force,
+    DeviceOption,
+    ForceScene,
     Quiet,
     SceneOut,
-    Threads,
+    SearchThreads,
     headed,
     say_without,
     set_line,
@@ -65,9 +65,9 @@ def fit(
         Path | None, typer.Option("--plot", help="Picture of fit and residuals (png, svg, pdf).", show_default=False)
     ] = None,
     output: SceneOut = None,
-    force: Force = False,
-    device: Device = "auto",
-    threads: Threads = None,
+    force: ForceScene = False,
+    device: DeviceOption = "auto",
+    threads: SearchThreads = None,
     json: JsonFlag = False,
     quiet: Quiet = False,
 ) -> int:
@@ -124,10 +124,10 @@ def _claim_picture(plot: Path, inputs: tuple[Path, ...]) -> None:
 
 
 def _draw(found: "Fit", plot: Path, title: str) -> None:
-    from simcli.analysis.plots.plot import save
+    from simcli.analysis.plots.plot import save_figure
     from simcli.search.fit_picture import draw_fit
 
-    save(draw_fit(found, title), plot)
+    save_figure(draw_fit(found, title), plot)
     console.say(f"wrote {plot}")
 
 

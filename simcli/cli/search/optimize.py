@@ -9,10 +9,10 @@ import typer
 from simcli.cli import console
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.cli.search.searching import (
-    Device,
+    DeviceOption,
     MeasureTexts,
     Quiet,
-    Threads,
+    SearchThreads,
     Vary,
     all_sets,
     headed,
@@ -61,8 +61,8 @@ def optimize(
         typer.Option("--output", "-o", metavar="DIR", show_default=False,
                      help="Folder for every generation and the best scene; the same command then goes on after a stop."),
     ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    device: DeviceOption = "auto",
+    threads: SearchThreads = None,
     json: JsonFlag = False,
     quiet: Quiet = False,
 ) -> int:
@@ -77,7 +77,7 @@ def optimize(
     from simcli.search.generations import Generations
     from simcli.search.intervals import read_intervals, read_single
     from simcli.search.optimizing import Limits, library, population_of
-    from simcli.search.optimizing import optimize as search
+    from simcli.search.optimizing import find_optimum as search
     from simcli.search.quantities import Measured, is_of_mode
 
     if (minimize is None) == (maximize is None):

@@ -37,9 +37,9 @@ SceneOut = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="SCENE", help="Write the scene with the numbers found.", show_default=False),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
+ForceScene = Annotated[bool, typer.Option("--force", help="Replace an existing output.")]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+SearchThreads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads. Default: all.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 

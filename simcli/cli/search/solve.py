@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simcli.cli import console
-from simcli.cli.mechanics.statics import At, Place, Stable
+from simcli.cli.mechanics.statics import Stable, StudyAt, StudyPlace
 from simcli.cli.options import JsonFlag, ScenePath, SetValues
 from simcli.cli.search.searching import (
-    Device,
-    Force,
+    DeviceOption,
+    ForceScene,
     MeasureTexts,
     Quiet,
     SceneOut,
-    Threads,
+    SearchThreads,
     Vary,
     all_sets,
     headed,
@@ -49,14 +49,14 @@ def solve(
         typer.Option("--tolerance", metavar="R", min=0, max=0.1,
                      help="Relative width of a bracket at which its root is found."),
     ] = _TOLERANCE,
-    at: At = Place.SEARCH,
+    at: StudyAt = StudyPlace.SEARCH,
     stable: Stable = False,
     measure: MeasureTexts = [],  # noqa: B006
     sets: SetValues = [],  # noqa: B006
     output: SceneOut = None,
-    force: Force = False,
-    device: Device = "auto",
-    threads: Threads = None,
+    force: ForceScene = False,
+    device: DeviceOption = "auto",
+    threads: SearchThreads = None,
     json: JsonFlag = False,
     quiet: Quiet = False,
 ) -> int:
@@ -79,7 +79,7 @@ def solve(
     if output is not None:
         claim_scene(scene, sets, output, force)
     with watched(quiet or json) as watch:
-        quantity = _quantity(scene, sets, interval, name, (at == Place.SEARCH, stable), device, threads, watch)
+        quantity = _quantity(scene, sets, interval, name, (at == StudyPlace.SEARCH, stable), device, threads, watch)
         wanted = target_value(value, quantity)
 
         def seen(part: float) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from simcli.cli import console, progress
 from simcli.cli.options import Condition, JsonFlag
-from simcli.cli.results.table import ColumnNames, SortNames, TableOutput, TopRows, choose, give, refuse_format
+from simcli.cli.results.table import ColumnNames, SortNames, TableOutput, TopRows, choose_rows, give_table, refuse_format
 from simcli.errors import Exit, UsageError
 
 
@@ -65,7 +65,7 @@ def _table(
     done = {case: result.file for case, result in state.results.items()}
     with progress.fraction_shown("reading results") as show:
         whole = table_of(plan, folder, done, state.given_up(), show)
-    return give("sweep_table", [folder], choose(whole, where, sort, top, column), output, json, "case")
+    return give_table("sweep_table", [folder], choose_rows(whole, where, sort, top, column), output, json, "case")
 
 
 def _check(
@@ -81,14 +81,14 @@ def _check(
     """
     from simcli.sweeps.book.state import LedgerReader
     from simcli.sweeps.planning.plan_file import read_plan
-    from simcli.sweeps.whole import Problem, problems_of
+    from simcli.sweeps.whole import FolderProblem, problems_of
 
     plan, reader = read_plan(folder), LedgerReader(folder)
     state = reader.read()
     done = {case: result.file for case, result in state.results.items()}
-    found = [Problem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
+    found = [FolderProblem(name, f"{console.plural(count, 'line')} damaged, and passed over", False)
              for name, count in sorted(state.damaged.items())]  # fmt: skip
-    found += [Problem(name, "ends in the middle of a line: its process writes it, or was killed", False)
+    found += [FolderProblem(name, "ends in the middle of a line: its process writes it, or was killed", False)
               for name in reader.unfinished()]  # fmt: skip
     with progress.fraction_shown("reading results") as show:
         found += problems_of(plan, folder, done, state.digests, state.given_up(), show)

@@ -24,7 +24,7 @@ from simcli.cli.options import (
     WorldCount,
     seconds,
 )
-from simcli.cli.runs.run import Device, batch_overrides, measure_override
+from simcli.cli.runs.run import DeviceChoice, batch_overrides, measure_override
 from simcli.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -167,10 +167,10 @@ def run(
                      help="Attempts for a case whose process ends with an error."),
     ] = 3,
     device: Annotated[
-        Device,
+        DeviceChoice,
         typer.Option("--device", rich_help_panel=_ALONE,
                      help="Where to compute. Results of another class of device are other cases."),
-    ] = Device.AUTO,
+    ] = DeviceChoice.AUTO,
     keep: Annotated[
         _Keep | None,
         typer.Option("--keep", rich_help_panel=_ALONE, show_default=False,
@@ -196,7 +196,7 @@ def run(
 
     Example: simcli sweep run scene.yaml -o night --workers 8
     """
-    from simcli.sweeps.driver import Options, drive
+    from simcli.sweeps.driver import Options, drive_sweep
     from simcli.sweeps.planning.plan import plan_of
     from simcli.sweeps.planning.shards import shard_of
 
@@ -220,8 +220,8 @@ def run(
 
             if walltime is not None:  # what planning took is gone
                 options = replace(options, max_walltime=max(walltime - (time.monotonic() - begun), 0.0))
-            summary = drive(plan, output, executor, options, watch)
-        code = exit_code(summary, asked.code)
+            summary = drive_sweep(plan, output, executor, options, watch)
+        code = sweep_exit_code(summary, asked.code)
         if json:
             console.emit_line("sweep.event", {"event": "ended", "exit_code": int(code), **vars(summary), "output": output})
         elif not quiet:
@@ -235,10 +235,10 @@ def executor_of(plan: "Plan", folder: Path, place: _Place, quiet: bool) -> "Exec
     from simcli.sweeps.executors.pool import Pool, cores
 
     if place.cluster:
-        from simcli.sweeps.executors.cluster import PATIENCE_S, Cluster
+        from simcli.sweeps.executors.cluster import CLUSTER_PATIENCE_S, Cluster
 
         work = Work(folder, plan.keep, plan.time_limit, plan.device, place.threads)
-        return Cluster(place.cluster, work, place.fetch, PATIENCE_S if place.patience is None else place.patience)
+        return Cluster(place.cluster, work, place.fetch, CLUSTER_PATIENCE_S if place.patience is None else place.patience)
     n_cores = cores()
     usual = 1 if place.shard or plan.device != "cpu" else min(n_cores, max(len(plan.chunks), 1))
     n = min(place.workers or usual, n_cores)
@@ -273,7 +273,7 @@ def _dry_run(plan: "Plan", folder: Path, as_json: bool) -> int:
     return Exit.OK
 
 
-def exit_code(summary: "Summary", asked: int | None) -> int:
+def sweep_exit_code(summary: "Summary", asked: int | None) -> int:
     """Exit code of a sweep: one that is to go on is neither failed nor done."""
     if summary.status == "stopped":
         return Exit.STOPPED if asked is None else asked

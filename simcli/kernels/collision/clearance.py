@@ -26,7 +26,7 @@ from simcli.kernels.language import ti
 from simcli.kernels.memory.arena import Arena, put_lane
 from simcli.kernels.memory.tables import Tables
 from simcli.model.contact.colliders import colliders
-from simcli.model.contact.pairs import ORDER
+from simcli.model.contact.pairs import PAIR_ORDER
 from simcli.model.tables import Model, ShapeKind
 
 
@@ -64,7 +64,7 @@ class Clearances(NarrowPhase):
 
 def shape_pairs(model: Model, one: int, other: int) -> list[tuple[int, int]]:
     """Pairs of shapes of two bodies that can touch, in the order that their routine takes."""
-    shapes, rank = model.shapes, np.argsort(ORDER)[model.shapes.kind]
+    shapes, rank = model.shapes, np.argsort(PAIR_ORDER)[model.shapes.kind]
     ours, theirs = (np.flatnonzero((shapes.body == body) & shapes.collide).tolist() for body in (one, other))
     pairs = [(i, j) if rank[i] <= rank[j] else (j, i) for i in ours for j in theirs]
     return [pair for pair in pairs if set(shapes.kind[list(pair)]) != {ShapeKind.PLANE}]  # which have no distance

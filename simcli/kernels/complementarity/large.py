@@ -32,7 +32,7 @@ ROOM = 64  # entries of the factor for each body: a heap of a thousand boxes nee
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SystemPattern:
     """What the rows of a scene see for good.
 
     Attributes:
@@ -70,7 +70,7 @@ class Large:
 
     _data_oriented = True
 
-    def __init__(self, arena: Arena, pattern: Pattern, n_rows: int, n_contacts: int):
+    def __init__(self, arena: Arena, pattern: SystemPattern, n_rows: int, n_contacts: int):
         if arena.device.lanes != 1:
             raise ValueError("large worlds go one by one")
         self.n_bodies, self.n_plain, self.krylov = pattern.n_bodies, len(pattern.start) - 1, MOST_VECTORS
@@ -95,7 +95,7 @@ class Large:
         self.close = _CLOSE[arena.device.precision]
 
 
-def coupled(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def coupled(pattern: SystemPattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bodies that rows couple, (E, 2); which of these each pair of entries of each row is, -1 for one body; offsets."""
     bodies = [pattern.column[a:b] // SIZE for a, b in pairwise(pattern.start)]
     pairs = [np.stack(np.meshgrid(row, row, indexing="ij"), axis=-1).reshape(-1, 2) for row in bodies]

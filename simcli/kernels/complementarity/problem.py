@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from simcli.kernels.algebra.values import Mat3, Vec3
 from simcli.kernels.complementarity.dense import corner
-from simcli.kernels.complementarity.large import SIZE, Large, Pattern
+from simcli.kernels.complementarity.large import SIZE, Large, SystemPattern
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.programs import Registers
 
@@ -123,7 +123,7 @@ class Problem:
     _data_oriented = True
 
     def __init__(self, arena: Arena, n: int, n_rows: int, n_contacts: int, schedule=SCHEDULE, limits: _Limits | None = None,
-                 pattern: Pattern | None = None):
+                 pattern: SystemPattern | None = None):
         self.arena, self.n_given, self.n_threes = arena, n, -(-n // 3)
         n = self.n = 3 * self.n_threes
         self.is_large = pattern is not None

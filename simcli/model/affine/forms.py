@@ -11,21 +11,21 @@ _ROUNDING = 1e-12  # [1] of a vector across the axis of a bar: it is meant to li
 
 
 @dataclass
-class Affine:
+class AffineForm:
     """k + sum b_i x_i, with arrays (W|1,) for k and b."""
 
     constant: Array
     coef: dict[int, Array] = field(default_factory=dict)
 
-    def __add__(self, other: "Affine") -> "Affine":
+    def __add__(self, other: "AffineForm") -> "AffineForm":
         coef = dict(self.coef)
         for i, b in other.coef.items():
             coef[i] = coef[i] + b if i in coef else b
-        return Affine(self.constant + other.constant, coef)
+        return AffineForm(self.constant + other.constant, coef)
 
-    def times(self, factor: Array) -> "Affine":
+    def times(self, factor: Array) -> "AffineForm":
         """Multiplied by a constant, (W|1,)."""
-        return Affine(self.constant * factor, {i: b * factor for i, b in self.coef.items()})
+        return AffineForm(self.constant * factor, {i: b * factor for i, b in self.coef.items()})
 
     @property
     def coordinate(self) -> int:
@@ -35,7 +35,7 @@ class Affine:
         return i if bare else -1
 
 
-Vector = list[Affine]  # three components, world
+Vector = list[AffineForm]  # three components, world
 
 
 class Forms:
@@ -44,16 +44,16 @@ class Forms:
     def __init__(self, model: Model):
         self.model, self.unknown = model, unknown_of_dof(model)
         self.n = int(self.unknown.max(initial=-1)) + 1
-        self.forms: list[Affine] = []
+        self.forms: list[AffineForm] = []
         self.index: dict[int, int] = {}
 
-    def number(self, link: int, block: int, k: int) -> Affine:
+    def number(self, link: int, block: int, k: int) -> AffineForm:
         """Component k of the position (block 0) or of a vector of a link."""
         links = self.model.links
         i = int(self.unknown[links.qd_start[link] + 3 * block + k])
         if i >= 0:
-            return Affine(np.zeros(1), {i: np.ones(1)})
-        return Affine(self.model.joint_q[:, links.q_start[link] + 3 * block + k])
+            return AffineForm(np.zeros(1), {i: np.ones(1)})
+        return AffineForm(self.model.joint_q[:, links.q_start[link] + 3 * block + k])
 
     def axes(self, link: int) -> list[Vector | None]:
         """The three columns of a link's rotation; None for those that are no combination of its vectors."""
@@ -100,7 +100,7 @@ class Forms:
             return arm
         return [self.number(link, 0, k) + arm[k] for k in range(3)]
 
-    def of(self, one: Affine) -> int:
+    def of(self, one: AffineForm) -> int:
         """Index of a form; the same object has the same index."""
         if one.coordinate >= 0:
             return one.coordinate
@@ -112,4 +112,4 @@ class Forms:
 
 def constant_vector(v: Array) -> Vector:
     """A vector (W|1, 3) that does not move."""
-    return [Affine(np.asarray(v[:, k], float)) for k in range(3)]
+    return [AffineForm(np.asarray(v[:, k], float)) for k in range(3)]

@@ -16,7 +16,7 @@ from enum import IntEnum
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.affine.forms import Affine, Forms, Vector, constant_vector
+from simcli.model.affine.forms import AffineForm, Forms, Vector, constant_vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.natural.quadratic import Polynomial, Quadratic, couple_row, flat_tables, product
@@ -207,7 +207,7 @@ def _rigidity(found: _Collection, constraints: Constraints) -> None:
         same = table.follower[r] == table.leader[r]
         one, other = (_vector(found.forms, link_of, int(x[r])) for x in (table.follower, table.leader))
         row = product(one, other, ONE)
-        row.affine = row.affine + Affine(-table.constant[:, r])
+        row.affine = row.affine + AffineForm(-table.constant[:, r])
         stiffness = model.affine.shape_stiffness[:, body] * (2.0 if same else 4.0)
         found.add(row, stiffness * float(not model.affine.is_arap[body]), -1, table.label[r])
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.selection import walk
-from simcli.model.joints.catalogue import Motion
+from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.links import build_links
@@ -85,7 +85,7 @@ def joint_parts(model: Model) -> list[JointPart]:
     for j, name in enumerate(t.name):
         axes = model.dofs.axis[:, t.qd_start[j] : t.qd_start[j + 1]]
         n_linear = int(t.dof_dim[j, 0])
-        motion = Motion(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
+        motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], t.pitch[:, j])
         parts.append(JointPart(name, JointKind(t.kind[j]), int(t.parent[j]), int(t.child[j]), motion, t.X_p[:, j],
                                t.X_c[:, j], is_tree=bool(t.is_tree[j])))  # fmt: skip
     return parts

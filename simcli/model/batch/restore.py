@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from simcli.model.joints.catalogue import Motion
+from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.tables import Array, JointKind, Links, Model
 from simcli.model.tree.links import build_links
@@ -38,7 +38,7 @@ def _links_of(model: Model) -> Links:
     for j, name in enumerate(joints.name):
         first, last = int(joints.qd_start[j]), int(joints.qd_start[j + 1])
         middle, axis = first + int(joints.dof_dim[j, 0]), model.dofs.axis
-        motion = Motion(axis[:, first:middle], axis[:, middle:last], joints.pitch[:, j])
+        motion = MotionAxis(axis[:, first:middle], axis[:, middle:last], joints.pitch[:, j])
         parts.append(JointPart(name, JointKind(joints.kind[j]), int(joints.parent[j]), int(joints.child[j]), motion,
                                joints.X_p[:, j], joints.X_c[:, j]))  # fmt: skip
     steps = depth_first(joints.parent.tolist(), joints.child.tolist(), joints.is_tree.tolist())

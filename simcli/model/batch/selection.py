@@ -71,7 +71,7 @@ def flagged(model: Model, flags: int) -> tuple[Array, Array]:
     return bodies, bodies[placed]
 
 
-def choose(
+def choose_selection(
     model: Model,
     include: Pattern | None = None,
     exclude: Pattern | None = None,

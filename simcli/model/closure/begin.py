@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from simcli.errors import Fault, SceneError, Where
-from simcli.model.closure.close import OPEN, Mechanism
+from simcli.model.closure.close import OPEN_LOOP, LoopProblem
 from simcli.model.closure.limits import has_bounds, outside
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.places import turn_places
@@ -30,7 +30,7 @@ def begun(model: Model, closes: bool = True) -> Model:
     """
     if not (has_rows(model) or has_bounds(model)):
         return at_rest(replace(model, start=Beginning()))
-    mechanism = Mechanism.of(model)
+    mechanism = LoopProblem.of(model)
     before = mechanism.q.copy()
     acts, lacks = mechanism.acts.any(), []
     if acts and closes:
@@ -55,7 +55,7 @@ def has_rows(model: Model) -> bool:
                 or (joints.kind == JointKind.DISTANCE).any())  # fmt: skip
 
 
-def refuse(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:
+def refuse_start(model: Model, where: Callable[[str], Where | None], numbers: Sequence[int] | None = None) -> None:
     """Call a scene invalid of which no world can begin.
 
     Args:
@@ -74,7 +74,7 @@ def refuse(model: Model, where: Callable[[str], Where | None], numbers: Sequence
                           if one.world == first])  # fmt: skip
 
 
-def _with_start(model: Model, mechanism: Mechanism, before: Array) -> Model:
+def _with_start(model: Model, mechanism: LoopProblem, before: Array) -> Model:
     """The model at the coordinates and velocities of a mechanism; without a world axis where all worlds agree."""
     q = mechanism.q.copy()
     moved = (q != before).any(axis=1)
@@ -95,7 +95,7 @@ def _with_start(model: Model, mechanism: Mechanism, before: Array) -> Model:
     return replace(model, **found)
 
 
-def _moves(mechanism: Mechanism, before: Array) -> list[Move]:
+def _moves(mechanism: LoopProblem, before: Array) -> list[Move]:
     """What closing has moved, joint by joint of the tree."""
     model, found = mechanism.model, []
     for j in np.flatnonzero(model.joints.is_tree):
@@ -110,12 +110,12 @@ def _moves(mechanism: Mechanism, before: Array) -> list[Move]:
     return found
 
 
-def _worlds_of(mechanism: Mechanism, world: int) -> range:
+def _worlds_of(mechanism: LoopProblem, world: int) -> range:
     """Worlds that one entry of the arrays stands for."""
     return range(mechanism.model.n_worlds) if mechanism.lead == 1 else range(world, world + 1)
 
 
-def _worst_rows(mechanism: Mechanism, lacks: Array, bound: Array) -> list[tuple[int, int, float]]:
+def _worst_rows(mechanism: LoopProblem, lacks: Array, bound: Array) -> list[tuple[int, int, float]]:
     """World, row and size of the worst row of each joint that lacks more than a bound, (lead,)."""
     found = []
     for world in np.flatnonzero(np.abs(lacks).max(axis=1, initial=0.0) > bound):
@@ -127,7 +127,7 @@ def _worst_rows(mechanism: Mechanism, lacks: Array, bound: Array) -> list[tuple[
     return found
 
 
-def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
+def _open(mechanism: LoopProblem, lacks: Array, is_kept: bool) -> list[Lack]:
     """Loops that are open.
 
     Args:
@@ -136,7 +136,7 @@ def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
         is_kept: whether nothing may move.
     """
     found = []
-    for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN)):
+    for world, row, size in _worst_rows(mechanism, lacks, np.full(len(lacks), OPEN_LOOP)):
         name, path, j = _joint_of(mechanism, row)
         unit = _unit(mechanism.constraints, row)
         text = f"joint `{name}` cannot be closed: it stays open by {size:.3g} {unit}"
@@ -148,11 +148,11 @@ def _open(mechanism: Mechanism, lacks: Array, is_kept: bool) -> list[Lack]:
     return found
 
 
-def _slipping(mechanism: Mechanism, lacks: Array, before: list[Lack], is_kept: bool) -> list[Lack]:
+def _slipping(mechanism: LoopProblem, lacks: Array, before: list[Lack], is_kept: bool) -> list[Lack]:
     """Loops that the velocities would open; else as `_open`."""
     speed = 1.0 + np.abs(mechanism.qd).max(axis=1, initial=0.0)
     known, found = {lack.world for lack in before}, []
-    for world, row, size in _worst_rows(mechanism, lacks, OPEN * speed):
+    for world, row, size in _worst_rows(mechanism, lacks, OPEN_LOOP * speed):
         if world in known:
             continue
         name, path, j = _joint_of(mechanism, row)
@@ -166,7 +166,7 @@ def _slipping(mechanism: Mechanism, lacks: Array, before: list[Lack], is_kept: b
     return found
 
 
-def _outside(mechanism: Mechanism, before: list[Lack]) -> list[Lack]:
+def _outside(mechanism: LoopProblem, before: list[Lack]) -> list[Lack]:
     """Coordinates outside their hard limits, of worlds whose loops are closed."""
     model, known, found = mechanism.model, {lack.world for lack in before}, []
     for one in outside(mechanism):
@@ -182,7 +182,7 @@ def _outside(mechanism: Mechanism, before: list[Lack]) -> list[Lack]:
     return found
 
 
-def _joint_of(mechanism: Mechanism, row: int) -> tuple[str, str, int]:
+def _joint_of(mechanism: LoopProblem, row: int) -> tuple[str, str, int]:
     """Name, path in the scene and index of the joint of a row."""
     j = int(mechanism.constraints.rows.joint[row])
     name = mechanism.model.joints.name[j]

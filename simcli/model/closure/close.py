@@ -28,13 +28,13 @@ from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
 _CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
-OPEN = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
+OPEN_LOOP = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
 _CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
 _LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
 
 
 @dataclass
-class Mechanism:
+class LoopProblem:
     """A model, ready to be closed.
 
     Attributes:
@@ -67,7 +67,7 @@ class Mechanism:
     link: Array
 
     @staticmethod
-    def of(model: Model) -> "Mechanism":
+    def of(model: Model) -> "LoopProblem":
         """The mechanism of a model."""
         constraints, paths = constraints_of(model), dof_paths(model.links)
         rows = constraints.rows
@@ -82,7 +82,7 @@ class Mechanism:
         q, qd = (_full(np.nan_to_num(a), lead) for a in (model.joint_q, model.joint_qd))
         is_tree = link_of_dof(model) >= 0
         goal = np.where(by_position & (rows.form != Form.ROLL), motion[..., 0], 0.0)
-        return Mechanism(
+        return LoopProblem(
             model, constraints, meter, entries_of(meter, paths), lead, q, qd, _full(acts, lead),
             _full(goal, lead), _full(np.where(leads, speed, 0.0), lead),
             by_position | ~leads, is_tree, model.motions.kind != MotionKind.NONE, _full(meter.first_angle, lead),
@@ -100,10 +100,10 @@ class Mechanism:
         """Close the loops, of unwritten coordinates first; gives what rows still lack, (lead, R)."""
         written = self.model.dofs.q_given & ~self.is_led
         lacks = self.correct(self.is_tree & ~written & ~self.is_led, _CLOSED)
-        if np.abs(lacks).max(initial=0.0) > OPEN:
-            lacks = self.correct(self.is_tree & ~self.is_led, OPEN)
-        if np.abs(lacks).max(initial=0.0) > OPEN:
-            lacks = self.correct(self.is_tree & ~self.is_led, OPEN, evenly=False)
+        if np.abs(lacks).max(initial=0.0) > OPEN_LOOP:
+            lacks = self.correct(self.is_tree & ~self.is_led, OPEN_LOOP)
+        if np.abs(lacks).max(initial=0.0) > OPEN_LOOP:
+            lacks = self.correct(self.is_tree & ~self.is_led, OPEN_LOOP, evenly=False)
         return lacks
 
     def correct(self, may: Array, bound: float, evenly: bool = True) -> Array:
@@ -124,7 +124,7 @@ class Mechanism:
             better = now < best
             for kept, found in ((best, now), (q, self.q), (angle, self.angle), (least, lacks)):
                 kept[better] = found[better]
-            goes_on = (now > (bound if n == 0 else 0.0)) & ~((now < OPEN) & (now > 0.5 * last))
+            goes_on = (now > (bound if n == 0 else 0.0)) & ~((now < OPEN_LOOP) & (now > 0.5 * last))
             last = np.where(goes_on, now, 0.0)
             chosen = np.flatnonzero(goes_on)
             if not len(chosen) or not groups:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.closure.close import Mechanism
+from simcli.model.closure.close import LoopProblem
 from simcli.model.constraints.build import constraints_of
 from simcli.model.joints.lawful import has_hard_limit
 from simcli.model.tables import Array, JointKind, Model
@@ -83,7 +83,7 @@ def bounds_of(model: Model) -> list[Bound]:
     return found
 
 
-def outside(mechanism: Mechanism) -> list[Outside]:
+def outside(mechanism: LoopProblem) -> list[Outside]:
     """Every coordinate beyond a bound, world by world.
 
     Args:

@@ -9,7 +9,7 @@ from simcli import rotations as rot
 from simcli.model.bodies.massless import arms
 from simcli.model.constraints.coordinate_rows import NO_VECTOR, coordinate_row
 from simcli.model.constraints.tables import Constraints, Couples, Form, Laws, Rows
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, Motion, Row, RowKind
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, MotionAxis, Row, RowKind
 from simcli.model.joints.gears import gear_acts
 from simcli.model.joints.lawful import MOVED, lawful_of
 from simcli.model.signals.tables import Lawful, MotionKind
@@ -232,7 +232,7 @@ def hard_rows(model: Model, j: int) -> list[Row]:
     n_linear, n_angular = model.joints.dof_dim[j].tolist()
     first = int(model.joints.qd_start[j])
     axes = model.dofs.axis[:, first : first + n_linear + n_angular]
-    motion = Motion(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
+    motion = MotionAxis(axes[:, :n_linear], axes[:, n_linear:], model.joints.pitch[:, j], model.joints.length[:, j, 1])
     rows = entry.rows(motion)
     return [row for row in rows if keeps(row, model.plane)] if model.plane >= 0 else rows
 

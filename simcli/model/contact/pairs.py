@@ -16,11 +16,11 @@ from simcli.model.contact.numbers import Labels, hits, of_name, read_numbers, sh
 from simcli.model.contact.tables import Contacts
 from simcli.model.tables import WORLD, Array, ShapeKind, Shapes
 from simcli.spec.checks.runs.quantities import named_quantities
-from simcli.spec.names.channel_names import split
+from simcli.spec.names.channel_names import split_name
 from simcli.spec.names.structure import joined
 
 # A pair's shapes stand in this order, so that each combination has one routine.
-ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
+PAIR_ORDER = (ShapeKind.PLANE, ShapeKind.HEIGHTFIELD, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.CONE, ShapeKind.MESH,
          ShapeKind.ELLIPSOID, ShapeKind.CAPSULE, ShapeKind.SPHERE)  # fmt: skip
 SINGLE = (ShapeKind.SPHERE, ShapeKind.ELLIPSOID)  # touch a convex shape in one point
 RIMMED = (ShapeKind.CYLINDER, ShapeKind.CONE)
@@ -66,7 +66,7 @@ def read_contacts(worlds: Worlds, shapes: Shapes, kinematic: Array) -> Contacts 
     auto = min(int((points * count[g, h]).sum()), _SPARE + PER_SHAPE * len(touching))
     numbers = read_numbers(worlds, members, groups.first, g, h)
     start = np.searchsorted(apart[:, 0], np.arange(len(labels) + 1))
-    whole = {"group": group, "owner": shapes.body, "rank": np.argsort(ORDER)[shapes.kind], "apart_start": start,
+    whole = {"group": group, "owner": shapes.body, "rank": np.argsort(PAIR_ORDER)[shapes.kind], "apart_start": start,
              "apart": apart[:, 1], "combination": combination}  # fmt: skip
     whole = {name: np.array(column, np.int32) for name, column in whole.items()}
     still = (groups.of >= 0) & groups.still[groups.of]
@@ -211,7 +211,7 @@ def _check_mesh(worlds: Worlds, shapes: Shapes, index: int, label: tuple[str, st
 
 def refuse_flat(worlds: Worlds, shapes: Shapes, contacts: Contacts | None) -> None:
     """Refuse meshes without a hull, from which a distance is measured; those that can touch are refused already."""
-    names = [split(name) for name in named_quantities(worlds.first)]
+    names = [split_name(name) for name in named_quantities(worlds.first)]
     bodies = {body for group, *pair in names if group == "distance" for body in pair}
     seen = () if contacts is None else contacts.touching
     for s, label in enumerate(_labels(worlds, shapes)):

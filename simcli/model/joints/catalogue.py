@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionAxis:
     """Motion axes of one joint, in the parent anchor frame.
 
     Attributes:
@@ -84,53 +84,53 @@ def _no_axes() -> _Array:
     return np.zeros((0, 3))
 
 
-def no_motion(**_: _Array) -> Motion:
+def no_motion(**_: _Array) -> MotionAxis:
     """Motion of a joint without degrees of freedom."""
-    return Motion(_no_axes(), _no_axes())
+    return MotionAxis(_no_axes(), _no_axes())
 
 
-def _slide(axis: _Array, **_: _Array) -> Motion:
+def _slide(axis: _Array, **_: _Array) -> MotionAxis:
     """Motion along an axis."""
-    return Motion(axis[..., None, :], _no_axes())
+    return MotionAxis(axis[..., None, :], _no_axes())
 
 
-def hinge(axis: _Array, **_: _Array) -> Motion:
+def hinge(axis: _Array, **_: _Array) -> MotionAxis:
     """Motion about an axis."""
-    return Motion(_no_axes(), axis[..., None, :])
+    return MotionAxis(_no_axes(), axis[..., None, :])
 
 
-def twist_along(axis: _Array, pitch: _Array, **_: _Array) -> Motion:
+def twist_along(axis: _Array, pitch: _Array, **_: _Array) -> MotionAxis:
     """Motion about an axis with an advance along it."""
-    return Motion(_no_axes(), axis[..., None, :], pitch)
+    return MotionAxis(_no_axes(), axis[..., None, :], pitch)
 
 
-def slide_and_turn(axis: _Array, **_: _Array) -> Motion:
+def slide_and_turn(axis: _Array, **_: _Array) -> MotionAxis:
     """Motion along and about one axis."""
-    return Motion(axis[..., None, :], axis[..., None, :])
+    return MotionAxis(axis[..., None, :], axis[..., None, :])
 
 
-def glide(axis: _Array, **_: _Array) -> Motion:
+def glide(axis: _Array, **_: _Array) -> MotionAxis:
     """Motion in the plane that has the axis as its normal; its x and y are those of `frame_along`."""
     frame = rot.transpose(rot.frame_along(axis))
-    return Motion(frame[..., :2, :], axis[..., None, :])
+    return MotionAxis(frame[..., :2, :], axis[..., None, :])
 
 
-def _listed(linear: _Array, angular: _Array, **_: _Array) -> Motion:
+def _listed(linear: _Array, angular: _Array, **_: _Array) -> MotionAxis:
     """Motion along and about the listed axes."""
-    return Motion(linear, angular)
+    return MotionAxis(linear, angular)
 
 
-def all_turns(**_: _Array) -> Motion:
+def all_turns(**_: _Array) -> MotionAxis:
     """Motion about a point."""
-    return Motion(_no_axes(), np.eye(3))
+    return MotionAxis(_no_axes(), np.eye(3))
 
 
-def everything(**_: _Array) -> Motion:
+def everything(**_: _Array) -> MotionAxis:
     """Motion without restriction."""
-    return Motion(np.eye(3), np.eye(3))
+    return MotionAxis(np.eye(3), np.eye(3))
 
 
-def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..., Motion]:
+def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..., MotionAxis]:
     """Maker of the motion of a translation part and a rotation part about one normal n, in the frame (t, b, n) of it.
 
     Args:
@@ -142,10 +142,10 @@ def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..
         Function of axis [1], (..., 3) and radius [m].
     """
 
-    def make(axis: _Array | None = None, radius: _Array | float = 0.0, **_: _Array) -> Motion:
+    def make(axis: _Array | None = None, radius: _Array | float = 0.0, **_: _Array) -> MotionAxis:
         every = np.eye(3)
         if axis is None:
-            return Motion(every[:n_linear], every[:n_angular])
+            return MotionAxis(every[:n_linear], every[:n_angular])
         t, b, n = (frame_axis[..., None, :] for frame_axis in np.moveaxis(rot.frame_along(axis), -1, 0))
         every = np.broadcast_to(every, (*axis.shape[:-1], 3, 3))
         few = n[..., :0, :]
@@ -153,17 +153,17 @@ def composed(n_linear: int, n_angular: int, orbits: bool = False) -> Callable[..
         angular = (few, n, np.concatenate((t, b), axis=-2), every)[n_angular]
         if orbits:
             angular = np.concatenate((n, -b, angular), axis=-2)
-        return Motion(linear, angular, radius=radius)
+        return MotionAxis(linear, angular, radius=radius)
 
     return make
 
 
-def same_point(motion: Motion) -> list[Row]:
+def same_point(motion: MotionAxis) -> list[Row]:
     """Rows that keep the anchor points together."""
     return [Row(RowKind.MEET, axis) for axis in np.eye(3)]
 
 
-def on_lines(motion: Motion) -> list[Row]:
+def on_lines(motion: MotionAxis) -> list[Row]:
     """Rows that keep the child's point in the span of the linear axes; they need not be at right angles."""
     n = motion.linear.shape[-2]
     if n == 1:
@@ -172,47 +172,47 @@ def on_lines(motion: Motion) -> list[Row]:
     return [Row(RowKind.ALONG, rot.unit(rot.cross(motion.linear[..., 0, :], motion.linear[..., 1, :])))]
 
 
-def on_screw(motion: Motion) -> list[Row]:
+def on_screw(motion: MotionAxis) -> list[Row]:
     """Rows that keep the child's point on the axis, advancing with the turn."""
     frame = rot.frame_along(motion.angular[..., 0, :])
     rows = [Row(RowKind.ALONG, frame[..., i]) for i in range(2)]
     return [*rows, Row(RowKind.PITCH, frame[..., 2], frame[..., 0], motion.pitch)]
 
 
-def parallel(motion: Motion) -> list[Row]:
+def parallel(motion: MotionAxis) -> list[Row]:
     """Rows that allow one turn: the axis stays at right angles to two directions of the child."""
     frame = rot.frame_along(motion.angular[..., 0, :])
     return [Row(RowKind.DOT, frame[..., 2], frame[..., i]) for i in range(2)]
 
 
-def crossed(motion: Motion) -> list[Row]:
+def crossed(motion: MotionAxis) -> list[Row]:
     """Row that allows two turns: the axis in the parent and the axis in the child keep their angle."""
     first, second = motion.angular[..., 0, :], motion.angular[..., 1, :]
     return [Row(RowKind.DOT, first, second, rot.dot(first, second))]
 
 
-def same_axes(motion: Motion) -> list[Row]:
+def same_axes(motion: MotionAxis) -> list[Row]:
     """Rows that allow no turn. Half turns about the axes solve them too; continuity excludes these."""
     x, y, z = np.eye(3)
     return [Row(RowKind.DOT, x, y), Row(RowKind.DOT, y, z), Row(RowKind.DOT, z, x)]
 
 
-def unbound(motion: Motion) -> list[Row]:
+def unbound(motion: MotionAxis) -> list[Row]:
     """No rows."""
     return []
 
 
-def on_sphere(motion: Motion) -> list[Row]:
+def on_sphere(motion: MotionAxis) -> list[Row]:
     """Row that keeps the anchor points apart."""
     return [Row(RowKind.APART, constant=motion.radius)]
 
 
-def after_orbit(motion: Motion) -> list[Row]:
+def after_orbit(motion: MotionAxis) -> list[Row]:
     """Rows of the turns that have no angular axis, of a joint whose first two move the anchor."""
-    return rotation_by_count(Motion(motion.linear, motion.angular[..., 2:, :]))
+    return rotation_by_count(MotionAxis(motion.linear, motion.angular[..., 2:, :]))
 
 
-def seen_from_child(rows: Callable[[Motion], list[Row]], motion: Motion) -> list[Row]:
+def seen_from_child(rows: Callable[[MotionAxis], list[Row]], motion: MotionAxis) -> list[Row]:
     """Rows with parent and child in each other's place, each with its own axes."""
     found = []
     for row in rows(motion):
@@ -225,18 +225,18 @@ TRANSLATION_ROWS = {0: same_point, 1: on_lines, 2: on_lines, 3: unbound}
 ROTATION_ROWS = {0: same_axes, 1: parallel, 2: crossed, 3: unbound}
 
 
-def translation_by_count(motion: Motion) -> list[Row]:
+def translation_by_count(motion: MotionAxis) -> list[Row]:
     """Rows of the directions that have no linear axis."""
     return TRANSLATION_ROWS[motion.linear.shape[-2]](motion)
 
 
-def rotation_by_count(motion: Motion) -> list[Row]:
+def rotation_by_count(motion: MotionAxis) -> list[Row]:
     """Rows of the turns that have no angular axis."""
     return ROTATION_ROWS[motion.angular.shape[-2]](motion)
 
 
 @dataclass(frozen=True)
-class JointType:
+class JointEntry:
     """One entry of the catalogue.
 
     Attributes:
@@ -253,19 +253,19 @@ class JointType:
 
     kind: JointKind
     coordinates: str
-    motion: Callable[..., Motion]
-    translation: Callable[[Motion], list[Row]]
-    rotation: Callable[[Motion], list[Row]]
+    motion: Callable[..., MotionAxis]
+    translation: Callable[[MotionAxis], list[Row]]
+    rotation: Callable[[MotionAxis], list[Row]]
     reads: tuple[str, ...] = ()
 
-    def rows(self, motion: Motion) -> list[Row]:
+    def rows(self, motion: MotionAxis) -> list[Row]:
         """Bilateral rows for given motion axes.
 
         A distance joint has none: its length is a bound on one APART row (`distance_row`).
         """
         return self.translation(motion) + self.rotation(motion)
 
-    def n_q(self, motion: Motion) -> int:
+    def n_q(self, motion: MotionAxis) -> int:
         """Number of joint_q entries."""
         if self.coordinates == "slots":
             return 2
@@ -276,42 +276,42 @@ class JointType:
         """True if the last four coordinates are a quaternion."""
         return self.coordinates == "pose" or self.coordinates.endswith("quaternion")
 
-    def dof_dim(self, motion: Motion) -> tuple[int, int]:
+    def dof_dim(self, motion: MotionAxis) -> tuple[int, int]:
         """Numbers of linear and angular joint_qd entries."""
         if self.coordinates == "slots":
             return 1, 1  # stretch and bend
         return motion.linear.shape[-2], motion.angular.shape[-2]
 
 
-CATALOGUE: dict[str, JointType] = {
-    "prismatic": JointType(JointKind.PRISMATIC, "scalars", _slide, on_lines, same_axes, ("axis",)),
-    "revolute": JointType(JointKind.REVOLUTE, "scalars", hinge, same_point, parallel, ("axis",)),
-    "ball": JointType(JointKind.BALL, "quaternion", all_turns, same_point, unbound),
-    "fixed": JointType(JointKind.FIXED, "scalars", no_motion, same_point, same_axes),
-    "free": JointType(JointKind.FREE, "pose", everything, unbound, unbound),
-    "distance": JointType(JointKind.DISTANCE, "pose", everything, unbound, unbound),
-    "d6": JointType(JointKind.D6, "scalars", _listed, translation_by_count, rotation_by_count, ("axes",)),
-    "cable": JointType(JointKind.CABLE, "slots", no_motion, unbound, unbound),
-    "universal": JointType(JointKind.UNIVERSAL, "scalars", _listed, same_point, crossed, ("axes",)),
-    "cylindrical": JointType(JointKind.CYLINDRICAL, "scalars", slide_and_turn, on_lines, parallel, ("axis",)),
-    "planar": JointType(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
-    "screw": JointType(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),
+CATALOGUE: dict[str, JointEntry] = {
+    "prismatic": JointEntry(JointKind.PRISMATIC, "scalars", _slide, on_lines, same_axes, ("axis",)),
+    "revolute": JointEntry(JointKind.REVOLUTE, "scalars", hinge, same_point, parallel, ("axis",)),
+    "ball": JointEntry(JointKind.BALL, "quaternion", all_turns, same_point, unbound),
+    "fixed": JointEntry(JointKind.FIXED, "scalars", no_motion, same_point, same_axes),
+    "free": JointEntry(JointKind.FREE, "pose", everything, unbound, unbound),
+    "distance": JointEntry(JointKind.DISTANCE, "pose", everything, unbound, unbound),
+    "d6": JointEntry(JointKind.D6, "scalars", _listed, translation_by_count, rotation_by_count, ("axes",)),
+    "cable": JointEntry(JointKind.CABLE, "slots", no_motion, unbound, unbound),
+    "universal": JointEntry(JointKind.UNIVERSAL, "scalars", _listed, same_point, crossed, ("axes",)),
+    "cylindrical": JointEntry(JointKind.CYLINDRICAL, "scalars", slide_and_turn, on_lines, parallel, ("axis",)),
+    "planar": JointEntry(JointKind.PLANAR, "scalars", glide, on_lines, parallel, ("axis",)),
+    "screw": JointEntry(JointKind.SCREW, "scalars", twist_along, on_screw, parallel, ("axis", "pitch")),
 }
 TYPE_NAME = {entry.kind: name for name, entry in CATALOGUE.items()}
 
 
-def _again(name: str, n_linear: int, n_angular: int, *reads: str) -> JointType:
+def _again(name: str, n_linear: int, n_angular: int, *reads: str) -> JointEntry:
     """A type of the catalogue, its axes those of a composed joint."""
     return replace(CATALOGUE[name], motion=composed(n_linear, n_angular), reads=reads)
 
 
-def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointType:
+def _orbital(kind: JointKind, coordinates: str, n_angular: int) -> JointEntry:
     """A joint whose anchors keep their distance."""
-    return JointType(kind, coordinates, composed(0, n_angular, True), on_sphere, after_orbit, ("axis",))
+    return JointEntry(kind, coordinates, composed(0, n_angular, True), on_sphere, after_orbit, ("axis",))
 
 
 _QUATERNION, _SWAPPED = "slides quaternion", (partial(seen_from_child, rows) for rows in (on_lines, crossed))
-RIBLE: dict[str, JointType] = {
+RIBLE: dict[str, JointEntry] = {
     "nc_fixed": _again("fixed", 0, 0),
     "nc_revolute": _again("revolute", 0, 1, "axis"),
     "nc_universal": _again("universal", 0, 2, "axis"),
@@ -319,12 +319,13 @@ RIBLE: dict[str, JointType] = {
     "nc_prismatic": _again("prismatic", 1, 0, "axis"),
     "nc_cylindrical": _again("cylindrical", 1, 1, "axis"),
     "nc_prismatic_universal": _again("d6", 1, 2, "axis"),
-    "nc_prismatic_spherical": JointType(JointKind.PRISMATIC_BALL, _QUATERNION, composed(1, 3), on_lines, unbound, ("axis",)),
-    "nc_universal_prismatic": JointType(JointKind.UNIVERSAL_PRISMATIC, "carried", composed(1, 2), *_SWAPPED, ("axis",)),
+    "nc_prismatic_spherical": JointEntry(JointKind.PRISMATIC_BALL, _QUATERNION, composed(1, 3), on_lines, unbound,
+                                         ("axis",)),
+    "nc_universal_prismatic": JointEntry(JointKind.UNIVERSAL_PRISMATIC, "carried", composed(1, 2), *_SWAPPED, ("axis",)),
     "nc_planar": _again("d6", 2, 0, "axis"),
     "nc_planar_revolute": _again("planar", 2, 1, "axis"),
     "nc_planar_universal": _again("d6", 2, 2, "axis"),
-    "nc_planar_spherical": JointType(JointKind.PLANAR_BALL, _QUATERNION, composed(2, 3), on_lines, unbound, ("axis",)),
+    "nc_planar_spherical": JointEntry(JointKind.PLANAR_BALL, _QUATERNION, composed(2, 3), on_lines, unbound, ("axis",)),
     "nc_orbital": _orbital(JointKind.ORBITAL, "orbit", 0),
     "nc_orbital_revolute": _orbital(JointKind.ORBITAL_REVOLUTE, "orbit", 1),
     "nc_orbital_universal": _orbital(JointKind.ORBITAL_UNIVERSAL, "orbit", 2),
@@ -333,7 +334,7 @@ RIBLE: dict[str, JointType] = {
     "nc_floating_revolute": _again("d6", 3, 1, "axis"),
     "nc_floating_universal": _again("d6", 3, 2, "axis"),
     "nc_floating_spherical": _again("free", 3, 3),
-}
+}  # fmt: skip
 CATALOGUE |= RIBLE
 TYPE_NAME = {entry.kind: name for name, entry in RIBLE.items()} | TYPE_NAME  # the shorter name of two
 ORBITS = frozenset(entry.kind for entry in RIBLE.values() if entry.translation is on_sphere)

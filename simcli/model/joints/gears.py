@@ -25,7 +25,7 @@ def read_gears(worlds: Worlds, parts: list[JointPart]) -> None:
         parts[index[name]].gear = Gear(index[joint.mimic.joint], ratio, offset)
 
 
-def follow(worlds: Worlds, parts: list[JointPart]) -> None:
+def follow_gears(worlds: Worlds, parts: list[JointPart]) -> None:
     """Initial coordinates and velocities of joints that follow others; written ones must agree.
 
     Args:

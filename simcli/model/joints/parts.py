@@ -14,7 +14,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
 from simcli.model.bodies.parts import pose_of
-from simcli.model.joints.catalogue import CATALOGUE, ORBITS, Motion
+from simcli.model.joints.catalogue import CATALOGUE, ORBITS, MotionAxis
 from simcli.model.mechanism import ONE_POSE, BodyPart, JointPart
 from simcli.model.signals.inputs import number
 from simcli.model.tables import WORLD, Array, DriveMode, JointKind
@@ -67,7 +67,7 @@ class JointReader:
         part.compliance = self.worlds.numbers(lambda s: s.joints[name].compliance)
         return part
 
-    def _motion(self, name: str, joint) -> Motion | None:
+    def _motion(self, name: str, joint) -> MotionAxis | None:
         entry, read = CATALOGUE[joint.type], self.worlds.numbers
         given: dict[str, Array] = {"pitch": np.zeros(1)}
         if "axis" in entry.reads:
@@ -246,7 +246,7 @@ def _pose(body: BodySpec) -> tuple[float, ...]:
     return (*body.pose.xyz, *body.pose.quat_xyzw) if body.pose else rot.IDENTITY_POSE
 
 
-def planar_coordinates(motion: Motion, pose: Array) -> Array:
+def planar_coordinates(motion: MotionAxis, pose: Array) -> Array:
     """Coordinates x, y, angle of a pose in the plane of a motion.
 
     Args:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.joints.catalogue import JointType, Motion, Row, RowKind
+from simcli.model.joints.catalogue import JointEntry, MotionAxis, Row, RowKind
 
 _Array = np.ndarray
 
 
-def _scalar_transform(motion: Motion, q: _Array) -> _Array:
+def _scalar_transform(motion: MotionAxis, q: _Array) -> _Array:
     n_linear = motion.linear.shape[-2]
     position = (motion.linear * q[:n_linear, None]).sum(axis=-2)
     quat = np.array((0.0, 0.0, 0.0, 1.0))
@@ -23,7 +23,7 @@ def _scalar_transform(motion: Motion, q: _Array) -> _Array:
     return rot.make_pose(position, quat)
 
 
-def joint_transform(entry: JointType, motion: Motion, q: _Array) -> _Array:
+def joint_transform(entry: JointEntry, motion: MotionAxis, q: _Array) -> _Array:
     """Pose of the child anchor frame in the parent anchor frame, x_j(q).
 
     Args:
@@ -41,18 +41,18 @@ def joint_transform(entry: JointType, motion: Motion, q: _Array) -> _Array:
     if entry.coordinates == "scalars":
         return _scalar_transform(motion, q)
     if entry.coordinates == "carried":
-        pose = _scalar_transform(Motion(motion.linear[:0], motion.angular), q[1:])
+        pose = _scalar_transform(MotionAxis(motion.linear[:0], motion.angular), q[1:])
         return rot.make_pose(q[0] * rot.quat_rotate(pose[3:], motion.linear[0]), pose[3:])
     if entry.coordinates.startswith("orbit"):
         place, _ = _orbit(motion, q)
-        turn = q[2:] if entry.has_quaternion else _scalar_transform(Motion(motion.linear, motion.angular[2:]), q[2:])[3:]
+        turn = q[2:] if entry.has_quaternion else _scalar_transform(MotionAxis(motion.linear, motion.angular[2:]), q[2:])[3:]
         return rot.make_pose(place, turn)
     if entry.coordinates.endswith("quaternion"):
         return rot.make_pose((motion.linear * q[:-4, None]).sum(axis=-2), q[-4:])
     return q.copy()
 
 
-def _orbit(motion: Motion, q: _Array) -> tuple[_Array, _Array]:
+def _orbit(motion: MotionAxis, q: _Array) -> tuple[_Array, _Array]:
     """Place of the child's anchor by longitude and latitude, and its derivatives as rows, in the parent anchor frame."""
     n, b = motion.angular[0], -motion.angular[1]
     t = rot.cross(b, n)
@@ -61,7 +61,7 @@ def _orbit(motion: Motion, q: _Array) -> tuple[_Array, _Array]:
     return motion.radius * (cl * out + sl * n), motion.radius * np.stack((cl * along, cl * n - sl * out))
 
 
-def _scalar_columns(motion: Motion, q: _Array, Q: _Array, lever: _Array) -> list[_Array]:
+def _scalar_columns(motion: MotionAxis, q: _Array, Q: _Array, lever: _Array) -> list[_Array]:
     columns = [np.concatenate((Q @ axis, np.zeros(3))) for axis in motion.linear]
     carried = Q
     for axis, angle in zip(motion.angular, q[motion.linear.shape[-2] :], strict=True):
@@ -71,7 +71,7 @@ def _scalar_columns(motion: Motion, q: _Array, Q: _Array, lever: _Array) -> list
     return columns
 
 
-def motion_columns(entry: JointType, motion: Motion, q: _Array, X_a: _Array, X_b: _Array, com_b: _Array) -> _Array:
+def motion_columns(entry: JointEntry, motion: MotionAxis, q: _Array, X_a: _Array, X_b: _Array, com_b: _Array) -> _Array:
     """Twist of the child per joint velocity while the parent rests.
 
     Args:
@@ -97,14 +97,14 @@ def motion_columns(entry: JointType, motion: Motion, q: _Array, X_a: _Array, X_b
         return np.stack(columns, axis=-1) if columns else np.zeros((6, 0))
     if entry.coordinates == "carried":
         along = np.concatenate((rot.quat_rotate(X_b[3:], motion.linear[0]), np.zeros(3)))
-        turns = _scalar_columns(Motion(motion.linear[:0], motion.angular), q[1:], Q, com_b - X_a[:3])
+        turns = _scalar_columns(MotionAxis(motion.linear[:0], motion.angular), q[1:], Q, com_b - X_a[:3])
         return np.stack((along, *turns), axis=-1)
     angular = np.concatenate((np.zeros((3, 3)), Q))
     if entry.coordinates != "pose":
         angular[:3] = -rot.skew(lever) @ Q
-        moves, turn = motion.linear, Motion(motion.linear[:0], motion.angular)
+        moves, turn = motion.linear, MotionAxis(motion.linear[:0], motion.angular)
         if entry.coordinates.startswith("orbit"):
-            moves, turn, q = _orbit(motion, q)[1], Motion(motion.linear, motion.angular[2:]), q[2:]
+            moves, turn, q = _orbit(motion, q)[1], MotionAxis(motion.linear, motion.angular[2:]), q[2:]
         columns = [np.concatenate((Q @ move, np.zeros(3))) for move in moves]
         columns += list(angular.T) if entry.has_quaternion else _scalar_columns(turn, q, Q, lever)
         return np.stack(columns, axis=-1)

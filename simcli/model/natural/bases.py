@@ -4,7 +4,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.natural.constructors import LETTERS, SLENDER, Basis, complain, counts, in_plane
+from simcli.model.natural.constructors import LETTERS, SLENDER, Basis, complain, constructor_counts, in_plane
 from simcli.model.tables import Array, Model, Naturals
 from simcli.model.tree.links import pile
 
@@ -33,7 +33,7 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
         if words:
             path = f"bodies.{name}.natural" if spec else f"bodies.{name}"
             worlds.fault("SC469", path, f"body `{name}` {words}", "change its points and vectors, or its kind")
-        n_points, n_vectors = counts(kind)
+        n_points, n_vectors = constructor_counts(kind)
         names = [*(spec.points if spec and spec.points else [f"p{k}" for k in range(n_points)]),
                  *LETTERS[n_points - 1 : n_points - 1 + n_vectors]]  # fmt: skip
         shown = [axis for k, axis in enumerate(_AXES) if k != model.plane]
@@ -46,7 +46,7 @@ def read_naturals(worlds: Worlds, model: Model) -> Naturals:
 
 def _basis(worlds: Worlds, model: Model, b: int, kind: str) -> Basis:
     """Points and vectors of one body as written, or as they are by themselves."""
-    name, n = model.bodies.name[b], counts(kind)
+    name, n = model.bodies.name[b], constructor_counts(kind)
     spec = worlds.first.bodies[name].natural
     frame = np.roll(np.eye(3), -(model.plane + 1), axis=0) if model.plane >= 0 else np.eye(3)
     com, slender = model.bodies.com[:, b], kind in SLENDER

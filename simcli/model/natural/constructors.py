@@ -29,7 +29,7 @@ LETTERS = "uvw"
 PAIRS = {0: (), 1: ((0, 0),), 2: ((0, 0), (1, 1), (0, 1)), 3: ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))}
 
 
-def counts(kind: str) -> tuple[int, int]:
+def constructor_counts(kind: str) -> tuple[int, int]:
     """Numbers of points and vectors of a kind, as 2 and 2 of `2P2V`."""
     points, _, vectors = kind.partition("P")
     return int(points), int(vectors[:-1] or 0)

@@ -17,13 +17,13 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.bodies.massless import arms
-from simcli.model.joints.catalogue import Motion
+from simcli.model.joints.catalogue import MotionAxis
 from simcli.model.mechanism import JointPart
 from simcli.model.natural.led import leading_joints
 from simcli.model.signals.tables import MotionKind
 from simcli.model.state import State
 from simcli.model.tables import WORLD, Array, Columns, JointKind, LinkKind, Links, Model
-from simcli.model.tree.loosen import SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
+from simcli.model.tree.loosen import LOOSE_SUFFIX, beside, with_damping, with_dofs, with_joints, with_state
 
 # Least second moment, relative to the largest, on the diagonal that is inverted; what flat bodies and thin rods lack of it
 # is taken away again by iteration, each of which leaves this part (see solvers/natural/excess.py). A point mass on an arm
@@ -59,7 +59,7 @@ def natural_form(model: Model, start: State) -> Model:
         weight.append(np.repeat(beside([mass, full[:, b, kept]]), 3, axis=-1))
         excess.append(np.repeat(beside([0.0 * mass, (full - moments)[:, b, kept]]), 3, axis=-1))
     n = 3 * (1 + n_vectors)
-    added = [_Columns(f"{name}{SUFFIX}", b, int(n[b])) for b, name in enumerate(model.bodies.name)]
+    added = [_Columns(f"{name}{LOOSE_SUFFIX}", b, int(n[b])) for b, name in enumerate(model.bodies.name)]
     joints = with_joints(model.joints, added)
     joints = replace(joints, is_tree=np.arange(len(joints.name)) >= model.n_joints)
     active = np.ones(model.n_qd + n.sum(), bool)
@@ -80,7 +80,8 @@ class _Columns(JointPart):
     """The joint that stands for the natural coordinates of a body in the table of joints."""
 
     def __init__(self, name: str, body: int, n: int):
-        super().__init__(name, JointKind.FREE, WORLD, body, Motion(np.eye(3)[None], np.tile(np.eye(3), (1, n // 3 - 1, 1))))
+        super().__init__(name, JointKind.FREE, WORLD, body,
+                         MotionAxis(np.eye(3)[None], np.tile(np.eye(3), (1, n // 3 - 1, 1))))  # fmt: skip
         self.count = n
 
     @property

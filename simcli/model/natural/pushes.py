@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simcli.model.affine.forms import Affine, Forms
+from simcli.model.affine.forms import AffineForm, Forms
 from simcli.model.tables import Array
 from simcli.model.tree.link_frames import link_points
 
@@ -52,11 +52,11 @@ def pushes_of(forms: Forms) -> list[Push] | None:
     return found
 
 
-def _world() -> list[list[Affine]]:
-    return [[Affine(np.full(1, float(j == m))) for j in range(3)] for m in range(3)]
+def _world() -> list[list[AffineForm]]:
+    return [[AffineForm(np.full(1, float(j == m))) for j in range(3)] for m in range(3)]
 
 
-def _push(forms: Forms, at: int, form: Affine, component: int, weight: Array) -> list[Push]:
+def _push(forms: Forms, at: int, form: AffineForm, component: int, weight: Array) -> list[Push]:
     """The term of a form, if it is not zero."""
     if form.coef:
         return [Push(at, forms.of(form), component, weight)]

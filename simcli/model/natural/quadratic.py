@@ -19,7 +19,7 @@ from enum import IntEnum
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.model.affine.forms import Affine, Forms, Vector
+from simcli.model.affine.forms import AffineForm, Forms, Vector
 from simcli.model.constraints.build import constraints_of
 from simcli.model.constraints.tables import Constraints, Form
 from simcli.model.natural.pushes import Push, pushes_of
@@ -109,8 +109,8 @@ class Polynomial:
         touches: coordinates that have an entry in its gradient whether or not it depends on them.
     """
 
-    affine: Affine
-    products: list[tuple[Affine, Affine, Array]] = field(default_factory=list)
+    affine: AffineForm
+    products: list[tuple[AffineForm, AffineForm, Array]] = field(default_factory=list)
     shape: Shape = Shape.ITSELF
     partner: "Polynomial | None" = None
     touches: frozenset[int] = frozenset()
@@ -135,7 +135,7 @@ class Polynomial:
 
 def product(a: Vector, b: Vector, weight: Array) -> Polynomial:
     """Weight a . b, what is constant multiplied out."""
-    row = Polynomial(Affine(np.zeros(1)))
+    row = Polynomial(AffineForm(np.zeros(1)))
     for one, other in zip(a, b, strict=True):
         if not one.coef:
             row.affine = row.affine + other.times(one.constant * weight)
@@ -185,7 +185,7 @@ def _expand(forms: Forms, constraints: Constraints) -> list[Polynomial] | None:
         link_of = {int(first): k for k, first in enumerate(forms.model.links.qd_start)}
         one, other = (_vector_at(forms, link_of, int(first[r])) for first in (table.follower, table.leader))
         row = product(one, other, np.ones(1))
-        row.affine = row.affine + Affine(-table.constant[:, r])
+        row.affine = row.affine + AffineForm(-table.constant[:, r])
         rows.append(row)
     return rows
 
@@ -201,14 +201,14 @@ def couple_row(forms: Forms, table, r: int, gap: Vector, ends: list[int]) -> Pol
     form, constant = table.form[r], table.constant[:, r]
     if form == Form.APART:
         row = product(gap, gap, 0.5 / constant)
-        row.affine = row.affine + Affine(-0.5 * constant)
+        row.affine = row.affine + AffineForm(-0.5 * constant)
         return row
     d_a = forms.direction(ends[0] if form != Form.MEET else -1, table.on_a[:, r])
     other = forms.direction(ends[1], table.on_b[:, r]) if form == Form.DOT else gap
     if d_a is None or other is None:
         return None
     row = product(d_a, other, np.ones(1))
-    row.affine = row.affine + Affine(-constant)
+    row.affine = row.affine + AffineForm(-constant)
     return row
 
 

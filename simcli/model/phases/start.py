@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.batch.gather import Worlds
-from simcli.model.joints.gears import follow
+from simcli.model.joints.gears import follow_gears
 from simcli.model.mechanism import DOF_DEFAULTS, BodyPart, JointPart
 from simcli.model.tables import WORLD, Array, JointKind
 from simcli.model.tree.links import together
@@ -41,7 +41,7 @@ def read_start(worlds: Worlds, parts: list[JointPart], bodies: list[BodyPart]) -
             _write(worlds, part, "qd", qd, f"joints.{part.name}.qd")
     _by_pattern(worlds, parts, "joint_qd")
     _normalise(worlds, parts)
-    follow(worlds, parts)
+    follow_gears(worlds, parts)
 
 
 def _write(worlds: Worlds, part: JointPart, target: str, value: Array, path: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from simcli.model.table_base import Array
-from simcli.spec.samples.csv_text import ANY, CsvError, cells, decoded, lines_of, read_bytes
+from simcli.spec.samples.csv_text import ANY, CsvError, decoded_text, lines_of, read_bytes, table_cells
 
 
 def read_csv(path: Path) -> tuple[Array, Array]:
@@ -72,9 +72,9 @@ def read_grid(path: Path) -> Array:
 
 def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
     """Number, text and cells of the lines of a file."""
-    for number, line in lines_of(decoded(read_bytes(path))):
+    for number, line in lines_of(decoded_text(read_bytes(path))):
         try:
-            yield number, line, [cell.text for cell in cells(line, ANY)]
+            yield number, line, [cell.text for cell in table_cells(line, ANY)]
         except CsvError as error:
             raise CsvError(f"line {number}: {error}", error.hint) from None
 

@@ -12,7 +12,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.model.batch.edit import joint_parts
 from simcli.model.bodies.massless import carrying
-from simcli.model.joints.catalogue import CATALOGUE, Motion
+from simcli.model.joints.catalogue import CATALOGUE, MotionAxis
 from simcli.model.joints.lawful import limit_damping
 from simcli.model.mechanism import DOF_DEFAULTS, JointPart
 from simcli.model.state import State
@@ -20,7 +20,7 @@ from simcli.model.tables import WORLD, Array, Dofs, DriveMode, JointKind, Joints
 from simcli.model.tree.links import build_links
 from simcli.model.tree.topology import depth_first
 
-SUFFIX = "~"  # of the names of joints that are added; no name in a scene has it
+LOOSE_SUFFIX = "~"  # of the names of joints that are added; no name in a scene has it
 
 
 def loosen(model: Model, start: State) -> Model:
@@ -62,14 +62,14 @@ def _is_loose(model: Model, j: int) -> bool:
 
 def _free_joint(model: Model, body: int) -> JointPart:
     """The joint on which a body of the loose model moves; in a planar scene, from where the body was authored."""
-    name = f"{model.bodies.name[body]}{SUFFIX}"
+    name = f"{model.bodies.name[body]}{LOOSE_SUFFIX}"
     if model.plane < 0:
         return JointPart(name, JointKind.FREE, WORLD, body, CATALOGUE["free"].motion())
     normal = np.eye(3)[model.plane]
     in_plane = np.eye(3)[[(model.plane + 1) % 3, (model.plane + 2) % 3]]
     at = model.bodies.q[:, body]
     back = rot.transpose(rot.quat_to_matrix(at[:, 3:]))[:, None]
-    motion = Motion(rot.turn(back, in_plane[None]), rot.turn(back, normal[None, None]))
+    motion = MotionAxis(rot.turn(back, in_plane[None]), rot.turn(back, normal[None, None]))
     return JointPart(name, JointKind.PLANAR, WORLD, body, motion, X_p=at)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simcli import rotations as rot
 from simcli.model.constraints.build import keeps
-from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointType, Motion, Row, distance_row
+from simcli.model.joints.catalogue import CATALOGUE, TYPE_NAME, JointEntry, MotionAxis, Row, distance_row
 from simcli.model.joints.rows import motion_columns, row_gradient
 from simcli.model.tables import Array, JointKind, Model
 from simcli.model.tree.reference import body_poses
@@ -49,14 +49,14 @@ class _Placed:
         return X_a, rot.pose_compose(self.pose[joints.child[j]], joints.X_c[0, j])
 
 
-def type_and_motion(model: Model, j: int) -> tuple[JointType, Motion]:
+def type_and_motion(model: Model, j: int) -> tuple[JointEntry, MotionAxis]:
     """Catalogue entry and motion axes of a joint in world 0."""
     joints = model.joints
     entry = CATALOGUE[TYPE_NAME[JointKind(joints.kind[j])]]
     n_linear, n_angular = (int(n) for n in joints.dof_dim[j]) if entry.coordinates != "slots" else (0, 0)
     start = int(joints.qd_start[j])
     axes = model.dofs.axis[0, start : start + n_linear + n_angular]
-    return entry, Motion(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]), float(joints.length[0, j, 1]))
+    return entry, MotionAxis(axes[:n_linear], axes[n_linear:], float(joints.pitch[0, j]), float(joints.length[0, j, 1]))
 
 
 def bilateral_rows(model: Model, j: int) -> list[Row]:

@@ -59,6 +59,6 @@ def chunk_shape(row: Dataset, axes: Axes, float_type: str, grain: int) -> tuple[
     return (frames, worlds, *axes.tail(row)[1:])
 
 
-def fill_rows(row: Dataset, axes: Axes, float_type: str, n: int) -> np.ndarray:
+def fill_chunk(row: Dataset, axes: Axes, float_type: str, n: int) -> np.ndarray:
     """Rows that stand for "not recorded"."""
     return np.full((n, *axes.tail(row)), row.fill, row.dtype(float_type))

@@ -26,7 +26,7 @@ _WORDS = ("channel", "unit", "label", "verdict")  # texts of fixed length: such 
 _UNITS = {"order": "1", "time": "s"}  # of the others that of the channel
 
 
-class Verdict(StrEnum):
+class EstimateVerdict(StrEnum):
     """What an estimate is worth."""
 
     GOOD = "good"  # the differences shrink as those of an order do
@@ -39,7 +39,7 @@ class Verdict(StrEnum):
     @property
     def has_error(self) -> bool:
         """True if there is a number."""
-        return self in (Verdict.GOOD, Verdict.ROUNDING)
+        return self in (EstimateVerdict.GOOD, EstimateVerdict.ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ErrorEstimate:
         error: (W, G), of the run; NaN where nobody can tell.
         time: [s], (W, G), of the largest difference.
         label: (W, G), component where it is largest, as `joint.pin.q`.
-        verdict: (W, G), values of `Verdict`.
+        verdict: (W, G), values of `EstimateVerdict`.
     """
 
     dt: float

@@ -167,7 +167,7 @@ def _events() -> Iterable[Dataset]:
 
 _TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
 _STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
-CATALOGUE = (_TIME, _STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+DATASETS = (_TIME, _STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:
@@ -258,7 +258,7 @@ def selected(axes: Axes, channels: Iterable[str]) -> list[Dataset]:
     wanted = {"always"}
     for channel in channels:
         wanted |= {channel, *PARTS.get(channel, ())}
-    rows = [row for row in CATALOGUE if row.channel in wanted]
+    rows = [row for row in DATASETS if row.channel in wanted]
     if "bodies" in wanted:
         rows += point_datasets(axes.label["N"])
     return [row for row in rows if 0 not in axes.tail(row)]

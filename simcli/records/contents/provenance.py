@@ -72,7 +72,7 @@ def versions() -> dict[str, str]:
     return {**found, "os": platform.platform()}
 
 
-def collect(
+def collect_provenance(
     scene_source: Sequence[tuple[str, str]],
     scene_resolved: str,
     device: str,

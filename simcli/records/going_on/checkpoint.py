@@ -62,7 +62,7 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def clear(output: Path) -> None:
+def clear_checkpoints(output: Path) -> None:
     """Remove the checkpoints of an output, and drafts that a killed writer left."""
     for path in paths(output):
         path.unlink(missing_ok=True)
@@ -100,7 +100,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
     sync(path.parent)
 
 
-def read(path: Path) -> Checkpoint | None:
+def read_checkpoint(path: Path) -> Checkpoint | None:
     """A checkpoint, None if there is none that is whole.
 
     Nothing in it is trusted: no pickles, no compression (a small file cannot ask for much memory), every CRC checked.
@@ -124,7 +124,7 @@ def read(path: Path) -> Checkpoint | None:
 
 def newest(output: Path, n_committed: int, grain: int) -> Checkpoint | None:
     """The latest whole checkpoint from which a file of so many frames can go on."""
-    found = [checkpoint for path in paths(output) if (checkpoint := read(path)) is not None]
+    found = [checkpoint for path in paths(output) if (checkpoint := read_checkpoint(path)) is not None]
     usable = [one for one in found if one.n_frames <= n_committed and one.n_frames % grain == 0]
     return max(usable, key=lambda one: one.n_frames, default=None)
 

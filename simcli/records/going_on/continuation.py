@@ -98,7 +98,7 @@ def is_finished(path: Path, scene_resolved: str) -> bool:
         return run.status not in UNFINISHED
 
 
-def find(path: Path, facts: Mapping[str, Any]) -> Continuation | None:
+def find_continuation(path: Path, facts: Mapping[str, Any]) -> Continuation | None:
     """Where an unfinished output goes on; None if it has no usable checkpoint, and its run must begin anew.
 
     Args:

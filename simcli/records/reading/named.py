@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from simcli.errors import UsageError
-from simcli.records.contents.layout import CATALOGUE
+from simcli.records.contents.layout import DATASETS
 from simcli.records.reading.series import Column
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Body:
         return self._run.column("frames/body_qd", self._index, slice(3, 6))
 
 
-class Point:
+class NamedPoint:
     """One named point's history."""
 
     def __init__(self, run: "Trajectory", name: str):
@@ -144,7 +144,7 @@ class Quantities:
 
     def __init__(self, run: "Trajectory", group: str):
         self._run, self._group = run, group
-        self._names = [row.path.split("/")[1] for row in CATALOGUE if row.path.startswith(f"{group}/")]
+        self._names = [row.path.split("/")[1] for row in DATASETS if row.path.startswith(f"{group}/")]
 
     def __dir__(self):
         return self._names

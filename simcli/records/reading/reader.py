@@ -17,13 +17,13 @@ import numpy as np
 from simcli.errors import FileError
 from simcli.model.snapshot import CONTACT_WIDTHS, Event
 from simcli.records.contents.error_estimate import ErrorEstimate, read_error_estimate
-from simcli.records.contents.layout import CATALOGUE, ORPHANED, STATUSES
+from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES
 from simcli.records.contents.measures import Measure, read_measures
 from simcli.records.contents.model_columns import COLUMNS
 from simcli.records.contents.provenance import Provenance, read_provenance
 from simcli.records.going_on.lock import is_being_written
 from simcli.records.reading.guard import open_checked, reading
-from simcli.records.reading.named import Body, Joint, Point, Quantities, UnknownNameError, unknown
+from simcli.records.reading.named import Body, Joint, NamedPoint, Quantities, UnknownNameError, unknown
 from simcli.records.reading.series import Column, closed
 
 _TABLES = ("contacts/", "events/")  # what does not go by frames
@@ -116,9 +116,9 @@ class Trajectory:
         """A body by name."""
         return Body(self, name)
 
-    def point(self, name: str) -> Point:
+    def point(self, name: str) -> NamedPoint:
         """A named point, as `crank/b`."""
-        return Point(self, name)
+        return NamedPoint(self, name)
 
     def column(self, path: str, *where: int | slice) -> Column:
         """Any recorded quantity by its path in the file, as `frames/body_q`.
@@ -134,9 +134,9 @@ class Trajectory:
         if path.startswith(_TABLES) and path in self._file:
             raise UnknownNameError(f"{path} does not go by frame and world: ask `contacts(frame, world)` or `events`")
         if path not in self._file or not isinstance(self._file[path], h5py.Dataset):
-            row = next((row for row in CATALOGUE if row.path == path), None)
+            row = next((row for row in DATASETS if row.path == path), None)
             if row is None and not path.startswith("frames/point/"):
-                raise unknown("quantity", path, [row.path for row in CATALOGUE])
+                raise unknown("quantity", path, [row.path for row in DATASETS])
             channel = row.channel if row else "state"
             raise UnknownNameError(f"{self.path} holds no {path}: record it with `output: {{channels: [{channel}]}}`"
                                    " (nothing of it was written, or the scene has none)")  # fmt: skip
@@ -221,7 +221,7 @@ class Trajectory:
     def channels(self) -> tuple[str, ...]:
         """Channels that were recorded."""
         with reading(self.path):
-            held = dict.fromkeys(row.channel for row in CATALOGUE if row.path in self._file)
+            held = dict.fromkeys(row.channel for row in DATASETS if row.path in self._file)
             return tuple(channel for channel in held if channel != "always")
 
     @property

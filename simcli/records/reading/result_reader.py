@@ -18,7 +18,7 @@ from simcli.records.contents.provenance import Provenance, provenance_problems, 
 from simcli.records.reading.guard import check_objects, check_path, names, open_plainly, reading
 from simcli.records.reading.named import unknown
 from simcli.records.reading.reader import Trajectory, open_trajectory
-from simcli.records.reading.results import FIELDS, LABELLED, OFFSETS, RESULT_FORMAT, RESULT_SCALES, UNITS, ResultAxes
+from simcli.records.reading.results import FIELDS, LABELLED, OFFSETS, RESULT_FORMAT, RESULT_SCALES, RESULT_UNITS, ResultAxes
 from simcli.records.reading.series import closed
 from simcli.records.wholeness.integrity import verify
 
@@ -150,7 +150,7 @@ def _axes(group: h5py.Group, path: str) -> ResultAxes:
         start = offset[name]
         if len(start) != len(label["J"]) + 1 or start[0] != 0 or start[-1] != len(label[axis]) or (np.diff(start) < 0).any():
             raise FileError(f"{path}: /states/{name} is not a list of rising offsets up to {len(label[axis])}")
-    unit = {name: names(group[name]) for name in UNITS}
+    unit = {name: names(group[name]) for name in RESULT_UNITS}
     return ResultAxes({**label, **COMPONENTS}, unit, offset, group["joint_type"][...])
 
 

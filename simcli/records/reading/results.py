@@ -31,7 +31,7 @@ CHUNK_BYTES = 256 * 1024  # aim of one chunk
 NV2 = "NV2"  # the second of two axes over joint velocities: xarray wants their names to differ
 RESULT_SCALES = {**SCALES, "S": "state", "N": "point_name", NV2: "qd_label_column"}
 LABELLED = ("B", "J", "N", "NQ", "NV", NV2)
-UNITS = {"q_unit": "NQ", "qd_unit": "NV", "effort_unit": "NV"}
+RESULT_UNITS = {"q_unit": "NQ", "qd_unit": "NV", "effort_unit": "NV"}
 OFFSETS = {"q_start": "NQ", "qd_start": "NV"}
 
 
@@ -106,7 +106,7 @@ class ResultAxes:
         """The axes with some of the joints only, and with their coordinates and velocities."""
         some = {"J": joints, "NQ": q, "NV": qd, NV2: qd}
         label = {axis: tuple(self.label[axis][i] for i in kept) for axis, kept in some.items()}
-        unit = {name: tuple(self.unit[name][i] for i in some[axis]) for name, axis in UNITS.items()}
+        unit = {name: tuple(self.unit[name][i] for i in some[axis]) for name, axis in RESULT_UNITS.items()}
         starts = {name: np.concatenate(([0], np.cumsum(np.diff(self.offset[name])[joints]))) for name in OFFSETS}
         return ResultAxes({**self.label, **label}, unit, starts, self.joint_type[joints])
 
@@ -224,7 +224,7 @@ class ResultWriter:
             scale.make_scale(RESULT_SCALES[axis])
         state = group.create_dataset("state", (0,), "<i8", maxshape=(None,), chunks=(min(4096, self.expected),))
         state.make_scale("state")
-        for name, axis in UNITS.items():
+        for name, axis in RESULT_UNITS.items():
             names = np.array(axes.unit[name], object)
             group.create_dataset(name, shape=names.shape, data=names, dtype=text).dims[0].attach_scale(
                 group[RESULT_SCALES[axis]])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Is a file whole (`verify`), and what is in it (`info`)."""
+"""Is a file whole (`verify`), and what is in it (`file_info`)."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import numpy as np
 
 from simcli.errors import FileError
 from simcli.records.contents.digest import Digest, static_digest
-from simcli.records.contents.layout import CATALOGUE, ORPHANED, STATUSES, Dataset, point_datasets
+from simcli.records.contents.layout import DATASETS, ORPHANED, STATUSES, Dataset, point_datasets
 from simcli.records.contents.provenance import provenance_problems
 from simcli.records.reading.guard import reading
 from simcli.records.reading.reader import Trajectory, open_trajectory
@@ -42,7 +42,7 @@ def _guarded(check, run: Trajectory) -> list[str]:
 
 def held(run: Trajectory) -> list[Dataset]:
     """Growing datasets that the file holds."""
-    rows = [*CATALOGUE, *point_datasets(run.points)]
+    rows = [*DATASETS, *point_datasets(run.points)]
     return [row for row in rows if row.path in run._file]
 
 
@@ -105,7 +105,7 @@ def _order_problems(run: Trajectory) -> Iterator[str]:
             yield "/contacts/offset does not rise from 0 to the number of contacts"
 
 
-def info(path: str | os.PathLike) -> dict:
+def file_info(path: str | os.PathLike) -> dict:
     """What is in a file, as plain numbers and strings; reads counters and names only.
 
     Raises:

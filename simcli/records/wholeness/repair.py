@@ -23,7 +23,7 @@ ENDED = ("done", "failed")  # such a run does not go on
 MAX_MISSING = 2**32  # [B] that a full disk cut off; more is not believed
 
 
-def repair(path: str | os.PathLike) -> str:
+def repair_file(path: str | os.PathLike) -> str:
     """Clear the mark of a killed writer, cut what was not committed, and set the status `running` to `stopped`.
 
     The checkpoints of an unfinished run stay, so that it can still go on; those of one that had ended go.
@@ -61,7 +61,7 @@ def _repaired(path: Path) -> str:
         more = len(run._file["frames/time"]) - run.n_frames
     is_killed = word == STATUSES[0]
     if word in ENDED:
-        checkpoint.clear(path)
+        checkpoint.clear_checkpoints(path)
     if not is_killed and not is_marked(read_superblock(path)):
         return f"{path}: nothing to repair, the run is {word}"
     clear_mark(path)
@@ -85,7 +85,7 @@ def tidy_finished(path: Path) -> None:
         try:
             if is_marked(read_superblock(path)):
                 clear_mark(path)
-            checkpoint.clear(path)
+            checkpoint.clear_checkpoints(path)
         finally:
             lock.release()
 

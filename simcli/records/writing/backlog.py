@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.model.snapshot import ContactRows, Event, joined, no_contacts
+from simcli.model.snapshot import ContactRows, Event, joined_blocks, no_contacts
 from simcli.records.writing.ring import Ring
 
 
 @dataclass(frozen=True)
-class Batch:
+class CommitBatch:
     """Frames that are written in one commit.
 
     Attributes:
@@ -60,7 +60,7 @@ class Backlog:
             return 0.0
         return max(self._last + self._patience - now, 0.0) if self.n_frames >= self._grain else None
 
-    def take(self, now: float, is_last: bool = False) -> Batch:
+    def take(self, now: float, is_last: bool = False) -> CommitBatch:
         """The frames of the next commit.
 
         Args:
@@ -73,7 +73,7 @@ class Backlog:
         self._done, self.n_frames, self._last = self._done + n, self.n_frames - n, now
         last_step = int(columns["frames/step"][-1]) if n else -1
         events = self._events_until(last_step, everything=is_last and not self.n_frames)
-        return Batch(columns, n, events, self._contacts_of(n))
+        return CommitBatch(columns, n, events, self._contacts_of(n))
 
     def _contacts_of(self, n: int) -> ContactRows:
         """Contacts of the next n frames; a block without a list of them has none."""
@@ -85,7 +85,7 @@ class Backlog:
             if taken < held:
                 self._contacts.appendleft((contacts.of_frames(taken, held) if contacts else None, held - taken))
             n -= taken
-        return joined(parts) if parts else no_contacts(0, self._n_worlds)
+        return joined_blocks(parts) if parts else no_contacts(0, self._n_worlds)
 
     def _events_until(self, step: int, everything: bool) -> list[Event]:
         """Events up to a step, or all of them: by step, then world, those of all worlds last.

@@ -8,7 +8,7 @@ import numpy as np
 from simcli.model.snapshot import ContactRows, no_contacts
 from simcli.records.contents.model_columns import world_tables_of
 from simcli.records.drafts import draft_of
-from simcli.records.writing.backlog import Batch
+from simcli.records.writing.backlog import CommitBatch
 from simcli.records.writing.create import create_file
 from simcli.records.writing.growing import Growing, GrowingFile
 from simcli.records.writing.messages import Order
@@ -62,7 +62,7 @@ class OutputFile:
         """Remove the file that has no name of its own yet."""
         self._draft.unlink(missing_ok=True)
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: CommitBatch) -> None:
         """Write frames, so that a reader may trust them."""
         contacts = self._contacts(batch)
         for growing in self._file.growing:
@@ -105,7 +105,7 @@ class OutputFile:
         self._file.flush()
         self._file.count(order.kept_frames, self._n_events, self._n_contacts, self._wall_now)
 
-    def _contacts(self, batch: Batch) -> ContactRows:
+    def _contacts(self, batch: CommitBatch) -> ContactRows:
         """Contacts of a commit: those of the bodies that the file keeps, none if it holds no contacts."""
         if not self._has_contacts:
             return no_contacts(batch.n_frames, self._axes.n_worlds)
@@ -114,7 +114,7 @@ class OutputFile:
         a, b = (batch.contacts.columns[name].astype(np.int64) for name in ("shape_a", "shape_b"))
         return batch.contacts.where(self._shapes[a] | self._shapes[b])
 
-    def _ragged(self, growing: Growing, batch: Batch, contacts: ContactRows) -> np.ndarray:
+    def _ragged(self, growing: Growing, batch: CommitBatch, contacts: ContactRows) -> np.ndarray:
         """Rows of a table that does not go by frames."""
         group, _, column = growing.path.partition("/")
         if group == "events":

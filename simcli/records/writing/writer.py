@@ -16,8 +16,8 @@ import numpy as np
 from simcli.errors import OutputError
 from simcli.model.snapshot import FrameBlock
 from simcli.model.tables import Model
-from simcli.records.contents.chunks import fill_rows, frame_bytes, frames_per_commit
-from simcli.records.contents.layout import CATALOGUE, STATUSES, Axes, axes_of, selected
+from simcli.records.contents.chunks import fill_chunk, frame_bytes, frames_per_commit
+from simcli.records.contents.layout import DATASETS, STATUSES, Axes, axes_of, selected
 from simcli.records.writing.messages import Assignment, Close, Closed, Committed, Defect, Failed, Frames, Order, Publish
 from simcli.records.writing.ragged import misfit
 from simcli.records.writing.ring import Ring, most_bytes
@@ -218,7 +218,7 @@ class Recorder:
             column = special[path] if path in special else block.columns.get(path)
             place = self._ring.frames(path, self._n_put - self._n_kept, last - first)
             if column is None:
-                place[...] = fill_rows(self._rows[path], self.axes, self._dtype, last - first)
+                place[...] = fill_chunk(self._rows[path], self.axes, self._dtype, last - first)
                 continue
             rows = column[first:last]
             for k, index in self._cuts[path]:
@@ -270,7 +270,7 @@ class Recorder:
         return f"{self._n_committed} frames are safe in the file"
 
     def _check(self, block: FrameBlock) -> None:
-        known = {row.path for row in CATALOGUE} | self._rows.keys()
+        known = {row.path for row in DATASETS} | self._rows.keys()
         unknown = [path for path in block.columns if path not in known and not path.startswith("frames/point/")]
         if unknown or len(block.time) != len(block.step):
             raise ValueError(f"block with unknown columns {unknown}, {len(block.time)} times, {len(block.step)} steps")

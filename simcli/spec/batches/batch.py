@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from simcli.spec.batches import sobol
-from simcli.spec.samples.normals import correlated, normal, partners
+from simcli.spec.samples.normals import correlated, normal_quantiles, partners
 from simcli.spec.samples.points import even_fractions, latin_fractions, random_words, scrambled_fractions
 from simcli.spec.schema.batch import BatchSpec, VarySpec
 from simcli.spec.schema.scene import SceneSpec
@@ -103,7 +103,7 @@ def _drawn(path: str, vary: VarySpec, batch: BatchSpec) -> list[object]:
     if kind == "choice":
         return list(_chosen(value, vary.weights or (1.0,) * len(value), fractions))
     if kind == "normal":
-        return list(map(normal(*value, vary.low, vary.high), fractions))
+        return list(map(normal_quantiles(*value, vary.low, vary.high), fractions))
     return list(map(_log(*value) if kind == "log_uniform" else _straight(*value), fractions))
 
 

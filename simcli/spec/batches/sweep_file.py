@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from simcli.errors import Fault, SceneError, Where
-from simcli.spec.document.nodes import Step, Table, locate, parse_path, plain
+from simcli.spec.document.nodes import PathStep, TableNode, locate, parse_path, plain
 from simcli.spec.document.overrides import SWEEP, VARY, VARY_TABLE, Override
 from simcli.spec.document.scene_file import Document, load_document
 from simcli.spec.faults.fault_list import Faults, did_you_mean, in_order
-from simcli.spec.faults.validate import report
+from simcli.spec.faults.validate import report_errors
 from simcli.spec.manual.keys import SWEEP_ROOT
 from simcli.spec.resolved import flow_text
 from simcli.spec.samples.typed import renamed
@@ -38,7 +38,7 @@ class Structure:
     scene: Path
     labels: tuple[tuple[str, object], ...] = ()
     sets: tuple[Override, ...] = ()
-    places: tuple[tuple[Step, ...], ...] = ()
+    places: tuple[tuple[PathStep, ...], ...] = ()
 
     @property
     def text(self) -> str:
@@ -78,7 +78,7 @@ def read_sweep(document: Document) -> Sweep:
     try:
         spec = SweepSpec.model_validate(data)
     except ValidationError as error:
-        report(error, document.root, (SWEEP_ROOT,), faults)
+        report_errors(error, document.root, (SWEEP_ROOT,), faults)
     if spec is not None:
         found = _structures(document, spec, faults)
     if faults.errors:
@@ -131,7 +131,7 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
     path = Path(document.path).parent / spec.scene[name]
     if not path.is_file():
         at = [_SCENE, name] if name else [_SCENE]
-        if name and not isinstance(document.root.get(_SCENE), Table):  # an entry of a list
+        if name and not isinstance(document.root.get(_SCENE), TableNode):  # an entry of a list
             at = [_SCENE, list(spec.scene).index(name)]
         folder = path.parent
         siblings = sorted(entry.name for entry in folder.iterdir())[:500] if folder.is_dir() else []
@@ -140,7 +140,7 @@ def _file(document: Document, spec: SweepSpec, name: str, faults: Faults) -> Pat
     return path
 
 
-_Laid = tuple[Override, tuple[Step, ...]]
+_Laid = tuple[Override, tuple[PathStep, ...]]
 # A sweep gives numbers, and judges none: what a scene expects of itself need not hold of its variants.
 NO_VERDICTS: _Laid = (Override(SWEEP, "[]", "expect"), ())
 
@@ -172,7 +172,7 @@ def _options(document: Document, name: str, choice: list | dict, faults: Faults)
             for index, (label, value) in enumerate(zip(labels, choice, strict=True))]  # fmt: skip
 
 
-def _laid(document: Document, sets: Mapping[str, object], at: tuple[Step, ...], faults: Faults,
+def _laid(document: Document, sets: Mapping[str, object], at: tuple[PathStep, ...], faults: Faults,
           on_value: bool = False) -> list[_Laid]:  # fmt: skip
     """Overrides out of paths and values, with their places.
 
@@ -202,7 +202,7 @@ def _beside(document: Document, file: str) -> str:
     return os.path.join(os.path.dirname(document.path), file)
 
 
-def _at(document: Document, *steps: Step) -> Where:
+def _at(document: Document, *steps: PathStep) -> Where:
     return locate(document.root, steps)
 
 
@@ -237,7 +237,7 @@ def _check_combinations(document: Document, spec: SweepSpec, names: Mapping[str,
                                    did_you_mean(str(one), known, "values"))  # fmt: skip
 
 
-def moved(fault: Fault, structure: Structure, document: Document) -> Fault:
+def moved_paths(fault: Fault, structure: Structure, document: Document) -> Fault:
     """A fault of a scene with the overrides of a structure, at the place in the sweep file where the override stands.
 
     Args:

@@ -6,17 +6,28 @@ from pydantic import ValidationError
 
 from simcli.spec.checks.every_check import check_entries
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Scalar, Step, Table, find, format_path, parse_path, plain, rebuild, replace, walk
+from simcli.spec.document.nodes import (
+    PathStep,
+    Scalar,
+    TableNode,
+    find,
+    format_path,
+    parse_path,
+    plain,
+    rebuild,
+    replace,
+    walk_nodes,
+)
 from simcli.spec.document.scene_file import Document
-from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill
+from simcli.spec.expansion.expand import BEFORE_EXPANSION, adapter, expanded, fill_templates
 from simcli.spec.faults.fault_list import Faults
-from simcli.spec.faults.validate import report
+from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
-from simcli.spec.values.expressions import ExpressionError, has_expression, names_in, substitute
+from simcli.spec.values.expressions import ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.scopes import Scope
 
-Path = tuple[Step, ...]
+Path = tuple[PathStep, ...]
 
 
 def updated_scene(document: Document, base: SceneSpec, values: dict[str, object], faults: Faults) -> SceneSpec:
@@ -48,8 +59,8 @@ def updated_scene(document: Document, base: SceneSpec, values: dict[str, object]
 
 
 def scene_after(
-    document: Document, base: SceneSpec, tree: Table, values: dict[str, object], faults: Faults
-) -> tuple[SceneSpec, Table]:
+    document: Document, base: SceneSpec, tree: TableNode, values: dict[str, object], faults: Faults
+) -> tuple[SceneSpec, TableNode]:
     """The scene after an event, laid over that of the event before: of what events may set.
 
     Args:
@@ -66,8 +77,8 @@ def scene_after(
     return _with_late(document, base, tree, late, faults, False, tree)
 
 
-def _with_late(document: Document, base: SceneSpec, tree: Table, late: dict[Path, object], faults: Faults, rebuilt: bool,
-               before: Table | None = None) -> tuple[SceneSpec, Table]:  # fmt: skip
+def _with_late(document: Document, base: SceneSpec, tree: TableNode, late: dict[Path, object], faults: Faults, rebuilt: bool,
+               before: TableNode | None = None) -> tuple[SceneSpec, TableNode]:  # fmt: skip
     """Lay values over an expanded tree, which differs from that of `base` where templates made it anew."""
     before = before or document.expanded
     for steps, value in late.items():
@@ -94,7 +105,7 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     if len(named) < len(early) or any(len(steps) != 1 or type(v) not in (int, float) for steps, v in named.items()):
         return None
     params = document.root.get("params")
-    if not isinstance(params, Table) or any(steps[0] not in params.items for steps in named):
+    if not isinstance(params, TableNode) or any(steps[0] not in params.items for steps in named):
         return None
     key = frozenset(steps[0] for steps in named)
     found = document.cache.setdefault("leaves", {})
@@ -106,14 +117,14 @@ def _parameter_leaves(document: Document, early: dict[str, object]) -> dict[Path
     scope.declare(params)
     scope.values.update((steps[0], float(value)) for steps, value in named.items())
     try:
-        new = {steps: substitute(text, scope.lookup) for steps, text in found[key].items()}
+        new = {steps: substitute_names(text, scope.lookup) for steps, text in found[key].items()}
     except ExpressionError:
         return None
     dependent = {name: scope.lookup(name) for name in params.items if name in scope.nodes}
     return None if scope.faults.found else {**{("params", name): value for name, value in dependent.items()}, **new}
 
 
-def dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, str] | None:
+def dependent_leaves(root: TableNode, params: TableNode, names: set[str]) -> dict[Path, str] | None:
     """Path and text of every expression that uses a parameter, directly or through others; None if a template does."""
     texts = {
         name: names_in(node.value)
@@ -125,7 +136,7 @@ def dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, 
         size = len(names)
         names |= {name for name, used in texts.items() if used & names}
     leaves: dict[Path, str] = {}
-    for path, node in walk(root):
+    for path, node in walk_nodes(root):
         if not (isinstance(node, Scalar) and has_expression(node.value) and names_in(node.value) & names):
             continue
         if path[0] == "params":
@@ -136,7 +147,7 @@ def dependent_leaves(root: Table, params: Table, names: set[str]) -> dict[Path, 
     return leaves
 
 
-def _with_value(root: Table, steps: Path, value: object, faults: Faults) -> Table:
+def _with_value(root: TableNode, steps: Path, value: object, faults: Faults) -> TableNode:
     old = find(root, steps) if steps else None
     mark = old.mark if old is not None else root.mark
     changed = replace(root, steps, rebuild(value, mark)) if steps else None
@@ -146,7 +157,7 @@ def _with_value(root: Table, steps: Path, value: object, faults: Faults) -> Tabl
     return changed
 
 
-def _with_list(root: Table, steps: Path, base: SceneSpec) -> Table:
+def _with_list(root: TableNode, steps: Path, base: SceneSpec) -> TableNode:
     """The tree with the list that a path counts in, where the file leaves it at its default."""
     if not steps or not isinstance(steps[-1], int) or find(root, steps[:-1]) is not None:
         return root
@@ -155,13 +166,13 @@ def _with_list(root: Table, steps: Path, base: SceneSpec) -> Table:
     return root if changed is None else changed
 
 
-def _changed(old: Table, new: Table, rebuilt: bool) -> Iterable[tuple[str, str]]:
+def _changed(old: TableNode, new: TableNode, rebuilt: bool) -> Iterable[tuple[str, str]]:
     """(section, entry) of what differs; the entry is "" for sections that are read as a whole."""
     for section, node in new.items.items():
         before = old.get(section)
         if node is before or section == "batch":  # which no world changes
             continue
-        if section not in ENTRY_SECTIONS or not isinstance(node, Table) or not isinstance(before, Table):
+        if section not in ENTRY_SECTIONS or not isinstance(node, TableNode) or not isinstance(before, TableNode):
             yield section, ""
             continue
         for name, entry in node.items.items():
@@ -172,7 +183,7 @@ def _changed(old: Table, new: Table, rebuilt: bool) -> Iterable[tuple[str, str]]
             yield section, ""
 
 
-def _updated(base: SceneSpec, tree: Table, changed: list[tuple[str, str]], faults: Faults) -> SceneSpec:
+def _updated(base: SceneSpec, tree: TableNode, changed: list[tuple[str, str]], faults: Faults) -> SceneSpec:
     """The scene with the changed parts read again."""
     update: dict[str, object] = {}
     for section, name in changed:
@@ -180,12 +191,12 @@ def _updated(base: SceneSpec, tree: Table, changed: list[tuple[str, str]], fault
         data = plain(node.items[name]) if name else plain(node)
         if not name and section in ("output", "solver"):
             whole = {key: plain(tree.items[key]) for key in ("output", "solver", "run") if key in tree.items}
-            fill(whole, base.name)
+            fill_templates(whole, base.name)
             data = whole[section]
         try:
             value = adapter(section).validate_python({name: data} if name else data)
         except ValidationError as error:
-            report(error, node, (section,), faults)
+            report_errors(error, node, (section,), faults)
             continue
         if name:
             update[section] = {**update.get(section, getattr(base, section)), name: value[name]}

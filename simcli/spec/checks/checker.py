@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from simcli.errors import Where
 from simcli.spec.batches.batch import n_worlds
-from simcli.spec.document.nodes import Mark, Step, Table, find, format_path, locate, parse_path
+from simcli.spec.document.nodes import Mark, PathStep, TableNode, find, format_path, locate, parse_path
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.synonyms import value_meant
@@ -26,12 +26,12 @@ class Checker:
         names: section to all names of it, refused ones included, in the order of the file.
     """
 
-    def __init__(self, spec: SceneSpec, tree: Table, document: Document, faults: Faults, broken: set[tuple[str, str]]):
+    def __init__(self, spec: SceneSpec, tree: TableNode, document: Document, faults: Faults, broken: set[tuple[str, str]]):
         self.spec, self.tree, self.document, self.faults, self.broken = spec, tree, document, faults, broken
         self.names: dict[str, dict[str, None]] = {}
         for section in ENTRY_SECTIONS:
             table = tree.get(section)
-            self.names[section] = dict.fromkeys(table.items) if isinstance(table, Table) else {}
+            self.names[section] = dict.fromkeys(table.items) if isinstance(table, TableNode) else {}
 
     @property
     def n_worlds(self) -> int:
@@ -42,7 +42,7 @@ class Checker:
         """Number of coordinates of a joint."""
         return dofs.n_q(joint.type, len(joint.dof_kinds))
 
-    def where(self, path: str | Sequence[Step], on_key: bool = False) -> Where:
+    def where(self, path: str | Sequence[PathStep], on_key: bool = False) -> Where:
         """Place of a path in the expanded tree."""
         steps = (parse_path(path) or (path,)) if isinstance(path, str) else tuple(path)
         found = locate(self.tree, steps, on_key)
@@ -56,7 +56,7 @@ class Checker:
         self,
         code: str,
         message: str,
-        path: str | Sequence[Step] | Where = "",
+        path: str | Sequence[PathStep] | Where = "",
         hint: str = "",
         on_key: bool = False,
         mark: Mark | None = None,

@@ -16,7 +16,7 @@ from simcli.spec.checks.mechanism import touching as check_touching
 from simcli.spec.checks.runs import batch as check_batch
 from simcli.spec.checks.runs import events as check_events
 from simcli.spec.checks.runs import times as check_run
-from simcli.spec.document.nodes import Table
+from simcli.spec.document.nodes import TableNode
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.honours import solver_fields as honours
@@ -25,7 +25,7 @@ from simcli.spec.schema.scene import SceneSpec
 
 def check_spec(
     spec: SceneSpec,
-    tree: Table,
+    tree: TableNode,
     document: Document,
     faults: Faults,
     broken: set[tuple[str, str]],
@@ -68,7 +68,7 @@ def check_spec(
 
 
 def check_entries(
-    spec: SceneSpec, tree: Table, document: Document, faults: Faults, changed: Iterable[tuple[str, str]]
+    spec: SceneSpec, tree: TableNode, document: Document, faults: Faults, changed: Iterable[tuple[str, str]]
 ) -> None:
     """Check again what numbers can break, for entries that a world of a batch changes.
 

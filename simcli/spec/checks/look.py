@@ -6,7 +6,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.shapes import SMALLEST_AXIS, check_sizes
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.schema.look import CameraSpec
-from simcli.spec.schema.pose import norm, unit
+from simcli.spec.schema.pose import norm, unit_length
 
 
 def check_look(check: Checker) -> None:
@@ -27,5 +27,5 @@ def _camera(check: Checker, path: str, camera: CameraSpec) -> None:
         check.fault("SC456", "the camera stands at what it looks at", f"{path}.from", "move `from` or `at`")
     elif norm(camera.up) < SMALLEST_AXIS:
         check.fault("SC456", "the `up` of a camera is zero", f"{path}.up", "give it a direction, as [0, 0, 1]")
-    elif norm(np.cross(unit(along), unit(camera.up))) < SMALLEST_AXIS:
+    elif norm(np.cross(unit_length(along), unit_length(camera.up))) < SMALLEST_AXIS:
         check.fault("SC456", "the camera looks along its own `up`", f"{path}.up", "give it another direction, as [0, 1, 0]")

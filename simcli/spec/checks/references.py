@@ -7,7 +7,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.expect import check_expectations, check_watched
 from simcli.spec.checks.runs.measure import check_measures
 from simcli.spec.checks.runs.quantities import check_recorded
-from simcli.spec.document.nodes import Scalar, Table, find, format_path, walk
+from simcli.spec.document.nodes import Scalar, TableNode, find, format_path, walk_nodes
 from simcli.spec.document.scene_file import Document, checked_file
 from simcli.spec.faults.fault_list import did_you_mean
 from simcli.spec.names.patterns import matching, wanted
@@ -44,7 +44,7 @@ def check_names(check: Checker) -> None:
                 )
 
 
-def _name_tables(root: Table) -> Iterable[tuple[tuple[str, ...], Table]]:
+def _name_tables(root: TableNode) -> Iterable[tuple[tuple[str, ...], TableNode]]:
     sections = (
         "bodies",
         "joints",
@@ -58,23 +58,23 @@ def _name_tables(root: Table) -> Iterable[tuple[tuple[str, ...], Table]]:
     )
     roots = [((), root)]
     models = root.get("models")
-    if isinstance(models, Table):
-        roots += [(("models", name), node) for name, node in models.items.items() if isinstance(node, Table)]
+    if isinstance(models, TableNode):
+        roots += [(("models", name), node) for name, node in models.items.items() if isinstance(node, TableNode)]
     for prefix, node in roots:
         for section in sections:
             table = node.get(section)
-            if isinstance(table, Table):
+            if isinstance(table, TableNode):
                 yield (*prefix, section), table
         bodies = node.get("bodies")
-        for owner in [*(bodies.items.values() if isinstance(bodies, Table) else ()), node.get("world")]:
-            look = owner.get("look") if isinstance(owner, Table) else None
+        for owner in [*(bodies.items.values() if isinstance(bodies, TableNode) else ()), node.get("world")]:
+            look = owner.get("look") if isinstance(owner, TableNode) else None
             for holder, inner in ((owner, "shapes"), (owner, "points"), (look, "shapes")):
-                table = holder.get(inner) if isinstance(holder, Table) else None
-                if isinstance(table, Table):
+                table = holder.get(inner) if isinstance(holder, TableNode) else None
+                if isinstance(table, TableNode):
                     yield (*prefix, "bodies", inner), table
     look = root.get("look")
-    cameras = look.get("cameras") if isinstance(look, Table) else None
-    if isinstance(cameras, Table):
+    cameras = look.get("cameras") if isinstance(look, TableNode) else None
+    if isinstance(cameras, TableNode):
         yield ("look", "cameras"), cameras
 
 
@@ -199,9 +199,9 @@ def _signals(check: Checker) -> None:
     known = check.names["signals"]
     for section in ("bodies", "joints", "forces"):
         table = check.tree.get(section)
-        if not isinstance(table, Table) or not table.has_dollar:
+        if not isinstance(table, TableNode) or not table.has_dollar:
             continue
-        for path, node in walk(table, (section,)):
+        for path, node in walk_nodes(table, (section,)):
             if isinstance(node, Scalar) and is_signal(node.value) and node.value[1:] not in known:
                 if check.is_lost(node.value[1:], "signals"):
                     continue

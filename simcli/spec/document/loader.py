@@ -13,7 +13,7 @@ import yaml
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from simcli.errors import Where
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Table
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode
 from simcli.spec.document.scalars import ScalarError, plain_scalar
 from simcli.spec.document.syntax import mistake_of
 from simcli.spec.document.syntax_flow import Mistake
@@ -262,7 +262,7 @@ class _Builder:
             items.append(self.node(inner, depth + 1))
         return Listing(items, self.mark(event, inner.end_mark if event.flow_style else None))
 
-    def mapping(self, event: yaml.MappingStartEvent, depth: int) -> Table:
+    def mapping(self, event: yaml.MappingStartEvent, depth: int) -> TableNode:
         items: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
         while type(inner := self.take()) is not MappingEndEvent:
@@ -278,7 +278,7 @@ class _Builder:
                 )
             else:
                 items[key], keys[key] = value, mark
-        return Table(items, keys, self.mark(event, inner.end_mark if event.flow_style else None), not event.flow_style)
+        return TableNode(items, keys, self.mark(event, inner.end_mark if event.flow_style else None), not event.flow_style)
 
     def key(self, event: yaml.NodeEvent) -> tuple[str, Mark]:
         if not isinstance(event, ScalarEvent):

@@ -74,7 +74,7 @@ class Listing(_Collection):
         self.items = items
 
 
-class Table(_Collection):
+class TableNode(_Collection):
     """A mapping with string keys.
 
     Attributes:
@@ -95,7 +95,7 @@ class Table(_Collection):
         """Value of a key, None if it is not there."""
         return self.items.get(key)
 
-    def replaced(self, changes: Mapping[str, Node | None], marks: Mapping[str, Mark] | None = None) -> "Table":
+    def replaced(self, changes: Mapping[str, Node | None], marks: Mapping[str, Mark] | None = None) -> "TableNode":
         """A copy with some values replaced or added; None removes a key."""
         items, keys = dict(self.items), dict(self.keys)
         for key, value in changes.items():
@@ -108,18 +108,18 @@ class Table(_Collection):
                     keys[key] = marks[key]
                 else:
                     keys.setdefault(key, value.mark)
-        return Table(items, keys, self.mark, self.block)
+        return TableNode(items, keys, self.mark, self.block)
 
 
-Step = str | int
+PathStep = str | int
 _PATH_PART = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)\Z")
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
 @lru_cache(maxsize=4096)
-def parse_path(text: str) -> tuple[Step, ...] | None:
+def parse_path(text: str) -> tuple[PathStep, ...] | None:
     """Split `bodies.crank.com[0]` into its steps; None if it is not a dotted path."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for part in text.split("."):
         match = _PATH_PART.match(part)
         if match is None:
@@ -129,7 +129,7 @@ def parse_path(text: str) -> tuple[Step, ...] | None:
     return tuple(steps)
 
 
-def format_path(steps: Iterable[Step]) -> str:
+def format_path(steps: Iterable[PathStep]) -> str:
     """The dotted spelling of a path."""
     text = ""
     for step in steps:
@@ -140,16 +140,16 @@ def format_path(steps: Iterable[Step]) -> str:
     return text
 
 
-def child(node: Node | None, step: Step) -> Node | None:
+def child(node: Node | None, step: PathStep) -> Node | None:
     """The node one step down, None if there is none."""
-    if isinstance(node, Table):
+    if isinstance(node, TableNode):
         return node.items.get(str(step))
     if isinstance(node, Listing) and isinstance(step, int) and 0 <= step < len(node.items):
         return node.items[step]
     return None
 
 
-def find(root: Node, steps: Sequence[Step]) -> Node | None:
+def find(root: Node, steps: Sequence[PathStep]) -> Node | None:
     """The node at a path, None if there is none."""
     node: Node | None = root
     for step in steps:
@@ -157,7 +157,7 @@ def find(root: Node, steps: Sequence[Step]) -> Node | None:
     return node
 
 
-def replace(root: Node, steps: Sequence[Step], value: Node, key_mark: Mark | None = None) -> Node | None:
+def replace(root: Node, steps: Sequence[PathStep], value: Node, key_mark: Mark | None = None) -> Node | None:
     """A copy of the tree with the node at a path replaced; missing mappings on the way are made.
 
     Returns:
@@ -174,11 +174,11 @@ def replace(root: Node, steps: Sequence[Step], value: Node, key_mark: Mark | Non
             return None
         return Listing([*root.items[:step], below, *root.items[step + 1 :]], root.mark)
     if isinstance(root, Scalar) and root.value is None:
-        root = Table({}, {}, root.mark)
-    if not isinstance(root, Table):
+        root = TableNode({}, {}, root.mark)
+    if not isinstance(root, TableNode):
         return None
     mark = key_mark or value.mark
-    start = root.items.get(step) or Table({}, {}, mark)
+    start = root.items.get(step) or TableNode({}, {}, mark)
     below = replace(start, rest, value, key_mark)
     if below is None:
         return None
@@ -190,7 +190,7 @@ def plain(node: Node) -> object:
     """The tree as dicts, lists and Python scalars."""
     if isinstance(node, Scalar):
         return node.value
-    if isinstance(node, Table):
+    if isinstance(node, TableNode):
         return {key: plain(value) for key, value in node.items.items()}
     return [plain(item) for item in node.items]
 
@@ -199,25 +199,25 @@ def rebuild(data: object, mark: Mark) -> Node:
     """A tree from plain data, every node at the same place."""
     if isinstance(data, Mapping):
         items = {str(key): rebuild(value, mark) for key, value in data.items()}
-        return Table(items, dict.fromkeys(items, mark), mark, block=False)
+        return TableNode(items, dict.fromkeys(items, mark), mark, block=False)
     if isinstance(data, list | tuple):
         return Listing([rebuild(item, mark) for item in data], mark)
     return Scalar(data, mark)
 
 
-def walk(node: Node, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Node]]:
+def walk_nodes(node: Node, path: tuple[PathStep, ...] = ()) -> Iterator[tuple[tuple[PathStep, ...], Node]]:
     """All nodes, parents first, in the order of the file."""
     waiting = [(path, node)]
     while waiting:
         path, node = waiting.pop()
         yield path, node
-        if isinstance(node, Table):
+        if isinstance(node, TableNode):
             waiting += [((*path, key), value) for key, value in reversed(node.items.items())]
         elif isinstance(node, Listing):
             waiting += [((*path, index), node.items[index]) for index in reversed(range(len(node.items)))]
 
 
-def locate(root: Node, steps: Sequence[Step], on_key: bool = False) -> Where:
+def locate(root: Node, steps: Sequence[PathStep], on_key: bool = False) -> Where:
     """The place of a path, or of its deepest part that exists.
 
     Args:
@@ -235,8 +235,8 @@ def locate(root: Node, steps: Sequence[Step], on_key: bool = False) -> Where:
             continue
         found.append(step)
         # An entry of a list has no key of its own.
-        key_mark = node.keys.get(str(step)) if isinstance(node, Table) else None
+        key_mark = node.keys.get(str(step)) if isinstance(node, TableNode) else None
         node = below
-    block = isinstance(node, Listing | Table) and (node.mark.length <= 1 or len(found) < len(steps))
+    block = isinstance(node, Listing | TableNode) and (node.mark.length <= 1 or len(found) < len(steps))
     mark = key_mark if key_mark is not None and (on_key or block) else node.mark
     return Where(mark.file, mark.line, mark.column, mark.length, format_path(found or steps))

@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Step, Table, child, format_path, parse_path, replace
+from simcli.spec.document.nodes import (
+    Listing,
+    Mark,
+    Node,
+    PathStep,
+    Scalar,
+    TableNode,
+    child,
+    format_path,
+    parse_path,
+    replace,
+)
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import place
 
@@ -37,14 +48,14 @@ class Override(NamedTuple):
 class Laid(NamedTuple):
     """An override that has been read: where to, what, and the place of its key."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     node: Node
     key_mark: Mark
 
 
 def apply_sets(
-    root: Table, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults
-) -> tuple[Table, list[Laid]]:
+    root: TableNode, sets: Iterable[str | Override], keep: Callable[[str, str], None], faults: Faults
+) -> tuple[TableNode, list[Laid]]:
     """Lay overrides on the raw tree, in order.
 
     Args:
@@ -77,12 +88,12 @@ def apply_sets(
         if late and child(child(root, laid.steps[0]), laid.steps[1]) is None:
             waiting.append(laid)
             continue
-        if not known(root, laid, faults):
+        if not known_key(root, laid, faults):
             continue
         if unwritten_list(root, laid.steps) is not None:
             waiting.append(laid)
             continue
-        root = put(root, laid, faults) or root
+        root = put_value(root, laid, faults) or root
     for option, texts in lines.items():
         keep(option, "\n".join(texts))
     return root, waiting
@@ -106,17 +117,17 @@ def _read(override: Override, number: int, faults: Faults) -> Laid | None:
     if steps[0] == "include":
         faults.add("SC113", "`include` cannot be set", place(key_mark), "write it into the scene")
         return None
-    node = (spread if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
+    node = (spread_values if option == VARY else _value)(value, Mark(option, number, column, 1), faults)
     return Laid(steps, node, key_mark)
 
 
-def _with_table(root: Table, file: str, number: int) -> Table:
+def _with_table(root: TableNode, file: str, number: int) -> TableNode:
     """The tree whose worlds are the rows of a file: of what the scene says of its batch the seed stays alone."""
     mark = Mark(VARY_TABLE, number, 1, max(1, len(file)))
-    table = Table({"file": Scalar(file, mark, quoted=True)}, {"file": mark}, mark, block=False)
+    table = TableNode({"file": Scalar(file, mark, quoted=True)}, {"file": mark}, mark, block=False)
     seed = child(root.get("batch"), "seed")
     items = ({"seed": seed} if seed is not None else {}) | {"table": table}
-    return root.replaced({"batch": Table(items, dict.fromkeys(items, mark), mark, block=False)}, {"batch": mark})
+    return root.replaced({"batch": TableNode(items, dict.fromkeys(items, mark), mark, block=False)}, {"batch": mark})
 
 
 def is_of_batch(override: Override) -> bool:
@@ -144,7 +155,7 @@ def _varies_already(laid: Laid, varied: dict[str, Mark], faults: Faults) -> bool
 _EXAMPLES = {SET: "joints.pin.q=0.5", VARY: "joints.pin.q=0.1,0.2"}
 
 
-def override_path(text: str) -> tuple[Step, ...] | None:
+def override_path(text: str) -> tuple[PathStep, ...] | None:
     """Steps of the left side of `--set`; the keys of `batch.vary` are dotted paths themselves."""
     if text.startswith(_VARIED) and len(text) > len(_VARIED):
         return "batch", "vary", text.removeprefix(_VARIED)
@@ -156,7 +167,7 @@ def _value(text: str, start: Mark, faults: Faults) -> Node:
     return Scalar(None, start) if node is None else node
 
 
-def spread(text: str, start: Mark, faults: Faults) -> Node:
+def spread_values(text: str, start: Mark, faults: Faults) -> Node:
     """The values of `--vary`: `0.1,0.2` is a grid, `normal(1, 0.1, low=0)` a draw; marks are those of the text as typed."""
     if text.lstrip().startswith("{"):
         return _value(text, start, faults)
@@ -165,11 +176,11 @@ def spread(text: str, start: Mark, faults: Faults) -> Node:
         mark = start._replace(column=start.column + word.start(1), length=len(text.strip()))
         hint = f"close the bracket: `{text.strip()[:40]})`" if word[2] else f"put numbers in brackets: {word[1]}(0, 1)"
         faults.add("SC113", f"`{text.strip()[:60]}` is no way to vary", place(mark), hint)
-        return Table({}, {}, mark, block=False)
+        return TableNode({}, {}, mark, block=False)
     if draw is None:
         node = _value(f"[{text}]", start._replace(column=start.column - 1), faults)
         mark = start._replace(length=max(1, len(text)))
-        return Table({"grid": node}, {"grid": mark}, mark, block=False)
+        return TableNode({"grid": node}, {"grid": mark}, mark, block=False)
     before, kind, gap, inner = draw.groups()
     at = start._replace(column=start.column + len(before), length=len(kind))
     open_at = at.column + len(kind) + len(gap)
@@ -188,7 +199,7 @@ def spread(text: str, start: Mark, faults: Faults) -> Node:
         items[key] = _value(value, start._replace(column=open_at + 1 + value_offset), faults)
     if kind == "from":
         return _as_from(items, keys, at, faults)
-    return Table(items, keys, at, block=False)
+    return TableNode(items, keys, at, block=False)
 
 
 def _arguments(text: str) -> tuple[str, list[tuple[str, int, str, int]]]:
@@ -226,16 +237,16 @@ def _as_from(items: dict[str, Node], keys: dict[str, Mark], at: Mark, faults: Fa
         faults.add("SC113", "`from` takes one file", place(entries[1].mark), "write from(earlier.h5, measure=NAME)")
     if entries:
         items, keys = {"file": entries[0], **items}, {"file": entries[0].mark, **keys}
-    return Table({"from": Table(items, keys, at, block=False)}, {"from": at}, at, block=False)
+    return TableNode({"from": TableNode(items, keys, at, block=False)}, {"from": at}, at, block=False)
 
 
-def known(root: Table, laid: Laid, faults: Faults) -> bool:
+def known_key(root: TableNode, laid: Laid, faults: Faults) -> bool:
     """Whether the entry that a path leads into exists; a fault if not."""
     steps = laid.steps
     if len(steps) <= 2 or steps[0] not in _NAMED:
         return True
     section = root.get(str(steps[0]))
-    names = section.items if isinstance(section, Table) else {}
+    names = section.items if isinstance(section, TableNode) else {}
     if steps[1] in names:
         return True
     hint = did_you_mean(str(steps[1]), names, f"{steps[0]}")
@@ -243,7 +254,7 @@ def known(root: Table, laid: Laid, faults: Faults) -> bool:
     return False
 
 
-def unwritten_list(root: Table, steps: tuple[Step, ...]) -> tuple[Step, ...] | None:
+def unwritten_list(root: TableNode, steps: tuple[PathStep, ...]) -> tuple[PathStep, ...] | None:
     """The path of the list that a path counts in, if the file leaves it at its default."""
     first = next((k for k, step in enumerate(steps) if isinstance(step, int)), None)
     if not first:
@@ -256,7 +267,7 @@ def unwritten_list(root: Table, steps: tuple[Step, ...]) -> tuple[Step, ...] | N
     return steps[:first] if node is None or (isinstance(node, Scalar) and node.value is None) else None
 
 
-def put(root: Table, laid: Laid, faults: Faults) -> Table | None:
+def put_value(root: TableNode, laid: Laid, faults: Faults) -> TableNode | None:
     """The tree with one override, or None after a fault."""
     changed = replace(root, laid.steps, laid.node, laid.key_mark)
     if changed is None:

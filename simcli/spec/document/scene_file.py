@@ -9,7 +9,7 @@ from pathlib import Path
 from simcli.errors import Fault, SceneError, Where
 from simcli.spec.document.held_files import HeldPath
 from simcli.spec.document.loader import MAX_BYTES, decode, parse_text, split_lines
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Table, locate, parse_path
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, locate, parse_path
 from simcli.spec.document.overrides import SET, VARY, VARY_TABLE, Laid, Override, apply_sets, is_of_batch, varied_key
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.values.scopes import place
@@ -38,7 +38,7 @@ class Document:
         cache: what `resolve` keeps between calls.
     """
 
-    def __init__(self, path: str, root: Table, sources: list[tuple[str, str]], place: HeldPath | None = None):
+    def __init__(self, path: str, root: TableNode, sources: list[tuple[str, str]], place: HeldPath | None = None):
         self.path = path
         self.place: Path | HeldPath = place or Path(path)
         self.overrides: tuple[Override, ...] = ()
@@ -49,7 +49,7 @@ class Document:
         self.sources = sources
         self.late_sets: list[Laid] = []
         self.lost: tuple[str, ...] = ()
-        self.expanded: Table | None = None
+        self.expanded: TableNode | None = None
         self.cache: dict = {}
         self._texts: dict[str, list[str]] = {}
         self._lines: dict[tuple[str, int], str] = {}
@@ -199,9 +199,9 @@ class _Reader:
     def __init__(self, path: str, place: HeldPath | None = None):
         self.path = path
         self.faults = Faults()
-        self.document = Document(path, Table({}, {}, Mark(path, 1, 1, 1)), [], place)
+        self.document = Document(path, TableNode({}, {}, Mark(path, 1, 1, 1)), [], place)
         self.top = self.document.folder
-        self.merged: dict[Path | HeldPath, Table] = {}
+        self.merged: dict[Path | HeldPath, TableNode] = {}
         self.bytes = 0
         self.is_unread = False  # whether a file has no tree
 
@@ -233,12 +233,12 @@ class _Reader:
                 if fault.where is None or (fault.where.file, fault.where.line) not in lines:
                     self.faults.add(fault.code, fault.message, fault.where, fault.hint, fault.severity)
 
-    def file(self, path: Path | HeldPath, shown: str, stack: list) -> Table:
+    def file(self, path: Path | HeldPath, shown: str, stack: list) -> TableNode:
         """One file with its includes merged under it."""
         real = path.resolve()
         if real in self.merged:
             return self.merged[real]
-        empty = Table({}, {}, Mark(shown, 1, 1, 1))
+        empty = TableNode({}, {}, Mark(shown, 1, 1, 1))
         text = self.text(real, shown)
         table = None
         if text is not None:
@@ -249,12 +249,12 @@ class _Reader:
         self.merged[real] = self.with_includes(table, path, shown, [*stack, real])
         return self.merged[real]
 
-    def table(self, text: str, shown: str, name: str) -> Table | None:
+    def table(self, text: str, shown: str, name: str) -> TableNode | None:
         """The marked tree of one text, or None after a fault."""
         self.document.keep(shown, text)
         self.document.sources.append((name, text))
         node = parse_text(text, shown, self.faults)
-        if isinstance(node, Table):
+        if isinstance(node, TableNode):
             return node
         if node is not None:
             self.faults.add(
@@ -281,19 +281,19 @@ class _Reader:
         self.bytes += len(data)
         return decode(data, shown, self.faults)
 
-    def with_includes(self, node: Table, path: Path | HeldPath, shown: str, stack: list) -> Table:
+    def with_includes(self, node: TableNode, path: Path | HeldPath, shown: str, stack: list) -> TableNode:
         listed = node.get("include")
         if listed is None:
             return node
         names = listed.items if isinstance(listed, Listing) else [listed]
-        below = Table({}, {}, node.mark)
+        below = TableNode({}, {}, node.mark)
         for name in names:
             table = self.included(name, path, shown, stack)
             if table is not None:
                 below = merged(table, below)
         return merged(node.replaced({"include": None}), below)
 
-    def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> Table | None:
+    def included(self, name: Node, path: Path | HeldPath, shown: str, stack: list) -> TableNode | None:
         if isinstance(name, Scalar) and name.value is None:
             return None
         if not isinstance(name, Scalar) or not isinstance(name.value, str):
@@ -346,11 +346,11 @@ def present_file(name: str, folder: Path | HeldPath, target: Path | HeldPath, th
     return target
 
 
-def merged(over: Table, under: Table) -> Table:
+def merged(over: TableNode, under: TableNode) -> TableNode:
     """`under` with the keys of `over` laid on top; mappings are merged, everything else is replaced."""
     items, keys = dict(under.items), dict(under.keys)
     for key, value in over.items.items():
         old = items.get(key)
-        items[key] = merged(value, old) if isinstance(value, Table) and isinstance(old, Table) else value
+        items[key] = merged(value, old) if isinstance(value, TableNode) and isinstance(old, TableNode) else value
         keys[key] = over.keys[key]
-    return Table(items, keys, over.mark, over.block)
+    return TableNode(items, keys, over.mark, over.block)

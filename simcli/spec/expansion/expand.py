@@ -7,12 +7,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from simcli.errors import SceneError
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Scalar, Table, format_path, plain, rebuild, replace
-from simcli.spec.document.overrides import Laid, known, put, unwritten_list
+from simcli.spec.document.nodes import Scalar, TableNode, format_path, plain, rebuild, replace
+from simcli.spec.document.overrides import Laid, known_key, put_value, unwritten_list
 from simcli.spec.document.scene_file import Document
 from simcli.spec.expansion.templates import Expander, TooLargeError
 from simcli.spec.faults.fault_list import Faults, in_order
-from simcli.spec.faults.validate import report
+from simcli.spec.faults.validate import report_errors
 from simcli.spec.schema.scene import AUTHORING, ENTRY_SECTIONS, SceneSpec, title_of_stem
 from simcli.spec.values.joint_units import JointUnits
 from simcli.spec.values.quantities import PositiveTime
@@ -22,7 +22,7 @@ BEFORE_EXPANSION = ("params", "defaults", "models", "instances", "replicate")
 _FRAME_INTERVAL = 0.01  # [s], wanted time between frames where `output.every` is left out
 
 
-def expanded(document: Document, root: Table, faults: Faults) -> tuple[Table, JointUnits]:
+def expanded(document: Document, root: TableNode, faults: Faults) -> tuple[TableNode, JointUnits]:
     """The tree that is simulated: no templates, no expressions, joint values in SI."""
     scope = Scope(None, faults)
     scope.declare(root.get("params"))
@@ -36,14 +36,14 @@ def expanded(document: Document, root: Table, faults: Faults) -> tuple[Table, Jo
     document.lost = tuple(expander.lost)
     _check_unused(expander.unused(), faults)
     for laid in document.late_sets:
-        if not str(laid.steps[1]).startswith(document.lost) and known(tree, laid, faults):
+        if not str(laid.steps[1]).startswith(document.lost) and known_key(tree, laid, faults):
             ready = _with_default_list(tree, laid, faults)
-            tree = (put(ready, laid, faults) if ready is not None else None) or tree
+            tree = (put_value(ready, laid, faults) if ready is not None else None) or tree
     units = JointUnits(faults)
     return units.root(tree), units
 
 
-def _with_default_list(tree: Table, laid: Laid, faults: Faults) -> Table | None:
+def _with_default_list(tree: TableNode, laid: Laid, faults: Faults) -> TableNode | None:
     """The tree with the list that an override counts in, where the file leaves it at its default; None after a fault."""
     path = unwritten_list(tree, laid.steps)
     if path is None:
@@ -63,7 +63,7 @@ def _with_default_list(tree: Table, laid: Laid, faults: Faults) -> Table | None:
     return replace(tree, path, rebuild(value, laid.key_mark), laid.key_mark)
 
 
-def _check_authoring(root: Table, faults: Faults) -> None:
+def _check_authoring(root: TableNode, faults: Faults) -> None:
     """Schema of the keys that are gone after expansion, as far as the expansion does not check them itself."""
     for key in ("defaults", "models", "resolved"):
         node = root.get(key)
@@ -72,21 +72,21 @@ def _check_authoring(root: Table, faults: Faults) -> None:
         try:
             adapter(key).validate_python(plain(node))
         except ValidationError as error:
-            report(error, node, (key,), faults, root.keys[key])
+            report_errors(error, node, (key,), faults, root.keys[key])
     for key in ("instances", "replicate"):
         node = root.get(key)
-        if node is not None and not isinstance(node, Table) and not _is_null(node):
+        if node is not None and not isinstance(node, TableNode) and not _is_null(node):
             faults.add("SC203", f"`{key}` must be a mapping", place(node.mark, key), "names to {model: ..}")
 
 
-def _check_unused(templates: Table, faults: Faults) -> None:
+def _check_unused(templates: TableNode, faults: Faults) -> None:
     """Schema of the templates that nothing uses."""
     for section, node in templates.items.items():
         for name, entry in node.items.items():
             try:
                 adapter(section).validate_python({name: plain(entry)})
             except ValidationError as error:
-                report(error, Table({name: entry}, {name: node.keys[name]}, node.mark), (section,), faults)
+                report_errors(error, TableNode({name: entry}, {name: node.keys[name]}, node.mark), (section,), faults)
 
 
 def _is_null(node: object) -> bool:
@@ -102,7 +102,7 @@ def adapter(section: str) -> TypeAdapter:
     return TypeAdapter(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
 
 
-def fill(data: dict, stem: str) -> None:
+def fill_templates(data: dict, stem: str) -> None:
     """Defaults that depend on other values, in place."""
     data.setdefault("name", title_of_stem(stem))
     solver, output, run = data.get("solver", {}), data.get("output", {}), data.get("run", {})

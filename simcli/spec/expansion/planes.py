@@ -6,19 +6,19 @@ xy about +z, xz about -y, yz about +x.
 
 from simcli.spec.schema.joint import JointSpec
 
-Vector = tuple[float, float, float]
+PlaneVector = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-AXES: dict[str, tuple[Vector, Vector]] = {"xy": (X, Y), "xz": (X, Z), "yz": (Y, Z)}
+AXES: dict[str, tuple[PlaneVector, PlaneVector]] = {"xy": (X, Y), "xz": (X, Z), "yz": (Y, Z)}
 NORMAL_INDEX = {"xy": 2, "xz": 1, "yz": 0}
-_NORMALS: dict[str, Vector] = {"xy": Z, "xz": (0.0, -1.0, 0.0), "yz": X}
+_NORMALS: dict[str, PlaneVector] = {"xy": Z, "xz": (0.0, -1.0, 0.0), "yz": X}
 
 
-def normal(plane: str) -> Vector:
+def plane_normal(plane: str) -> PlaneVector:
     """Unit normal of a plane."""
     return _NORMALS[plane]
 
 
-def default_axis(plane: str | None, joint_type: str) -> Vector:
+def default_axis(plane: str | None, joint_type: str) -> PlaneVector:
     """The axis of a joint that writes none.
 
     Args:
@@ -31,9 +31,9 @@ def default_axis(plane: str | None, joint_type: str) -> Vector:
     """
     if plane is None:
         return Z if joint_type == "cable" else X
-    return AXES[plane][0] if joint_type in ("prismatic", "nc_prismatic", "cable") else normal(plane)
+    return AXES[plane][0] if joint_type in ("prismatic", "nc_prismatic", "cable") else plane_normal(plane)
 
 
-def axis_of(plane: str | None, joint: JointSpec) -> Vector:
+def axis_of(plane: str | None, joint: JointSpec) -> PlaneVector:
     """The axis of a joint, written or not."""
     return default_axis(plane, joint.type) if joint.axis is None else joint.axis

@@ -12,10 +12,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from simcli import rotations as rot
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Table, plain, rebuild
+from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, TableNode, plain, rebuild
 from simcli.spec.expansion.planes import AXES, default_axis
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.faults.validate import report
+from simcli.spec.faults.validate import report_errors
 from simcli.spec.forces import WITH_AXES, WrenchForce
 from simcli.spec.names import dofs
 from simcli.spec.schema.pose import PoseSpec
@@ -41,7 +41,7 @@ class Expander:
         lost: prefixes of names that a broken instance would have made; nothing is known of them.
     """
 
-    def __init__(self, root: Table, scope: Scope, faults: Faults):
+    def __init__(self, root: TableNode, scope: Scope, faults: Faults):
         self.root, self.scope, self.faults = root, scope, faults
         self.models = _table(root.get("models"))
         self.defaults = _table(root.get("defaults"))
@@ -53,7 +53,7 @@ class Expander:
         self.used: set[str] = set()
         self.lost: list[str] = []
 
-    def expand(self) -> Table:
+    def expand(self) -> TableNode:
         """The tree without authoring keys; expressions evaluated."""
         rest = {}
         for key, node in self.root.items.items():
@@ -63,7 +63,7 @@ class Expander:
             rest["world"] = self.with_shape_defaults(rest["world"], self.scope)
         for section in SECTIONS:
             node = self.root.get(section)
-            if node is not None and not isinstance(node, Table):
+            if node is not None and not isinstance(node, TableNode):
                 rest[section] = node
         if self.copies_in(self.root, {}) > MAX_COPIES:
             where = place(self.root.keys.get("replicate", self.root.keys.get("instances", self.root.mark)))
@@ -73,33 +73,33 @@ class Expander:
         params = {name: Scalar(value, self.scope.nodes[name][0].mark) for name, value in self.scope.values.items()}
         items = dict(rest)
         if params:
-            items["params"] = Table(params, {name: self.scope.nodes[name][0].mark for name in params}, self.root.mark)
+            items["params"] = TableNode(params, {name: self.scope.nodes[name][0].mark for name in params}, self.root.mark)
         for section in SECTIONS:
-            if self.out[section] or (isinstance(self.root.get(section), Table) and section == "articulations"):
+            if self.out[section] or (isinstance(self.root.get(section), TableNode) and section == "articulations"):
                 home = self.root.get(section)
                 mark = home.mark if home is not None else self.root.mark
-                items[section] = Table(self.out[section], self.keys[section], mark)
+                items[section] = TableNode(self.out[section], self.keys[section], mark)
         keys = {key: self.root.keys.get(key, self.root.mark) for key in items}
-        return Table(items, keys, self.root.mark)
+        return TableNode(items, keys, self.root.mark)
 
-    def unused(self) -> Table:
+    def unused(self) -> TableNode:
         """The content of the templates that nothing uses, so that their faults come with the others."""
         quiet = Expander(self.root, Scope(None, Faults()), Faults())  # what their parameters lack, an instance may give
         quiet.scope.declare(self.root.get("params"))
         for name, model in self.models.items.items():
-            if name not in self.used and isinstance(model, Table):
+            if name not in self.used and isinstance(model, TableNode):
                 inner = quiet.inner_scope(model, _EMPTY, name, quiet.scope)
                 quiet.content(model.replaced({"instances": None, "replicate": None}), f"{name}/", _UNMOVED, inner, [name])
-        sections = {section: Table(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
-        return Table(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
+        sections = {section: TableNode(quiet.out[section], quiet.keys[section], self.root.mark) for section in SECTIONS}
+        return TableNode(sections, dict.fromkeys(sections, self.root.mark), self.root.mark)
 
-    def copies_in(self, source: Table, known: dict[str, int]) -> int:
+    def copies_in(self, source: TableNode, known: dict[str, int]) -> int:
         """How many copies of models a scene or template makes, as far as the counts are written as numbers."""
         total = 0
         for section in ("instances", "replicate"):
             for node in _table(source.get(section)).items.values():
                 model = plain(_table(node).get("model") or _NOTHING)
-                if not isinstance(model, str) or not isinstance(self.models.get(model), Table):
+                if not isinstance(model, str) or not isinstance(self.models.get(model), TableNode):
                     continue
                 if model not in known:
                     known[model] = 0  # ends circles, which are faults of their own
@@ -107,7 +107,7 @@ class Expander:
                 total += _times(node, self.scope) * (1 + known[model])
         return total
 
-    def content(self, source: Table, prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:
+    def content(self, source: TableNode, prefix: str, at: np.ndarray, scope: Scope, stack: list[str]) -> None:
         """Put the entries of a scene or template into the output, then its instances."""
         local = {section: set(_table(source.get(section)).items) for section in SECTIONS}
         place_in = _Place(prefix, at, local, self.plane)
@@ -142,7 +142,7 @@ class Expander:
         try:
             spec = kind.model_validate(plain(ready))
         except ValidationError as error:
-            report(error, ready, (section, name), self.faults, key_mark)
+            report_errors(error, ready, (section, name), self.faults, key_mark)
             # One copy of the model all the same, so that its own faults and those of references to it come with this one.
             wanted = plain(_table(ready).get("model") or _NOTHING)
             spec = InstanceSpec.model_construct(model=wanted, at=PoseSpec(), params={})
@@ -152,8 +152,8 @@ class Expander:
         if kind is ReplicaSpec and not isinstance(spec, ReplicaSpec):
             self.lost.append(f"{prefix}{name}/")  # the names of copies that cannot be counted
         model = self.models.get(spec.model)
-        place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, Table) else where
-        if not isinstance(model, Table):
+        place_of = place(ready.items["model"].mark, f"{section}.{name}.model") if isinstance(ready, TableNode) else where
+        if not isinstance(model, TableNode):
             self.faults.add(
                 "SC307",
                 f"there is no model `{spec.model}`",
@@ -182,7 +182,7 @@ class Expander:
             base = _compose(_as_array(spec.at), np.array([*shift, *_UNMOVED[3:]]))
             self.content(model, f"{prefix}{name}/{tag}", _compose(at, base), inner, [*stack, spec.model])
 
-    def inner_scope(self, model: Table, instance: Table, name: str, scope: Scope) -> Scope:
+    def inner_scope(self, model: TableNode, instance: TableNode, name: str, scope: Scope) -> Scope:
         """Parameters of a template, with those of the instance on top."""
         inner = Scope(scope, self.faults)
         inner.declare(model.get("params"))
@@ -202,7 +202,7 @@ class Expander:
 
     def body(self, node: Node, scope: Scope, where: "_Place") -> Node:
         """A body with its defaults, moved into place."""
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return node
         node = self.with_default(node, "body", scope)
         node = self.with_shape_defaults(node, scope)
@@ -210,22 +210,22 @@ class Expander:
 
     def joint(self, node: Node, scope: Scope, where: "_Place") -> Node:
         """A joint with its defaults, moved into place."""
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return node
         return where.joint(self.with_default(node, "joint", scope))
 
     def with_shape_defaults(self, node: Node, scope: Scope) -> Node:
         """The owner of shapes with the defaults of shapes."""
-        shapes = node.get("shapes") if isinstance(node, Table) else None
-        if not isinstance(shapes, Table) or not _table(self.defaults.get("shape")).items:
+        shapes = node.get("shapes") if isinstance(node, TableNode) else None
+        if not isinstance(shapes, TableNode) or not _table(self.defaults.get("shape")).items:
             return node
         items = {
-            name: self.with_default(shape, "shape", scope) if isinstance(shape, Table) else shape
+            name: self.with_default(shape, "shape", scope) if isinstance(shape, TableNode) else shape
             for name, shape in shapes.items.items()
         }
         return node.replaced({"shapes": shapes.replaced(items)})
 
-    def with_default(self, node: Table, kind: str, scope: Scope) -> Table:
+    def with_default(self, node: TableNode, kind: str, scope: Scope) -> TableNode:
         """The entry with the keys of `defaults` that it does not write and that its type takes."""
         default = _table(self.defaults.get(kind))
         if not default.items:
@@ -237,7 +237,7 @@ class Expander:
         return node.replaced(added, default.keys) if added else node
 
 
-def _takes(joint: Table, key: str) -> bool:
+def _takes(joint: TableNode, key: str) -> bool:
     """Whether a default makes sense for a joint: keys of one type, or of joints with dofs, are left out elsewhere."""
     type_node = joint.get("type")
     name = type_node.value if isinstance(type_node, Scalar) else None
@@ -277,7 +277,7 @@ class _Place:
         if isinstance(node, Scalar):
             own = isinstance(node.value, str) and node.value[:1] == "$" and node.value[1:] in self.local["signals"]
             return Scalar(f"${self.prefix}{node.value[1:]}", node.mark, node.quoted) if own else node
-        if isinstance(node, Table):
+        if isinstance(node, TableNode):
             return node.replaced({key: self.signals(value) for key, value in node.items.items()})
         return Listing([self.signals(item) for item in node.items], node.mark)
 
@@ -286,7 +286,7 @@ class _Place:
             return Listing([self.name(item, "joints") for item in node.items], node.mark)
         return node
 
-    def body(self, node: Table) -> Table:
+    def body(self, node: TableNode) -> TableNode:
         node = self.signals(node)
         if not self.moves:
             return node
@@ -297,23 +297,23 @@ class _Place:
             changes["pose"] = _pose_node(_compose(self.at, pose), mark)
         for section in ("velocity", "motion"):
             table = node.get(section)
-            if isinstance(table, Table):
+            if isinstance(table, TableNode):
                 changes[section] = table.replaced({key: self.turned(value) for key, value in table.items.items()})
         return node.replaced(changes)
 
-    def joint(self, node: Table) -> Table:
+    def joint(self, node: TableNode) -> TableNode:
         node = self.signals(node)
         changes: dict[str, Node] = {}
         if self.prefix:
             changes = {key: new for key in ("parent", "child") if (new := self.name(node.get(key), "bodies")) is not None}
             mimic = node.get("mimic")
-            if isinstance(mimic, Table) and "joint" in mimic.items:
+            if isinstance(mimic, TableNode) and "joint" in mimic.items:
                 changes["mimic"] = mimic.replaced({"joint": self.name(mimic.items["joint"], "joints")})
         if self.moves:
             changes.update(self.moved_joint(node))
         return node.replaced(changes) if changes else node
 
-    def moved_joint(self, node: Table) -> dict[str, Node]:
+    def moved_joint(self, node: TableNode) -> dict[str, Node]:
         type_name = plain(node.items["type"]) if "type" in node.items else None
         frames = "parent_frame" in node.items or "child_frame" in node.items or type_name in dofs.FRAMES_ONLY
         if frames:
@@ -332,7 +332,7 @@ class _Place:
         elif type_name in dofs.AXIS:
             changes["axis"] = self.vector(default_axis(self.plane, type_name), node.mark)
         axes = node.get("axes")
-        if isinstance(axes, Table):
+        if isinstance(axes, TableNode):
             changes["axes"] = axes.replaced({key: self.turned_axes(value) for key, value in axes.items.items()})
         return changes
 
@@ -341,7 +341,7 @@ class _Place:
             return node
         items = []
         for item in node.items:
-            if isinstance(item, Table) and "axis" in item.items:
+            if isinstance(item, TableNode) and "axis" in item.items:
                 items.append(item.replaced({"axis": self.turned(item.items["axis"])}))
             else:
                 items.append(self.turned(item))
@@ -355,7 +355,7 @@ class _Place:
         return _vector_node(rot.quat_rotate(self.at[3:], np.array(value, float)), mark)
 
     def force(self, node: Node) -> Node:
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return node
         node = self.signals(node)
         changes: dict[str, Node] = {}
@@ -378,7 +378,7 @@ class _Place:
         return node.replaced(changes)
 
     def end(self, node: Node) -> Node:
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return self.name(node, "bodies")
         changes = {"body": self.name(node.items["body"], "bodies")} if "body" in node.items else {}
         point = _numbers(node.get("world"), 3)
@@ -387,7 +387,7 @@ class _Place:
         return node.replaced(changes)
 
 
-def _times(node: Table, scope: Scope) -> int:
+def _times(node: TableNode, scope: Scope) -> int:
     """Copies that a replica asks for; one for an instance, and where it cannot be told yet."""
     count = _table(node).get("count")
     values = plain(evaluated(count, Scope(scope, Faults()))) if count is not None else []
@@ -404,13 +404,13 @@ def _places(spec: InstanceSpec):
         yield "-".join(str(i) for i in index) + "/", tuple(i * d for i, d in zip(index, spec.spacing, strict=True))
 
 
-def _table(node: Node | None) -> Table:
-    return node if isinstance(node, Table) else _EMPTY
+def _table(node: Node | None) -> TableNode:
+    return node if isinstance(node, TableNode) else _EMPTY
 
 
 _UNMOVED = np.array(rot.IDENTITY_POSE)
 _NOTHING = Scalar(None, Mark("", 0, 0, 0))
-_EMPTY = Table({}, {}, Mark("", 0, 0, 0))
+_EMPTY = TableNode({}, {}, Mark("", 0, 0, 0))
 
 
 def _compose(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:

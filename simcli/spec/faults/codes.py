@@ -75,7 +75,7 @@ def codes() -> list[str]:
     return list(_data()["codes"])
 
 
-def page(code: str) -> Page:
+def code_page(code: str) -> Page:
     """The page of a code.
 
     Raises:
@@ -92,7 +92,7 @@ class _Pages(Mapping):
     """Code to text, read when asked for."""
 
     def __getitem__(self, code: str) -> str:
-        return str(page(code))
+        return str(code_page(code))
 
     def __iter__(self) -> Iterator[str]:
         return iter(codes())

@@ -58,7 +58,7 @@ def in_order(faults: Iterable[Fault]) -> list[Fault]:
     )
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest_name(name: str, known: Iterable[str]) -> str:
     """The nearest known name, "" if none is near."""
     return _nearest(str(name), tuple(map(str, known)))
 
@@ -82,7 +82,7 @@ def _nearest(name: str, names: tuple[str, ...]) -> str:
 def did_you_mean(name: str, known: Iterable[str], listing: str = "known") -> str:
     """A hint: the nearest name, else the first few names, else nothing."""
     names = list(known)
-    close = nearest(name, names)
+    close = nearest_name(name, names)
     if close:
         return f"did you mean `{close}`?"
     if not names:

@@ -3,11 +3,11 @@
 import re
 from typing import Any, Literal, get_args, get_origin
 
-from simcli.spec.document.nodes import Node, Scalar, Step, Table, find
-from simcli.spec.faults.fault_list import did_you_mean, nearest
+from simcli.spec.document.nodes import Node, PathStep, Scalar, TableNode, find
+from simcli.spec.faults.fault_list import did_you_mean, nearest_name
 from simcli.spec.faults.synonyms import HALVES, KEYS, NOT_HERE, folded
 from simcli.spec.manual.keys import alternatives, described, is_named, known_keys
-from simcli.spec.schema.batch import KINDS
+from simcli.spec.schema.batch import VARY_KINDS
 from simcli.spec.schema.scene import ENTRY_SECTIONS, SceneSpec
 
 _SINGLE = ("solver", "run", "output", "world", "batch", "initial", "contact")  # sections that are one mapping each
@@ -19,7 +19,7 @@ _LACKING = {
 }
 
 
-def unknown_key(path: tuple[Step, ...], key: str, root: Node | None = None) -> str:
+def unknown_key(path: tuple[PathStep, ...], key: str, root: Node | None = None) -> str:
     """The hint of a key that the mapping at a path does not have.
 
     Args:
@@ -29,12 +29,12 @@ def unknown_key(path: tuple[Step, ...], key: str, root: Node | None = None) -> s
     """
     tag = tag_of(root, path)
     names = known_keys(path, tag)
-    lacking = lacks(path, key, tag)
+    lacking = lacks_key(path, key, tag)
     if lacking:
         return f"write {lacking[2]}: `{lacking[0]}: {lacking[1][:30]}`"
     if folded(key) in NOT_HERE:
         return NOT_HERE[folded(key)]
-    close = key_meant(path, key, tag) or nearest(key, names)
+    close = key_meant(path, key, tag) or nearest_name(key, names)
     elsewhere = _elsewhere(path, key)
     if close and (key not in elsewhere or key_meant(path, key, tag)):
         others = f", or {_listed(elsewhere[key])}?" if key in elsewhere else ""
@@ -44,13 +44,13 @@ def unknown_key(path: tuple[Step, ...], key: str, root: Node | None = None) -> s
     return "; ".join(found) or did_you_mean(key, names, "keys")
 
 
-def meant(path: tuple[Step, ...], key: str) -> str:
+def meant(path: tuple[PathStep, ...], key: str) -> str:
     """The key that an unknown one was meant for, "" if none is likely."""
     target = key_meant(path, key)
-    return nearest(key, known_keys(path)) if not target else "" if "." in target else target
+    return nearest_name(key, known_keys(path)) if not target else "" if "." in target else target
 
 
-def lacks(path: tuple[Step, ...], key: str, tag: str = "") -> tuple[str, str, str] | None:
+def lacks_key(path: tuple[PathStep, ...], key: str, tag: str = "") -> tuple[str, str, str] | None:
     """A key that has swallowed its value: the key, the value, and what lacks between them; None if it has not."""
     names = known_keys(path, tag)
     for pattern, what in _LACKING.items():
@@ -60,7 +60,7 @@ def lacks(path: tuple[Step, ...], key: str, tag: str = "") -> tuple[str, str, st
     return None
 
 
-def key_meant(path: tuple[Step, ...], key: str, tag: str = "") -> str:
+def key_meant(path: tuple[PathStep, ...], key: str, tag: str = "") -> str:
     """The key, or dotted path of one, that a word of other programs means at a path; "" if there is none."""
     names = known_keys(path, tag)
     for target in KEYS.get(folded(key), ()):
@@ -73,7 +73,7 @@ def key_meant(path: tuple[Step, ...], key: str, tag: str = "") -> str:
     return ""
 
 
-def _elsewhere(path: tuple[Step, ...], key: str) -> dict[str, list[str]]:
+def _elsewhere(path: tuple[PathStep, ...], key: str) -> dict[str, list[str]]:
     """Where the format has a key: {key: dotted paths}, below the mapping of a path or in other sections; {} if nowhere."""
     inner = [f"{name}.{key}" for name in known_keys(path) if path and key in known_keys((*path, name))]
     if not inner and len(path) <= 1 and (not path or path[0] in _SINGLE):
@@ -92,26 +92,26 @@ def _listed(paths: list[str]) -> str:
     return " or ".join(f"`{one}`" for one in paths[:3])
 
 
-def _aligned(path: tuple[Step, ...], key: str, root: Node | None) -> str:
+def _aligned(path: tuple[PathStep, ...], key: str, root: Node | None) -> str:
     """Where a key of the wrong indentation belongs: deeper, below the key before it, or further out; "" if nowhere."""
     table = find(root, path) if root is not None else None
-    if not isinstance(table, Table) or key not in table.items:
+    if not isinstance(table, TableNode) or key not in table.items:
         return ""
     value = table.items[key]
     mark = table.keys[key]
     above = [name for name, one in table.keys.items() if (one.file, one.line) < (mark.file, mark.line)]
     previous = max(above, key=lambda name: table.keys[name].line, default="")
     neighbour = table.items.get(previous)
-    free = isinstance(neighbour, Table) and neighbour.items and key not in neighbour.items
-    if free and fits(value, (*path, previous), key):
+    free = isinstance(neighbour, TableNode) and neighbour.items and key not in neighbour.items
+    if free and hint_fits(value, (*path, previous), key):
         return f"align it with `{next(iter(neighbour.items))}`, below `{previous}`"
     for length in range(len(path) - 1, -1, -1):
-        if fits(value, path[:length], key):
+        if hint_fits(value, path[:length], key):
             return f"align it with `{path[length]}`"
     return ""
 
 
-def misplaced(path: tuple[Step, ...], node: Node, at: int) -> tuple[tuple[Step, ...], str] | None:
+def misplaced(path: tuple[PathStep, ...], node: Node, at: int) -> tuple[tuple[PathStep, ...], str] | None:
     """The name on a path that is a key of the format, which a wrong indentation has made a name.
 
     Args:
@@ -124,7 +124,7 @@ def misplaced(path: tuple[Step, ...], node: Node, at: int) -> tuple[tuple[Step, 
     """
     for length in range(max(1, at), len(path)):
         key, value = str(path[length]), find(node, path[at : length + 1])
-        if not is_named(path[:length]) or not (isinstance(value, Table) or _is_null(value)):
+        if not is_named(path[:length]) or not (isinstance(value, TableNode) or _is_null(value)):
             continue
         for owner in (path[: length - 1], (*path[:length], "")):
             holds = known_keys((*owner, key))
@@ -138,21 +138,21 @@ def _is_null(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is None
 
 
-def fits(value: Node, path: tuple[Step, ...], key: str) -> bool:
+def hint_fits(value: Node, path: tuple[PathStep, ...], key: str) -> bool:
     """Whether a key with its value belongs into the mapping at a path."""
     if not is_named(path):
         return key in known_keys(path)
     known = set(known_keys((*path, key)))
-    return isinstance(value, Table) and bool(value.items) and set(value.items) <= known
+    return isinstance(value, TableNode) and bool(value.items) and set(value.items) <= known
 
 
-def tag_of(root: Node | None, path: tuple[Step, ...]) -> str:
+def tag_of(root: Node | None, path: tuple[PathStep, ...]) -> str:
     """The `type` that the mapping at a path writes; "" if it writes none."""
     tag = find(root, (*path, "type")) if root is not None else None
     return tag.value if isinstance(tag, Scalar) and isinstance(tag.value, str) else ""
 
 
-def missing_key(path: tuple[Step, ...], key: str) -> str:
+def missing_key(path: tuple[PathStep, ...], key: str) -> str:
     """The hint of a key that the mapping at a path needs: what it may hold, or an example."""
     found = described(path, key)
     if found is None:
@@ -172,7 +172,7 @@ def choices(kind: Any) -> list[str]:
     return []
 
 
-def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
+def wrong_kind(wanted: str, value: object, path: tuple[PathStep, ...]) -> str:
     """The hint of a value of the wrong kind.
 
     Args:
@@ -185,7 +185,7 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
         return _as_variation(value, path)
     if wanted == "a mapping" and isinstance(value, list):
         return f"write {'the names as keys' if len(path) == 1 else '`key: value`'}, without dashes or brackets"
-    lacking = lacks(path[:-1], key)
+    lacking = lacks_key(path[:-1], key)
     if lacking:
         return f"write {lacking[2]}: `{lacking[0]}: {lacking[1][:30]}`"
     glued = _GLUED.match(value) if isinstance(value, str) else None
@@ -198,10 +198,10 @@ def wrong_kind(wanted: str, value: object, path: tuple[Step, ...]) -> str:
     return f"as `{key}: {example}`" if example else f"write {wanted}"
 
 
-def _as_variation(value: object, path: tuple[Step, ...]) -> str:
+def _as_variation(value: object, path: tuple[PathStep, ...]) -> str:
     """How to write what `batch.vary` shall vary, and the values of one number of it."""
     if len(path) < 3:
         return "write the path of each number as a key: `{params.k: {list: [1, 2, 3]}}`"
     entries = ", ".join(map(str, value[:4])) + (", .." if len(value) > 4 else "") if isinstance(value, list) else "0.1, 0.2"
-    others = ", ".join(f"`{way}`" for way in KINDS if way != "list")
+    others = ", ".join(f"`{way}`" for way in VARY_KINDS if way != "list")
     return f"write `{{list: [{entries}]}}` for one entry per world, or one of {others}"

@@ -8,9 +8,9 @@ other places is told.
 from dataclasses import dataclass
 
 from simcli.spec.document.loader import parse_text
-from simcli.spec.document.nodes import Listing, Mark, Node, Scalar, Step, Table, find, plain, rebuild
+from simcli.spec.document.nodes import Listing, Mark, Node, PathStep, Scalar, TableNode, find, plain, rebuild
 from simcli.spec.faults.fault_list import Faults
-from simcli.spec.faults.hints import described, fits, lacks, meant
+from simcli.spec.faults.hints import described, hint_fits, lacks_key, meant
 from simcli.spec.manual.keys import is_named, parts_at
 from simcli.spec.schema.body import BodySpec
 from simcli.spec.schema.joint import JointSpec
@@ -53,7 +53,8 @@ def _place_of(mark: Mark) -> Place:
     return mark.file, mark.line, mark.column
 
 
-def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[Step, ...], steps: tuple[Step, ...], hint: str) -> None:
+def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[PathStep, ...], steps: tuple[PathStep, ...],
+               hint: str) -> None:  # fmt: skip
     """Keep the mend of one fault of the schema in the collection of faults, if there is one.
 
     Args:
@@ -69,7 +70,7 @@ def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[Step, ...], 
     if not steps or kind in ("missing", "union_tag_not_found"):
         return
     table, key = find(node, steps[:-1]), str(steps[-1])
-    if not isinstance(table, Table) or key not in table.items:
+    if not isinstance(table, TableNode) or key not in table.items:
         return
     path = (*prefix, *steps)
     mend = _mend_of(kind, table, path, hint)
@@ -80,14 +81,14 @@ def leave_mend(faults: Faults, kind: str, node: Node, prefix: tuple[Step, ...], 
     faults.mended_sections.update(_unknown_sections(mend, table.items[key], path))
 
 
-def _mend_of(kind: str, table: Table, path: tuple[Step, ...], hint: str) -> Mend | None:
+def _mend_of(kind: str, table: TableNode, path: tuple[PathStep, ...], hint: str) -> Mend | None:
     owner, key = path[:-1], str(path[-1])
     if kind in ("extra_forbidden", "misplaced"):
         if hint.startswith("indent it further") or "`, below `" in hint:
             return Mend(moves=True, is_sure=True)
-        if lacking := kind == "extra_forbidden" and lacks(owner, key):
+        if lacking := kind == "extra_forbidden" and lacks_key(owner, key):
             rest = parse_text(f"a: {lacking[1]}", "", Faults())
-            return Mend(name=lacking[0], value=plain(rest.items["a"]), is_sure=True) if isinstance(rest, Table) else None
+            return Mend(name=lacking[0], value=plain(rest.items["a"]), is_sure=True) if isinstance(rest, TableNode) else None
         name = meant(owner, key) if kind == "extra_forbidden" else ""
         return Mend(name=name, is_sure=True) if name and name not in table.items and "." not in name else Mend(value=REMOVED)
     if hint.startswith("did you mean `") and hint.endswith("`?"):
@@ -112,17 +113,17 @@ def _is_text(kind: object) -> bool:
 def _example(description: str) -> Mend | None:
     text = description.partition("Example: ")[2]
     node = parse_text(f"a: {text}", "", Faults()) if text else None
-    return Mend(value=plain(node.items["a"])) if isinstance(node, Table) else None
+    return Mend(value=plain(node.items["a"])) if isinstance(node, TableNode) else None
 
 
-def _unknown_sections(mend: Mend, value: Node, path: tuple[Step, ...]) -> set[str]:
+def _unknown_sections(mend: Mend, value: Node, path: tuple[PathStep, ...]) -> set[str]:
     """Sections whose content is not known any more."""
     if mend.name or mend.moves:
         return set()
     sections = {str(path[0])} if path[0] not in ENTRY_SECTIONS else set()
-    if mend.value is REMOVED and len(path) == 1 and isinstance(value, Table):
-        sections |= {section for section in ENTRY_SECTIONS if fits(value, (section,), str(path[0]))}
-    if mend.value is REMOVED and isinstance(value, Table | Scalar):
+    if mend.value is REMOVED and len(path) == 1 and isinstance(value, TableNode):
+        sections |= {section for section in ENTRY_SECTIONS if hint_fits(value, (section,), str(path[0]))}
+    if mend.value is REMOVED and isinstance(value, TableNode | Scalar):
         sections.add(str(path[-1]))
     return sections
 
@@ -138,7 +139,7 @@ def mended(node: Node, mends: dict[Place, Mend]) -> Node:
         items = [mended(item, mends) for item in node.items]
         changed = any(new is not old for new, old in zip(items, node.items, strict=True))
         return Listing(items, node.mark) if changed else node
-    if not isinstance(node, Table):
+    if not isinstance(node, TableNode):
         return node
     items: dict[str, Node] = {}
     keys: dict[str, Mark] = {}
@@ -150,7 +151,7 @@ def mended(node: Node, mends: dict[Place, Mend]) -> Node:
         same = same and mend is None and new is old
         if mend is not None and mend.moves:
             before = next(reversed(items), None)
-            if isinstance(items.get(before), Table):
+            if isinstance(items.get(before), TableNode):
                 items[before] = items[before].replaced({key: new}, {key: mark})
             continue
         if mend is not None and mend.value is REMOVED:
@@ -158,7 +159,7 @@ def mended(node: Node, mends: dict[Place, Mend]) -> Node:
         name = (mend and mend.name) or key
         items[name] = new if mend is None or mend.value is None else rebuild(mend.value, old.mark)
         keys[name] = mark
-    return node if same else Table(items, keys, node.mark, node.block)
+    return node if same else TableNode(items, keys, node.mark, node.block)
 
 
 def touched(node: Node, mends: dict[Place, Mend], inside: bool = False) -> set[Place]:

@@ -2,7 +2,7 @@
 
 from pydantic import ValidationError
 
-from simcli.spec.document.nodes import Mark, Node, Step, Table, child, find, locate
+from simcli.spec.document.nodes import Mark, Node, PathStep, TableNode, child, find, locate
 from simcli.spec.faults import hints
 from simcli.spec.faults.fault_list import Faults, did_you_mean
 from simcli.spec.faults.hints import misplaced, unknown_key
@@ -10,7 +10,7 @@ from simcli.spec.faults.mend import leave_mend
 from simcli.spec.faults.synonyms import value_meant
 from simcli.spec.manual.keys import known_keys
 from simcli.spec.values.quantities import Part, spell
-from simcli.spec.values.scopes import Failed, place
+from simcli.spec.values.scopes import FailedParameter, place
 
 _MISSING = ("missing", "union_tag_not_found")
 _TYPES = {
@@ -33,10 +33,10 @@ _BOUNDS = {
 }
 
 
-def report(
+def report_errors(
     error: ValidationError,
     node: Node,
-    prefix: tuple[Step, ...],
+    prefix: tuple[PathStep, ...],
     faults: Faults,
     key_mark: Mark | None = None,
     model: type[Part] | None = None,
@@ -58,7 +58,7 @@ def report(
         if steps in seen and one["type"] in _TYPES:
             continue
         seen.add(steps)
-        if isinstance(one["input"], Failed):
+        if isinstance(one["input"], FailedParameter):
             leave_mend(faults, "failed", node, prefix, steps, "")
         elif not _report_misplaced(steps, node, prefix, faults):
             slip = _misspelt(one, node, steps, prefix) if one["type"] in _MISSING else ""
@@ -67,7 +67,7 @@ def report(
     faults.of_schema.update(faults.found[before:])
 
 
-def _report_misplaced(steps: tuple[Step, ...], node: Node, prefix: tuple[Step, ...], faults: Faults) -> bool:
+def _report_misplaced(steps: tuple[PathStep, ...], node: Node, prefix: tuple[PathStep, ...], faults: Faults) -> bool:
     """Add the fault of a key of the format that stands where a name is expected; whether there is one on a path."""
     found = misplaced((*prefix, *steps), node, len(prefix)) if steps else None
     if found is None:
@@ -82,12 +82,12 @@ def _report_misplaced(steps: tuple[Step, ...], node: Node, prefix: tuple[Step, .
     return True
 
 
-def _misspelt(one: dict, node: Node, steps: tuple[Step, ...], prefix: tuple[Step, ...]) -> str:
+def _misspelt(one: dict, node: Node, steps: tuple[PathStep, ...], prefix: tuple[PathStep, ...]) -> str:
     """The unknown key that stands for a missing one, as its hint says; "" if there is none."""
     key = "type" if one["type"] == "union_tag_not_found" else str(one["loc"][-1])
     table = find(node, steps)
     known = known_keys((*prefix, *steps))
-    given = [name for name in getattr(table, "items", ()) if name not in known] if isinstance(table, Table) else []
+    given = [name for name in getattr(table, "items", ()) if name not in known] if isinstance(table, TableNode) else []
     return next((name for name in given[:20] if _names(unknown_key((*prefix, *steps), name), key)), "")
 
 
@@ -100,7 +100,7 @@ def _unknown(one: dict, key: str) -> dict:
     return {**one, "type": "extra_forbidden", "loc": (*one["loc"], key)}
 
 
-def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults, key_mark: Mark | None) -> None:
+def _report_one(one: dict, node: Node, prefix: tuple[PathStep, ...], faults: Faults, key_mark: Mark | None) -> None:
     kind, context = one["type"], one.get("ctx", {})
     steps = real_steps(node, one["loc"])
     on_key = kind in ("extra_forbidden", "missing", "union_tag_not_found") or context.get("on_key", False)
@@ -118,9 +118,9 @@ def _report_one(one: dict, node: Node, prefix: tuple[Step, ...], faults: Faults,
     leave_mend(faults, kind, node, prefix, (*steps, *extra), hint)
 
 
-def real_steps(node: Node, loc: tuple) -> list[Step]:
+def real_steps(node: Node, loc: tuple) -> list[PathStep]:
     """The steps of a pydantic location that are in the tree; tags of unions and the like are passed over."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for step in loc:
         below = child(node, step)
         if below is not None:
@@ -133,13 +133,13 @@ def _last_key(loc: tuple) -> str:
     return str(loc[-1]) if loc else ""
 
 
-def _dotted(steps: tuple[Step, ...]) -> str:
+def _dotted(steps: tuple[PathStep, ...]) -> str:
     from simcli.spec.document.nodes import format_path
 
     return format_path(steps)
 
 
-def _words(one: dict, path: tuple[Step, ...], key: str, root: Node | None) -> tuple[str, str, str]:
+def _words(one: dict, path: tuple[PathStep, ...], key: str, root: Node | None) -> tuple[str, str, str]:
     """Code, message and hint of one error."""
     kind, context, value = one["type"], one.get("ctx", {}), one["input"]
     if kind.startswith("SC"):
@@ -177,7 +177,7 @@ def _words(one: dict, path: tuple[Step, ...], key: str, root: Node | None) -> tu
     return "SC203", f"`{_key_of(path)}`: {one['msg'][0].lower()}{one['msg'][1:]}", ""
 
 
-def _key_of(path: tuple[Step, ...], kind: str = "") -> str:
+def _key_of(path: tuple[PathStep, ...], kind: str = "") -> str:
     return "type" if kind == "union_tag_invalid" else next((str(s) for s in reversed(path) if isinstance(s, str)), "scene")
 
 
@@ -187,7 +187,7 @@ _SINGULAR = {
 }  # fmt: skip
 
 
-def owner(path: tuple[Step, ...]) -> str:
+def owner(path: tuple[PathStep, ...]) -> str:
     """A path in words: `body `crank``, `pose of body `crank``, or the dotted path."""
     named = ""
     rest = path
@@ -202,7 +202,7 @@ def owner(path: tuple[Step, ...]) -> str:
     return f"{inner} of {named}" if named else inner
 
 
-def _unknown_key(path: tuple[Step, ...], key: str, root: Node | None) -> tuple[str, str, str]:
+def _unknown_key(path: tuple[PathStep, ...], key: str, root: Node | None) -> tuple[str, str, str]:
     parent = tuple(path[:-1]) if path[-1:] == (key,) else path
     if key in known_keys(parent):  # of another kind of joint, force, solver ..
         return "SC204", f"`{key}` does not go with the `type` of {owner(parent)}", "remove it, or take a type that has it"

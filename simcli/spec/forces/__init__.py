@@ -5,7 +5,7 @@ The numbers of a force are read by the file of the same name in model/forces/; w
 
 from typing import Annotated, get_args
 
-from simcli.spec.forces.base import Force
+from simcli.spec.forces.base import ForceBase
 from simcli.spec.forces.bushing import BushingForce
 from simcli.spec.forces.spring import SpringForce
 from simcli.spec.forces.torque import TorqueForce
@@ -13,6 +13,6 @@ from simcli.spec.forces.torsion import TorsionForce
 from simcli.spec.forces.wrench import WrenchForce
 from simcli.spec.values.quantities import ByType
 
-FORCES: tuple[type[Force], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce)
+FORCES: tuple[type[ForceBase], ...] = (SpringForce, WrenchForce, TorqueForce, TorsionForce, BushingForce)
 WITH_AXES = frozenset(get_args(force.model_fields["type"].annotation)[0] for force in FORCES if "axes" in force.model_fields)
 ForceSpec = Annotated[SpringForce | WrenchForce | TorqueForce | TorsionForce | BushingForce, ByType(*FORCES)]

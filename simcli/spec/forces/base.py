@@ -6,10 +6,10 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from simcli.spec.values.quantities import Part, Point, Text, one_of, one_or_list_json, quantity, refuse, say
 
-SOLVERS = frozenset(("generalized", "maximal", "natural", "affine"))
+SOLVER_TYPES = frozenset(("generalized", "maximal", "natural", "affine"))
 
 
-class Force(Part):
+class ForceBase(Part):
     """A force of a scene.
 
     Attributes:
@@ -25,7 +25,7 @@ class Force(Part):
     SPREADS: ClassVar[bool] = False
     EVENTS: ClassVar[tuple[tuple[str, ...], ...]] = ()
     DRIVEN: ClassVar[tuple[str, ...]] = ()
-    SOLVERS: ClassVar[frozenset[str]] = SOLVERS
+    SOLVERS: ClassVar[frozenset[str]] = SOLVER_TYPES
     IS_SMOOTH: ClassVar[bool] = True
 
 
@@ -61,7 +61,7 @@ class EndSpec(Part):
         return self
 
 
-def listed(value: object) -> object:
+def listed_forces(value: object) -> object:
     """A value as a sequence."""
     return value if isinstance(value, list | tuple) else (value,)
 
@@ -69,4 +69,4 @@ def listed(value: object) -> object:
 def one_or_list(*units: str, **bounds: float) -> Any:
     """A number, or one per dof; a tuple after reading."""
     schema = WithJsonSchema(one_or_list_json(*units, **bounds))
-    return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(listed), schema]
+    return Annotated[tuple[quantity(*units, **bounds), ...], BeforeValidator(listed_forces), schema]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.forces.base import SOLVERS, EndSpec, Force
+from simcli.spec.forces.base import SOLVER_TYPES, EndSpec, ForceBase
 from simcli.spec.schema.pose import PoseSpec
 from simcli.spec.values.quantities import REQUIRED, fixed_list, one_or_list_json, quantity, refuse, say, vector
 
@@ -19,7 +19,7 @@ def _three(unit: str) -> object:
     return Annotated[tuple[number, number, number], BeforeValidator(_thrice), WithJsonSchema(one_or_list_json(unit, ge=0))]
 
 
-class BushingForce(Force):
+class BushingForce(ForceBase):
     """A spring and damper of six axes between two frames: three along its axes, three about them.
 
     It rests in the relative pose of t = 0, where it gives its preload alone. Turns are measured as the rotation vector from
@@ -40,7 +40,7 @@ class BushingForce(Force):
 
     ENDS = ("a", "b")
     EVENTS = (("stiffness",), ("damping",), ("angular_stiffness",), ("angular_damping",), ("preload",), ("angular_preload",))
-    SOLVERS = SOLVERS - {"affine"}
+    SOLVERS = SOLVER_TYPES - {"affine"}
     IS_SMOOTH = False  # its rows are none of second degree
 
     @model_validator(mode="after")

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from simcli.spec.forces.base import EndSpec, Force
+from simcli.spec.forces.base import EndSpec, ForceBase
 from simcli.spec.values.quantities import REQUIRED, Truth, quantity, say
 
 
-class SpringForce(Force):
+class SpringForce(ForceBase):
     """A spring and damper between two points."""
 
     type: Literal["spring"] = say(REQUIRED, "Kind of force", "", "spring")

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from simcli.spec.forces.base import Force, one_or_list
+from simcli.spec.forces.base import ForceBase, one_or_list
 from simcli.spec.values.quantities import REQUIRED, Text, say
 
 
-class TorsionForce(Force):
+class TorsionForce(ForceBase):
     """A spring and damper on the coordinate of a joint: it acts on the child, and on the parent the other way."""
 
     type: Literal["torsion"] = say(REQUIRED, "Kind of force", "", "torsion")

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from simcli.spec.forces.base import Force
+from simcli.spec.forces.base import ForceBase
 from simcli.spec.values.quantities import REQUIRED, Point, Text, drivable_vector, say
 
 
-class WrenchForce(Force):
+class WrenchForce(ForceBase):
     """A force and a torque on a body."""
 
     type: Literal["wrench"] = say(REQUIRED, "Kind of force", "", "wrench")

@@ -12,7 +12,7 @@ Source: the actuators of Newton's joints. Deviation: a position drive reads `tar
 from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.document.nodes import Step, find, format_path
+from simcli.spec.document.nodes import PathStep, find, format_path
 from simcli.spec.schema.joint import AxesSpec, DriveSpec, JointSpec, LimitSpec
 from simcli.spec.values.quantities import is_signal
 
@@ -59,13 +59,13 @@ def check_limits(check: Checker, name: str, joint: JointSpec) -> None:
             check.fault("SC474", f"the limit of joint `{name}` has no bound", path, "add `lower` or `upper`", True)
 
 
-def _check_effort(check: Checker, name: str, drive: DriveSpec, path: tuple[Step, ...]) -> None:
+def _check_effort(check: Checker, name: str, drive: DriveSpec, path: tuple[PathStep, ...]) -> None:
     if not _asks(drive.target) and not _changes(check, (*path, "target")):
         hint = "write `target`, the effort, or let an event or a batch set it"
         check.fault("SC473", f"the effort drive of joint `{name}` has the target 0", path, hint, True, severity="warning")
 
 
-def _check_gains(check: Checker, name: str, drive: DriveSpec, path: tuple[Step, ...]) -> None:
+def _check_gains(check: Checker, name: str, drive: DriveSpec, path: tuple[PathStep, ...]) -> None:
     """A target needs its gain; a drive needs one gain at least."""
     acting = {key for key in GAIN.values() if getattr(drive, key) > 0 or _changes(check, (*path, key))}
     needed = "damping" if drive.mode == "velocity" else "stiffness"
@@ -82,7 +82,7 @@ def _asks(value: object) -> bool:
     return is_signal(value) or value != 0.0
 
 
-def _changes(check: Checker, path: tuple[Step, ...]) -> bool:
+def _changes(check: Checker, path: tuple[PathStep, ...]) -> bool:
     """True if an event or the batch sets a value, or may do so by way of a parameter in it."""
     text, batch = format_path(path), check.spec.batch.paths
     if any(text in event.set for event in check.spec.events) or text in batch:
@@ -92,10 +92,10 @@ def _changes(check: Checker, path: tuple[Step, ...]) -> bool:
 
 def _written(
     check: Checker, name: str, joint: JointSpec, key: str, values: tuple | None
-) -> Iterator[tuple[DriveSpec | LimitSpec, tuple[Step, ...]]]:
+) -> Iterator[tuple[DriveSpec | LimitSpec, tuple[PathStep, ...]]]:
     """The drives or limits of a joint as they are written, each once, with its path."""
-    base: tuple[Step, ...] = ("joints", name)
-    seen: set[tuple[Step, ...]] = set()
+    base: tuple[PathStep, ...] = ("joints", name)
+    seen: set[tuple[PathStep, ...]] = set()
     for index, value in enumerate(values or ()):
         if value is None:
             continue
@@ -106,7 +106,7 @@ def _written(
             yield value, path
 
 
-def _axes(axes: AxesSpec | None) -> list[tuple[Step, ...]]:
+def _axes(axes: AxesSpec | None) -> list[tuple[PathStep, ...]]:
     """Paths of the single axes in the order of the dofs."""
     groups = ("linear", "angular") if axes is not None else ()
     return [("axes", group, k) for group in groups for k in range(len(getattr(axes, group)))]

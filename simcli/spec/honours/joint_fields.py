@@ -1,7 +1,7 @@
 """Which solver honours which field of which joint type, as data; the check that refuses the rest; and the page of it.
 
 A solver that learns something gets a type added to one of the sets below; nothing else changes. docs/joint_fields.md is
-made from them by `page`, and a test keeps the two equal.
+made from them by `joint_fields_page`, and a test keeps the two equal.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.names import dofs, structure
 from simcli.spec.schema.joint import JointSpec
 
-FIELDS = (
+HONOURED_FIELDS = (
     "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
     "motion", "enabled",
 )  # fmt: skip
@@ -85,7 +85,7 @@ _OUTSIDE |= {field: _OUTSIDE[field] | dofs.ROWS_ONLY for field in ("compliance",
 _ALL = MOVING | _types("fixed cable") | frozenset(dofs.RIBLE)
 JOINTS |= {name: JointFields(_ALL, _OUTSIDE, _OUTSIDE) for name in ("maximal", "natural")}
 AFFINE_COORDINATES = _with_rible(_types("revolute prismatic cylindrical"))
-_AFFINE = dict.fromkeys(FIELDS, AFFINE_COORDINATES)
+_AFFINE = dict.fromkeys(HONOURED_FIELDS, AFFINE_COORDINATES)
 _AFFINE |= {field: _OUTSIDE[field] - {"screw"} for field in ("compliance", "enabled")}
 JOINTS["affine"] = JointFields(_ALL - {"screw", "cable"}, _AFFINE, _AFFINE)
 
@@ -277,7 +277,7 @@ _HALF = 6  # fields side by side, as many as a terminal is wide
 def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
     names = [name for name in dofs.TYPES if name in rows]
     lines: list[str] = []
-    for fields in (FIELDS[:_HALF], FIELDS[_HALF:]):
+    for fields in (HONOURED_FIELDS[:_HALF], HONOURED_FIELDS[_HALF:]):
         lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
         for name in names:
             cells = ["yes" if honoured(name, field) else "refused" for field in fields]
@@ -285,7 +285,7 @@ def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[s
     return lines
 
 
-def page() -> str:
+def joint_fields_page() -> str:
     """The reference page on joint types and fields of all solvers, Markdown."""
     groups: dict[int, list[str]] = {}
     for solver, fields in JOINTS.items():

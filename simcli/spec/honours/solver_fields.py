@@ -15,7 +15,7 @@ from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.affine import check_efforts
 from simcli.spec.checks.mechanism.barrier import check_barrier
 from simcli.spec.checks.mechanism.touching import touching_pair
-from simcli.spec.document.nodes import Scalar, Table, walk
+from simcli.spec.document.nodes import Scalar, TableNode, walk_nodes
 from simcli.spec.honours.joint_fields import check_joint_fields, check_torsion, refuse
 from simcli.spec.honours.smooth import check_smooth
 from simcli.spec.names import dofs, structure
@@ -141,7 +141,7 @@ def _check_contact(check: Checker) -> None:
 def _check_sparse(check: Checker) -> None:
     """Refuse sparse linear systems where bodies share velocities, or have fewer than six."""
     path, spec = "solver.contact.linear", check.spec
-    held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD]
+    held = [name for name, joint in spec.joints.items() if joint.type != "free" or joint.parent != structure.WORLD_NAME]
     if spec.solver.type == GENERALIZED and held:
         refuse(check, f"sparse contact with joint `{held[0]}`", path, "take the maximal solver, or linear: auto", True)
     elif spec.world.plane is not None:
@@ -178,7 +178,7 @@ def _entries(value: object) -> Iterable[tuple[str | int, object]]:
 def _signals(check: Checker) -> None:
     for section in ("bodies", "joints", "forces"):
         table = check.tree.get(section)
-        for path, node in walk(table, (section,)) if isinstance(table, Table) else ():
+        for path, node in walk_nodes(table, (section,)) if isinstance(table, TableNode) else ():
             if isinstance(node, Scalar) and is_signal(node.value):
                 refuse(check, f"the signal `{node.value}`", path, "write a number")
 

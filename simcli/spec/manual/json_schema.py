@@ -15,7 +15,7 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.scene import AUTHORING, AUTHORING_WORDS, ENTRY_SECTIONS, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
 from simcli.spec.values.quantities import DESCRIBED, SIGNAL_PATTERN, list_json, number_json
-from simcli.spec.values.units import UNITS, dimension_of, fits
+from simcli.spec.values.units import UNITS, dimension_of, unit_fits
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _NULL = {"type": "null"}
@@ -182,7 +182,7 @@ def _give_pattern(node: dict[str, Any]) -> None:
     unit = node.get("x-unit")
     if unit is not None:
         wanted = [dimension_of("" if one == "1" else one) for one in unit.split(" or ")] if unit != "any" else []
-        names = [name for name, (_, given) in UNITS.items() if not wanted or any(fits(given, one) for one in wanted)]
+        names = [name for name, (_, given) in UNITS.items() if not wanted or any(unit_fits(given, one) for one in wanted)]
         listed = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
         every = "|".join(map(re.escape, UNITS))
         texts.append(rf"^\s*{_NUMBER}\s*(?:{listed}|(?!(?:{every})\s*$){_PRODUCT})\s*$")

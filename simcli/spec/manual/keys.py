@@ -4,7 +4,7 @@ from functools import cache, lru_cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from simcli.spec.document.nodes import Step
+from simcli.spec.document.nodes import PathStep
 from simcli.spec.schema.scene import AUTHORING, SceneSpec
 from simcli.spec.schema.sweep import SweepSpec
 from simcli.spec.values.quantities import Part
@@ -13,7 +13,7 @@ _ENTRY_PARTS = (list, tuple)
 SWEEP_ROOT = "sweep"  # first step of the paths of a sweep file, which is no scene
 
 
-def known_keys(path: tuple[Step, ...], tag: str = "") -> list[str]:
+def known_keys(path: tuple[PathStep, ...], tag: str = "") -> list[str]:
     """Keys that the mapping at a path may have; empty where the names are the user's.
 
     Args:
@@ -27,17 +27,17 @@ def known_keys(path: tuple[Step, ...], tag: str = "") -> list[str]:
     return list(dict.fromkeys(name for part in chosen for name in fields(part)))
 
 
-def parts_at(path: tuple[Step, ...]) -> list[type[Part]]:
+def parts_at(path: tuple[PathStep, ...]) -> list[type[Part]]:
     """The classes that the mapping at a path may have."""
     return [part for kind in kinds_at(path) for part in models(kind)]
 
 
-def is_named(path: tuple[Step, ...]) -> bool:
+def is_named(path: tuple[PathStep, ...]) -> bool:
     """Whether the keys of the mapping at a path are names that the user chooses."""
     return any(get_origin(one) is dict for kind in kinds_at(path) for one in alternatives(kind))
 
 
-def described(path: tuple[Step, ...], key: str) -> tuple[Any, str] | None:
+def described(path: tuple[PathStep, ...], key: str) -> tuple[Any, str] | None:
     """Annotation and description of a key of the mapping at a path; None if it is not known."""
     for part in parts_at(path) if path else [SceneSpec]:
         for name, field in part.model_fields.items():
@@ -51,7 +51,7 @@ def _tags(part: type[Part]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=4096)
-def kinds_at(path: tuple[Step, ...]) -> list[Any]:
+def kinds_at(path: tuple[PathStep, ...]) -> list[Any]:
     """The annotations of what stands at a path."""
     if not path:
         return [SceneSpec]
@@ -72,7 +72,7 @@ def fields(model: type[Part]) -> dict[str, Any]:
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
-def below(kind: Any, step: Step) -> list[Any]:
+def below(kind: Any, step: PathStep) -> list[Any]:
     """Annotations one step below an annotation."""
     found = []
     for one in alternatives(kind):

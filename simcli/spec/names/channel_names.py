@@ -14,7 +14,7 @@ Older spellings mean the same: the first word in the plural (`joints.pin.q`, as 
 
 from typing import NamedTuple
 
-GROUPS = {
+CHANNEL_GROUPS = {
     "joint": ("q", "qd", "qdd", "effort", "wrench"),
     "body": ("position", "orientation", "velocity", "angular_velocity"),
     "point": ("position", "velocity"),
@@ -32,18 +32,18 @@ WATCHED = {"joint_q": "q", "joint_qd": "qd"}  # what may end a world: older word
 
 def of_group(group: str) -> tuple[str, ...]:
     """Quantities of what a group has by name."""
-    return *GROUPS.get(group, ()), *ON_DEMAND.get(group, ())
+    return *CHANNEL_GROUPS.get(group, ()), *ON_DEMAND.get(group, ())
 
 
 def kind_of(text: str) -> str:
     """What a name means, whatever bodies are called: its quantity, as `position`; of energies and distances their group."""
-    name = split(text)
+    name = split_name(text)
     return name.group if name.group in ("energy", "diag", "distance") else name.quantity
 
 
 def is_on_demand(text: str) -> bool:
     """Whether a file holds a quantity only if `output.quantities` names it."""
-    name = split(text)
+    name = split_name(text)
     return name.group == "distance" or name.quantity in ON_DEMAND.get(name.group, ())
 
 
@@ -70,7 +70,7 @@ def canonical(text: str) -> str:
     return PLURAL.get(group, group) + dot + rest
 
 
-def split(text: str) -> ChannelName:
+def split_name(text: str) -> ChannelName:
     """The parts of a name; a text that is none gives parts that no list above has."""
     group, _, rest = canonical(text).partition(".")
     subject, _, quantity = rest.rpartition(".")
@@ -86,6 +86,6 @@ def pattern() -> str:
     """The regular expression of all names, for editors."""
     alone = [rf"{group}\.({'|'.join(names)})" for group, names in SCALARS.items()]
     plural = {one: many for many, one in PLURAL.items()}
-    of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in GROUPS]
+    of = [rf"({group}|{plural[group]})\..+\.({'|'.join(of_group(group))})" for group in CHANNEL_GROUPS]
     of += [rf"contact\..+\.({'|'.join(ON_DEMAND['contact'])})", r"distance\..+\..+"]
     return f"^({'|'.join((*alone, *of))})$"

@@ -102,7 +102,7 @@ def q_kinds(type_name: str, of_qd: str) -> str:
 
 
 # Units of per-dof values for a linear and an angular dof.
-UNITS: dict[str, dict[str, str]] = {
+DOF_UNITS: dict[str, dict[str, str]] = {
     "position": {"L": "m", "A": "rad", "Q": ""},
     "velocity": {"L": "m/s", "A": "rad/s"},
     "effort": {"L": "N", "A": "N*m"},
@@ -115,4 +115,4 @@ UNITS: dict[str, dict[str, str]] = {
 
 def units(role: str, of: Sequence[str]) -> list[str]:
     """Units of a role for each of some kinds."""
-    return [UNITS[role][kind] for kind in of]
+    return [DOF_UNITS[role][kind] for kind in of]

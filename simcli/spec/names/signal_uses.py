@@ -55,15 +55,15 @@ def _of_joint(name: str, joint) -> Iterator[Use]:
     for drive, kind in zip(joint.drive or (), kinds, strict=False):
         if drive is not None:
             role = "effort" if drive.mode == "effort" else "position"
-            yield from _of_number(f"joints.{name}.drive.target", drive.target, dofs.UNITS[role][kind])
-            unit = dofs.UNITS["velocity"][kind]
+            yield from _of_number(f"joints.{name}.drive.target", drive.target, dofs.DOF_UNITS[role][kind])
+            unit = dofs.DOF_UNITS["velocity"][kind]
             yield from _of_number(f"joints.{name}.drive.target_velocity", drive.target_velocity, unit)
     if joint.driving is not None:
         yield from _of_number(f"joints.{name}.driving.aim_angle", joint.driving.aim_angle, "rad")
         yield from _of_number(f"joints.{name}.driving.aim_distance", joint.driving.aim_distance, "m")
     for motion, kind in zip(joint.motion or (), kinds, strict=False):
         for role in ("position", "velocity") if motion is not None else ():
-            yield from _of_number(f"joints.{name}.motion.{role}", getattr(motion, role), dofs.UNITS[role][kind])
+            yield from _of_number(f"joints.{name}.motion.{role}", getattr(motion, role), dofs.DOF_UNITS[role][kind])
 
 
 def _of_number(path: str, value: object, unit: str) -> Iterator[Use]:

@@ -13,7 +13,7 @@ from simcli.spec.names import dofs
 from simcli.spec.schema.parts import EventSpec
 from simcli.spec.schema.scene import SceneSpec
 
-WORLD = "world"
+WORLD_NAME = "world"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Walk:
         self.reached: dict[str, None] = {}
         self.taken: list[str] = []
         self.at: dict[str, list[str]] = {}
-        self.place = {name: index for index, name in enumerate((WORLD, *spec.bodies))}
+        self.place = {name: index for index, name in enumerate((WORLD_NAME, *spec.bodies))}
         apart = never_tree(spec)
         for name, joint in spec.joints.items():
             if name in apart:
@@ -67,7 +67,7 @@ class _Walk:
                 if joint.type == "distance" and (not distance or body == joint.child):
                     continue  # from its child it is no tree joint: its parent then is free, which means the same
                 other = joint.child if joint.parent == body else joint.parent
-                if other in self.reached or (other != WORLD and other not in self.spec.bodies):
+                if other in self.reached or (other != WORLD_NAME and other not in self.spec.bodies):
                     continue
                 self.reached[other] = None
                 self.taken.append(name)
@@ -124,7 +124,7 @@ def tree(spec: SceneSpec) -> Tree:
         the file that is no joint's child, else the first.
     """
     walk = _Walk(spec)
-    walk.flood(WORLD)
+    walk.flood(WORLD_NAME)
     children = {joint.child for name, joint in spec.joints.items() if name in _candidates(walk)}
     free: list[str] = []
     for roots_only in (True, False):
@@ -155,7 +155,7 @@ def orphans(spec: SceneSpec, tree_joints: set[str]) -> tuple[str, ...]:
     return tuple(
         name
         for name, joint in spec.joints.items()
-        if name not in listed and name in tree_joints and joint.parent != WORLD and joint.child not in touched
+        if name not in listed and name in tree_joints and joint.parent != WORLD_NAME and joint.child not in touched
     )
 
 

@@ -9,7 +9,7 @@ from simcli.errors import Where
 MAX_WORLDS = 2**24
 
 
-class Column(NamedTuple):
+class SampleColumn(NamedTuple):
     """Numbers of one path.
 
     Attributes:
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Columns:
+class SampleColumns:
     """The columns of a table that are used.
 
     Attributes:
@@ -45,7 +45,7 @@ class Columns:
 
     file: str = ""
     n_rows: int = 0
-    values: dict[str, Column] = field(default_factory=dict)
+    values: dict[str, SampleColumn] = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
     lines: tuple[int, ...] = ()
     text_of: Callable[[int | None], str] = field(default=lambda row: "", compare=False, repr=False)
@@ -58,12 +58,12 @@ class Columns:
             path: dotted path.
             row: from 0; None: its header.
         """
-        from simcli.spec.samples.csv_text import cells
+        from simcli.spec.samples.csv_text import table_cells
 
         if not self.lines:
             return Where(self.file, 0, 0, path=path)
         line, part = self.lines[0 if row is None else row + 1], self.values[path].parts[0]
-        found = cells(self.text_of(row), self.separator)
+        found = table_cells(self.text_of(row), self.separator)
         if part >= len(found):
             return Where(self.file, line, 1, path=path)
         return Where(self.file, line, found[part].column, max(1, found[part].length), path)

@@ -11,7 +11,7 @@ from simcli.spec.values.units import UnitError, parse_unit
 if TYPE_CHECKING:
     from simcli.spec.document.held_files import HeldPath
 
-ANY = ""  # separator of `cells`: a comma, a semicolon, a tab or blanks
+ANY = ""  # separator of `table_cells`: a comma, a semicolon, a tab or blanks
 SEPARATORS = (",", ";", "\t")
 _PATTERNS = {ANY: re.compile(r"\s*[,;\t]\s*|\s+"), **{one: re.compile(one) for one in SEPARATORS}}
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"[ ]*')
@@ -78,7 +78,7 @@ def read_bytes(path: "Path | HeldPath") -> bytes:
         raise CsvError(f"cannot read the table: {error.strerror}", "paths are relative to the scene file") from None
 
 
-def decoded(data: bytes) -> str:
+def decoded_text(data: bytes) -> str:
     """Bytes as text: UTF-8, a byte order mark is dropped.
 
     Raises:
@@ -106,7 +106,7 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def cells(line: str, separator: str) -> list[Cell]:
+def table_cells(line: str, separator: str) -> list[Cell]:
     """The cells of a line.
 
     Args:

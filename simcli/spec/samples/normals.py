@@ -28,7 +28,7 @@ def standard(u: float) -> float:
     return _law().inv_cdf(max(u, SMALLEST))
 
 
-def normal(mean: float, deviation: float, low: float | None, high: float | None) -> Callable[[float], float]:
+def normal_quantiles(mean: float, deviation: float, low: float | None, high: float | None) -> Callable[[float], float]:
     """From an even fraction in [0, 1) to a normal distribution, cut at bounds where there are some."""
     if deviation == 0:
         return lambda u: mean

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from simcli.errors import SimcliError, UsageError, Where
 from simcli.spec.checks.checker import Checker
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Mark, Table, find, locate, parse_path
+from simcli.spec.document.nodes import Mark, TableNode, find, locate, parse_path
 from simcli.spec.document.paths import exists
 from simcli.spec.document.scene_file import Document
-from simcli.spec.samples.columns import Column
+from simcli.spec.samples.columns import SampleColumn
 from simcli.spec.samples.csv_text import CsvError, read_bytes
 from simcli.spec.samples.files import earlier_text, kept_name, path_of, shown_name
 from simcli.spec.samples.sheets import MAX_FAULTS, sheet_of
@@ -104,14 +104,14 @@ def _with_values(check: Checker, path: str, vary: VarySpec) -> VarySpec | None:
     return vary.model_copy(update={"from_": earlier.having(column, sha256)})
 
 
-def _single(text: str) -> Column:
+def _single(text: str) -> SampleColumn:
     """The column of a table of one column, as `earlier_text` gives it."""
     sheet = sheet_of(text.encode())
     header = sheet.headers[0]
     (values,) = sheet.columns([0], None)
     if sheet.problems:
         raise sheet.problems[0]
-    return Column(header.text, tuple(values), header.unit)
+    return SampleColumn(header.text, tuple(values), header.unit)
 
 
 def _mark(check: Checker, steps: tuple) -> Mark:
@@ -129,7 +129,7 @@ def _tell(check: Checker, problems: list[CsvError], shown: str) -> None:
             check.document.keep_line(shown, problem.line, problem.text)
         if isinstance(problem, UnknownColumnError):
             table = find(check.tree, (*_TABLE, "columns"))
-            mark = table.keys.get(problem.key) if isinstance(table, Table) else None
+            mark = table.keys.get(problem.key) if isinstance(table, TableNode) else None
             where = place(mark, "batch.table.columns") if mark else locate(check.tree, (*_TABLE, "columns"))
         else:
             where = Where(shown, problem.line, problem.column if problem.line else 0, problem.length, "batch.table")

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from simcli.errors import install_hint
 from simcli.spec.samples.columns import MAX_WORLDS
-from simcli.spec.samples.csv_text import CsvError, cells, decoded, lines_of, number_in, separator_of
+from simcli.spec.samples.csv_text import CsvError, decoded_text, lines_of, number_in, separator_of, table_cells
 
 PARQUET_HINT = install_hint("Parquet needs pyarrow", "parquet")
 MAX_FAULTS = 20  # of one file that are told at once
@@ -92,7 +92,7 @@ def sheet_of(data: bytes) -> Sheet:
     for start, (what, hint) in _FOREIGN.items():
         if data.startswith(start):
             raise CsvError(f"the file is {what}, no table as text", hint)
-    return CsvSheet(decoded(data))
+    return CsvSheet(decoded_text(data))
 
 
 class CsvSheet:
@@ -117,7 +117,7 @@ class CsvSheet:
 
     def _headers(self, line: int, header: str) -> list[Header]:
         try:
-            titles = cells(header, self.separator)
+            titles = table_cells(header, self.separator)
         except CsvError as error:
             raise error.at(line, header) from None
         while titles and not titles[-1].text:  # of spreadsheets, which end lines with separators
@@ -179,7 +179,7 @@ class CsvSheet:
             try:
                 values.append(_whole(row[k]) if k == whole else number_in(row[k]))
             except CsvError as error:
-                cell = cells(line, self.separator)[k]
+                cell = table_cells(line, self.separator)[k]
                 named = CsvError(f"{self.headers[k].text}: {error}", error.hint)
                 self.problems.append(named.at(number, line, cell.column, cell.length))
 
@@ -190,7 +190,7 @@ class CsvSheet:
     def _texts_of(self, line: str) -> list[str]:
         """Texts of a row, as many as there are headers."""
         if '"' in line:
-            row = [one.text for one in cells(line, self.separator)]
+            row = [one.text for one in table_cells(line, self.separator)]
         else:
             row = [text.strip() for text in line.split(self.separator)]
         n = len(self.headers)

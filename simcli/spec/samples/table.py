@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from simcli.spec.document.nodes import format_path, parse_path
-from simcli.spec.faults.fault_list import did_you_mean, nearest
-from simcli.spec.samples.columns import Column, Columns
-from simcli.spec.samples.csv_text import CsvError, cells
+from simcli.spec.faults.fault_list import did_you_mean, nearest_name
+from simcli.spec.samples.columns import SampleColumn, SampleColumns
+from simcli.spec.samples.csv_text import CsvError, table_cells
 from simcli.spec.samples.sheets import Header, Sheet, header_of
 from simcli.spec.values.units import UnitError, parse_unit
 
@@ -45,7 +45,7 @@ class UnknownColumnError(CsvError):
         self.key = key
 
 
-def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits: Fits, params: list[str]) -> Columns:
+def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits: Fits, params: list[str]) -> SampleColumns:
     """The columns of a table by the paths that they are for; problems are left in the sheet.
 
     Args:
@@ -63,13 +63,14 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
                            "`columns: {HEADER: params.k}`")  # fmt: skip
         sheet.problems.append(problem.at(sheet.lines[0], sheet.text_of(None)) if sheet.lines else problem)
     if sheet.problems:
-        return Columns()
+        return SampleColumns()
     factors = [_factor(sheet, one) for one in targets]
     wanted = [one.header.index for one in targets]
     raw = sheet.columns(wanted if seeds is None else [*wanted, seeds], seeds)
     if sheet.problems:
-        return Columns()
-    columns = {one.path: Column(one.header.text, tuple(values if factor == 1.0 else [value * factor for value in values]),
+        return SampleColumns()
+    columns = {one.path: SampleColumn(one.header.text,
+                                      tuple(values if factor == 1.0 else [value * factor for value in values]),
                                 one.unit, factor, (one.header.index,), one.key)
                for one, factor, values in zip(targets, factors, raw, strict=False)}  # fmt: skip
     for path, column in columns.items():
@@ -77,7 +78,8 @@ def read_columns(sheet: Sheet, file: str, names: Mapping[str, str] | None, fits:
         if row is not None:
             problem = CsvError(f"{column.header}: the number in row {row} is too large in SI", f"of `{path}`")
             sheet.problems.append(problem.at(sheet.lines[row + 1], sheet.text_of(row)) if sheet.lines else problem)
-    return Columns(file, sheet.n_rows, _with_vectors(columns, fits), None if seeds is None else tuple(raw[-1]), sheet.lines,
+    return SampleColumns(file, sheet.n_rows, _with_vectors(columns, fits), None if seeds is None else tuple(raw[-1]),
+                         sheet.lines,
                    sheet.text_of, sheet.separator)  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def _by_name(sheet: Sheet, names: Mapping[str, str]):
             message = f"`{key}` means {len(found)} columns"
         else:
             message = f"the file has no column `{key}`"
-        near = nearest(asked.name, [one.name for one in sheet.headers])
+        near = nearest_name(asked.name, [one.name for one in sheet.headers])
         meant = next((one.text for one in sheet.headers if near and one.name == near), "")
         hint = f"did you mean `{meant}`?" if meant else did_you_mean(key, [one.text for one in sheet.headers], "columns")
         sheet.problems.append(UnknownColumnError(key, message, hint))
@@ -113,7 +115,7 @@ def _by_header(sheet: Sheet, params: list[str]):
         if steps is not None and len(steps) > 1:
             yield Target(header.name, header, header.unit)
             continue
-        near = nearest(header.name, params)
+        near = nearest_name(header.name, params)
         hint = f"did you mean `params.{near}`?" if near else f"say what it is for: `columns: {{{header.text}: params.NAME}}`"
         sheet.problems.append(_at(sheet, header, f"the header `{header.text}` is no path of a number", hint))
 
@@ -139,11 +141,11 @@ def _at(sheet: Sheet, header: Header, message: str, hint: str) -> CsvError:
     """A problem of a header."""
     if not sheet.lines:
         return CsvError(message, hint)
-    cell = cells(sheet.text_of(None), sheet.separator)[header.index]
+    cell = table_cells(sheet.text_of(None), sheet.separator)[header.index]
     return CsvError(message, hint).at(sheet.lines[0], sheet.text_of(None), cell.column, cell.length)
 
 
-def _with_vectors(columns: dict[str, Column], fits: Fits) -> dict[str, Column]:
+def _with_vectors(columns: dict[str, SampleColumn], fits: Fits) -> dict[str, SampleColumn]:
     """Columns of all components of a vector, `com[0]` to `com[2]`, as one of lists where the scene knows only the vector."""
     groups: dict[str, dict[int, str]] = {}
     for path in columns:
@@ -155,7 +157,7 @@ def _with_vectors(columns: dict[str, Column], fits: Fits) -> dict[str, Column]:
         if sorted(parts) != list(range(len(parts))) or base in columns or not fits(base, len(parts)):
             continue
         members = [columns[parts[k]] for k in range(len(parts))]
-        whole = Column(members[0].header, tuple(map(list, zip(*(one.values for one in members), strict=True))),
+        whole = SampleColumn(members[0].header, tuple(map(list, zip(*(one.values for one in members), strict=True))),
                        members[0].unit, members[0].factor, tuple(one.parts[0] for one in members),
                        members[0].key)  # fmt: skip
         at = parts[0]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from simcli.spec.document.nodes import Mark, plain
-from simcli.spec.document.overrides import VARY, VARY_TABLE, Override, spread
+from simcli.spec.document.overrides import VARY, VARY_TABLE, Override, spread_values
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.resolved import flow_text
 
@@ -22,7 +22,7 @@ def renamed(override: Override | str, rename: Callable[[str], str]) -> Override 
     key, _, text = override.text.partition("=")
     if "from" not in text:
         return override
-    data = plain(spread(text, Mark(VARY, 1, 1, 1), Faults()))
+    data = plain(spread_values(text, Mark(VARY, 1, 1, 1), Faults()))
     earlier = data.get("from") if isinstance(data, dict) else None
     if not isinstance(earlier, dict) or not isinstance(earlier.get("file"), str):
         return override

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PrivateAttr, WithJsonSchema, model_validator
 
 from simcli.spec.batches.sobol import MAX_DIMENSIONS
-from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
+from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.parts import Pair
 from simcli.spec.values.quantities import (
     REQUIRED,
@@ -39,7 +39,7 @@ class FromSpec(Part):
     measure: Text | None = say(None, "A measure; NAME.x one component of a vector", "", "best")
     param: Text | None = say(None, "A varied parameter, by its path", "", "params.k")
     sha256: Text | None = say(None, "Checksum of the values; a resolved scene has it", "", "9f86d081")
-    _column: Column | None = PrivateAttr(None)
+    _column: SampleColumn | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _one(self) -> "FromSpec":
@@ -52,18 +52,19 @@ class FromSpec(Part):
         return self.param or f"measure.{self.measure}"
 
     @property
-    def column(self) -> Column:
+    def column(self) -> SampleColumn:
         """What was read."""
-        return self._column or Column("", ())
+        return self._column or SampleColumn("", ())
 
-    def having(self, column: Column, sha256: str) -> "FromSpec":
+    def having(self, column: SampleColumn, sha256: str) -> "FromSpec":
         """The same with its values."""
         made = self.model_copy(update={"sha256": sha256})
         made._column = column
         return made
 
 
-KINDS = ("uniform", "normal", "log_uniform", "linspace", "list", "sobol", "grid", "zip", "lhs", "scrambled_sobol", "choice",
+VARY_KINDS = ("uniform", "normal", "log_uniform", "linspace", "list", "sobol", "grid", "zip", "lhs", "scrambled_sobol",
+              "choice",
          "from")  # fmt: skip
 # Keys beside a kind, and the kinds that read them.
 OPTIONS = {"low": ("normal",), "high": ("normal",), "correlation": ("normal",), "covariance": ("normal",),
@@ -108,7 +109,7 @@ class VarySpec(Part):
     @property
     def kind(self) -> str:
         """The way, as it is written."""
-        return next(name for name in KINDS if self.of(name) is not None)
+        return next(name for name in VARY_KINDS if self.of(name) is not None)
 
     def of(self, key: str) -> Any:
         """The value of a key."""
@@ -121,9 +122,9 @@ class VarySpec(Part):
 
     @model_validator(mode="after")
     def _one(self) -> "VarySpec":
-        given = [name for name in KINDS if self.of(name) is not None]
+        given = [name for name in VARY_KINDS if self.of(name) is not None]
         if len(given) != 1:
-            listed = ", ".join(f"`{name}`" for name in KINDS)
+            listed = ", ".join(f"`{name}`" for name in VARY_KINDS)
             if given:
                 both = " and ".join(f"`{name}`" for name in given)
                 raise refuse("SC207", f"{both} contradict each other", f"keep one of {listed}", given[1])
@@ -187,7 +188,7 @@ class TableSpec(Part):
         None, "Header to dotted path; default: headers are paths themselves", "", '{length: params.l, "k [N/mm]": params.k}'
     )
     sha256: Text | None = say(None, "Checksum that the file must have; a resolved scene has it", "", "9f86d081")
-    _read: Columns | None = PrivateAttr(None)
+    _read: SampleColumns | None = PrivateAttr(None)
 
     @model_validator(mode="before")
     @classmethod
@@ -201,11 +202,11 @@ class TableSpec(Part):
         return self
 
     @property
-    def read(self) -> Columns:
+    def read(self) -> SampleColumns:
         """What the file holds."""
-        return self._read or Columns()
+        return self._read or SampleColumns()
 
-    def having(self, read: Columns, sha256: str) -> "TableSpec":
+    def having(self, read: SampleColumns, sha256: str) -> "TableSpec":
         """The same with what its file holds."""
         made = self.model_copy(update={"sha256": sha256})
         made._read = read

@@ -5,7 +5,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from simcli.spec.names.channel_names import GROUPS, SCALARS, WATCHED, ChannelName, canonical, is_whole, pattern, split
+from simcli.spec.names.channel_names import (
+    CHANNEL_GROUPS,
+    SCALARS,
+    WATCHED,
+    ChannelName,
+    canonical,
+    is_whole,
+    pattern,
+    split_name,
+)
 from simcli.spec.values.quantities import (
     REQUIRED,
     AnyNumber,
@@ -25,10 +34,10 @@ from simcli.spec.values.quantities import (
 NotNegative = quantity(ge=0)
 _TIME = TypeAdapter(Time)
 _TIME_JSON = number_json("s", words=("end",), ge=0)
-_SHORT = tuple(dict.fromkeys(name for names in GROUPS.values() for name in names))
+_SHORT = tuple(dict.fromkeys(name for names in CHANNEL_GROUPS.values() for name in names))
 _INSTEAD = {
     "quantity": "use `below` or `above`", "equals": "use `below` or `above`",
-    **dict.fromkeys(GROUPS, "write the whole name, as joint.pin.q"),
+    **dict.fromkeys(CHANNEL_GROUPS, "write the whole name, as joint.pin.q"),
 }  # fmt: skip
 _ALONE = tuple(f"{group}.{name}" for group, names in SCALARS.items() for name in names)
 
@@ -83,7 +92,8 @@ class StopSpec(Part):
     @property
     def channel(self) -> ChannelName:
         """What is watched."""
-        return split(self.quantity) if is_whole(self.quantity) else ChannelName("joint", self.joint, WATCHED[self.quantity])
+        return split_name(self.quantity) if is_whole(self.quantity) else ChannelName("joint", self.joint,
+                                                                                     WATCHED[self.quantity])  # fmt: skip
 
 
 def _when(value: object) -> object:
@@ -117,7 +127,7 @@ class ExpectSpec(Part):
         subject = one_of(self, ("max", "min", "measure", "at"))
         if subject == "at":
             _check_quantity(self)
-        others = {"at": (), "measure": ("quantity", *GROUPS)}.get(subject, ("quantity", "equals", *GROUPS))
+        others = {"at": (), "measure": ("quantity", *CHANNEL_GROUPS)}.get(subject, ("quantity", "equals", *CHANNEL_GROUPS))
         extra = [key for key in others if getattr(self, key) is not None]
         if extra:
             raise refuse("SC207", f"`{extra[0]}` goes with `at`, not with `{subject}`", _INSTEAD.get(extra[0], ""), extra[0])
@@ -131,7 +141,7 @@ class ExpectSpec(Part):
     @property
     def subject(self) -> str | None:
         """The key that names whose quantity it is; None where the name is whole."""
-        return next((group for group in GROUPS if getattr(self, group) is not None), None)
+        return next((group for group in CHANNEL_GROUPS if getattr(self, group) is not None), None)
 
     @property
     def channel(self) -> str:
@@ -146,8 +156,8 @@ def _check_quantity(expect: ExpectSpec) -> None:
     if expect.quantity is None:
         raise refuse("SC202", "`quantity` is missing", "as `quantity: body.rod.position`")
     whole = is_whole(expect.quantity)
-    subject = one_of(expect, tuple(GROUPS), required=not whole)
+    subject = one_of(expect, tuple(CHANNEL_GROUPS), required=not whole)
     if whole and subject:
         raise _twice(subject, expect.quantity)
-    if not whole and expect.quantity not in GROUPS[subject]:
+    if not whole and expect.quantity not in CHANNEL_GROUPS[subject]:
         raise refuse("SC207", f"there is no `{expect.quantity}` of a {subject}", "", "quantity")

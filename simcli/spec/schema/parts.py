@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from simcli.spec.forces.base import listed
+from simcli.spec.forces.base import listed_forces
 from simcli.spec.schema.expect import StopSpec, Values
 from simcli.spec.schema.select import SelectSpec
 from simcli.spec.values.quantities import (
@@ -122,7 +122,7 @@ class EventSpec(Part):
 
 StartValue = Annotated[
     tuple[AnyNumber, ...] | Literal["center"],
-    BeforeValidator(lambda value: value if value == "center" else listed(value)),
+    BeforeValidator(lambda value: value if value == "center" else listed_forces(value)),
     WithJsonSchema(one_or_list_json(words=("center",))),
 ]
 

@@ -51,11 +51,11 @@ def _quaternion(pose: PoseSpec, given: str | None) -> tuple[float, float, float,
     if given == "axis_angle":
         if norm(pose.axis_angle.axis) < _SMALLEST_NORM:
             raise refuse("SC421", "the axis of a rotation is zero", "give it a direction, as [0, 0, 1]", "axis_angle.axis")
-        return tuple(rot.quat_from_axis_angle(unit(pose.axis_angle.axis), pose.axis_angle.angle).tolist())
+        return tuple(rot.quat_from_axis_angle(unit_length(pose.axis_angle.axis), pose.axis_angle.angle).tolist())
     value = pose.quat_xyzw if given == "quat_xyzw" else (*pose.quat_wxyz[1:], pose.quat_wxyz[0])
     if norm(value) < _SMALLEST_NORM:
         raise refuse("SC422", "a quaternion of length zero is no rotation", "the identity is [0, 0, 0, 1] as xyzw", given)
-    return unit(value)
+    return unit_length(value)
 
 
 def norm(value: tuple[float, ...]) -> float:
@@ -63,7 +63,7 @@ def norm(value: tuple[float, ...]) -> float:
     return math.hypot(*value)
 
 
-def unit(value: tuple[float, ...]) -> tuple[float, ...]:
+def unit_length(value: tuple[float, ...]) -> tuple[float, ...]:
     """A vector of length one; a vector within rounding of it is kept, so that reading twice changes nothing."""
     length = norm(value)
     if abs(length - 1.0) <= _UNIT_NORM:

@@ -68,7 +68,7 @@ def has_expression(value: object) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def substitute(text: str, lookup: _Lookup) -> object:
+def substitute_names(text: str, lookup: _Lookup) -> object:
     """Evaluate a string with expressions.
 
     Args:

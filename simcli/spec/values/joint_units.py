@@ -6,10 +6,10 @@ that stands for several dofs must fit all of them. What is no text with a unit i
 
 from collections.abc import Collection, Mapping, Sequence
 
-from simcli.spec.document.nodes import Listing, Node, Scalar, Step, Table, plain
+from simcli.spec.document.nodes import Listing, Node, PathStep, Scalar, TableNode, plain
 from simcli.spec.faults.fault_list import Faults
 from simcli.spec.names import dofs
-from simcli.spec.names.channel_names import WATCHED, kind_of, split
+from simcli.spec.names.channel_names import WATCHED, kind_of, split_name
 from simcli.spec.names.patterns import matching
 from simcli.spec.values.scopes import failed, place
 from simcli.spec.values.units import UnitError, to_si
@@ -39,33 +39,33 @@ class JointUnits:
         self.faults = faults
         self.types: dict[str, tuple[str, str]] = {}
 
-    def root(self, root: Table, names: Collection[Step] | None = None) -> Table:
+    def root(self, root: TableNode, names: Collection[PathStep] | None = None) -> TableNode:
         """The tree with the values of joints in SI, of all joints or of some."""
         changes: dict[str, Node] = {}
         joints = root.get("joints")
-        if isinstance(joints, Table):
+        if isinstance(joints, TableNode):
             chosen = joints.items if names is None else [name for name in names if name in joints.items]
             new = {name: self.joint(name, joints.items[name]) for name in chosen}
             if any(new[name] is not joints.items[name] for name in new):
                 changes["joints"] = joints.replaced(new)
         forces = root.get("forces")
-        if isinstance(forces, Table):
+        if isinstance(forces, TableNode):
             new = {name: self.force(node) for name, node in forces.items.items()}
             if any(new[name] is not forces.items[name] for name in new):
                 changes["forces"] = forces.replaced(new)
         initial, run = root.get("initial"), root.get("run")
-        if isinstance(initial, Table):
+        if isinstance(initial, TableNode):
             changes["initial"] = self.initial(initial, self.listed(root.get("articulations")))
-        if isinstance(run, Table) and isinstance(run.get("stop_when"), Table):
+        if isinstance(run, TableNode) and isinstance(run.get("stop_when"), TableNode):
             changes["run"] = run.replaced({"stop_when": self.bounds(run.items["stop_when"])})
         measures = root.get("measure")
-        if isinstance(measures, Table):
+        if isinstance(measures, TableNode):
             changes["measure"] = measures.replaced({name: self.bounds(node) for name, node in measures.items.items()})
         return root.replaced(changes) if changes else root
 
     def force(self, node: Node) -> Node:
         """A force on a joint."""
-        joint = node.get("joint") if isinstance(node, Table) else None
+        joint = node.get("joint") if isinstance(node, TableNode) else None
         if not isinstance(joint, Scalar) or joint.value not in self.types:
             return node
         _, of = self.types[joint.value]
@@ -75,7 +75,7 @@ class JointUnits:
 
     def joint(self, name: str, node: Node) -> Node:
         """One joint."""
-        type_node = node.get("type") if isinstance(node, Table) else None
+        type_node = node.get("type") if isinstance(node, TableNode) else None
         if not isinstance(type_node, Scalar) or type_node.value not in dofs.TYPES:
             return node
         axes = node.get("axes")
@@ -87,7 +87,7 @@ class JointUnits:
             new = self.value(key, value, type_node.value, of)
             if new is not value:
                 changes[key] = new
-        if isinstance(axes, Table):
+        if isinstance(axes, TableNode):
             groups = [(key, kind) for key, kind in (("linear", "L"), ("angular", "A")) if key in axes.items]
             changes["axes"] = axes.replaced({key: self.axes(axes.items[key], kind) for key, kind in groups})
         return node.replaced(changes) if changes else node
@@ -108,7 +108,7 @@ class JointUnits:
             return self.drives(node, of)
         if key == "motion":
             return self.motions(node, of)
-        if key == "mimic" and isinstance(node, Table) and "offset" in node.items:
+        if key == "mimic" and isinstance(node, TableNode) and "offset" in node.items:
             return node.replaced({"offset": self.scalar(node.items["offset"], dofs.units("position", of[:1]))})
         return node
 
@@ -118,7 +118,7 @@ class JointUnits:
             return node
         items = []
         for item in node.items:
-            if isinstance(item, Table):
+            if isinstance(item, TableNode):
                 item = item.replaced(
                     {key: self.value(key, item.items[key], "", kind) for key in item.items if key != "axis"}
                 )
@@ -127,7 +127,7 @@ class JointUnits:
 
     def limits(self, node: Node, of: str) -> Node:
         """One limit, a pair, or a list of limits."""
-        if isinstance(node, Table):
+        if isinstance(node, TableNode):
             return self.keyed(node, _LIMIT, of)
         if not isinstance(node, Listing):
             return node
@@ -139,7 +139,7 @@ class JointUnits:
         """One drive, or a list of them."""
         if isinstance(node, Listing):
             return Listing([self.drives(item, one) for item, one in _by_dof(node, of)], node.mark)
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return node
         mode = node.get("mode")
         effort = isinstance(mode, Scalar) and mode.value == "effort"
@@ -153,7 +153,7 @@ class JointUnits:
 
     def keyed(self, node: Node, roles: dict[str, str], of: str) -> Node:
         """A mapping whose keys have roles."""
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             return node
         changes = {
             key: self.scalar(node.items[key], dofs.units(role, of)) for key, role in roles.items() if key in node.items
@@ -186,13 +186,13 @@ class JointUnits:
             self.faults.add(error.code, str(error), place(node.mark), error.hint)
             return failed(node.mark)
 
-    def initial(self, node: Table, listed: Mapping[str, Sequence[int]]) -> Table:
+    def initial(self, node: TableNode, listed: Mapping[str, Sequence[int]]) -> TableNode:
         """Values of `initial`; what several joints share must fit them all."""
         changes = {}
         names = list(self.types)
         for key, role in (("joint_q", "position"), ("joint_qd", "velocity")):
             table = node.get(key)
-            if not isinstance(table, Table):
+            if not isinstance(table, TableNode):
                 continue
             new = {}
             for pattern, value in table.items.items():
@@ -205,7 +205,7 @@ class JointUnits:
     def listed(self, node: Node | None) -> dict[str, list[int]]:
         """The listed articulations: title to places in `types`; what is no such list is left to the schema."""
         place_of = {name: place for place, name in enumerate(self.types)}
-        groups = plain(node) if isinstance(node, Table) else {}
+        groups = plain(node) if isinstance(node, TableNode) else {}
         return {title: [place_of[name] for name in names if isinstance(name, str) and name in place_of]
                 for title, names in groups.items() if isinstance(names, list)}  # fmt: skip
 
@@ -218,8 +218,8 @@ class JointUnits:
 
     def bounds(self, node: Node) -> Node:
         """Bounds of `run.stop_when`, or of a measure: of the unit of their quantity."""
-        named = node.get("quantity") if isinstance(node, Table) else None
-        if isinstance(node, Table) and named is None:
+        named = node.get("quantity") if isinstance(node, TableNode) else None
+        if isinstance(node, TableNode) and named is None:
             named = next((node.items[key] for key in _BOUNDED if key in node.items), None)
         text = named.value if isinstance(named, Scalar) and isinstance(named.value, str) else ""
         if not text:
@@ -240,7 +240,7 @@ class JointUnits:
 
     def units_of(self, text: str) -> list[str]:
         """Units of the components of a quantity; none where they are not known."""
-        group, subject, word = split(text)
+        group, subject, word = split_name(text)
         if group != "joint":
             return [_UNITS[kind_of(text)]] if kind_of(text) in _UNITS else []
         if word == "wrench":
@@ -256,7 +256,7 @@ class JointUnits:
 
 
 def _length(axes: Node | None, key: str) -> int:
-    node = axes.get(key) if isinstance(axes, Table) else None
+    node = axes.get(key) if isinstance(axes, TableNode) else None
     return min(len(node.items), 3) if isinstance(node, Listing) else 0
 
 

@@ -1,9 +1,9 @@
 """Parameters: a scope of named numbers that may refer to each other, inside an outer scope."""
 
 from simcli.errors import Where
-from simcli.spec.document.nodes import Mark, Node, Scalar, Table
+from simcli.spec.document.nodes import Mark, Node, Scalar, TableNode
 from simcli.spec.faults.fault_list import Faults, did_you_mean
-from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute
+from simcli.spec.values.expressions import RESERVED, ExpressionError, has_expression, names_in, substitute_names
 from simcli.spec.values.units import UnitError, parse_unit, to_si
 
 
@@ -26,7 +26,7 @@ class Scope:
 
     def declare(self, table: Node | None, home: "Scope | None" = None) -> None:
         """Take the entries of a `params` mapping; their expressions are evaluated in `home` (default: here)."""
-        if not isinstance(table, Table):
+        if not isinstance(table, TableNode):
             if table is not None and not (isinstance(table, Scalar) and table.value is None):
                 self.faults.add("SC203", "`params` must be a mapping of names to numbers", place(table.mark, "params"))
             return
@@ -100,13 +100,13 @@ class Scope:
         value = node.value if isinstance(node, Scalar) else None
         try:
             if has_expression(value):
-                value = substitute(value, home.lookup)
+                value = substitute_names(value, home.lookup)
             if isinstance(value, str):
                 return _any_unit(value)
         except (ExpressionError, UnitError) as error:
             self.faults.add(error.code, str(error), where, error.hint)
             return 1.0
-        if isinstance(value, Failed):
+        if isinstance(value, FailedParameter):
             return 1.0
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.faults.add("SC203", f"the parameter `{name}` must be a number", where, 'as `0.4`, "40 cm" or "${2*L}"')
@@ -139,11 +139,11 @@ def evaluated(node: Node, scope: Scope) -> Node:
         if not has_expression(node.value):
             return node
         try:
-            return Scalar(substitute(node.value, scope.lookup), node.mark, quoted=True)
+            return Scalar(substitute_names(node.value, scope.lookup), node.mark, quoted=True)
         except ExpressionError as error:
             scope.faults.add(error.code, str(error), place(node.mark), error.hint)
             return failed(node.mark)
-    if isinstance(node, Table):
+    if isinstance(node, TableNode):
         changed = {key: new for key, item in node.items.items() if (new := evaluated(item, scope)) is not item}
         return node.replaced(changed) if changed else node
     items = [evaluated(item, scope) for item in node.items]
@@ -152,7 +152,7 @@ def evaluated(node: Node, scope: Scope) -> Node:
     return type(node)(items, node.mark)
 
 
-class Failed:
+class FailedParameter:
     """Value of a scalar whose fault is already reported: the schema is silent about it."""
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ class Failed:
 
 def failed(mark: Mark) -> Scalar:
     """A scalar that holds a Failed."""
-    return Scalar(Failed(), mark)
+    return Scalar(FailedParameter(), mark)
 
 
 def _uses(node: Node, names: set[str]) -> bool:
@@ -170,5 +170,5 @@ def _uses(node: Node, names: set[str]) -> bool:
         return False
     if isinstance(node, Scalar):
         return has_expression(node.value) and bool(names & names_in(node.value))
-    children = node.items.values() if isinstance(node, Table) else node.items
+    children = node.items.values() if isinstance(node, TableNode) else node.items
     return any(_uses(item, names) for item in children)

@@ -178,14 +178,14 @@ class _Parser:
 
 
 def _suggest(token: str) -> str:
-    from simcli.spec.faults.fault_list import nearest
+    from simcli.spec.faults.fault_list import nearest_name
 
     same = {name.lower(): name for name in reversed(UNITS)}
-    close = same.get(token.lower()) or _WORDS.get(token.lower()) or nearest(token, UNITS)
+    close = same.get(token.lower()) or _WORDS.get(token.lower()) or nearest_name(token, UNITS)
     return f"did you mean `{close}`?" if close else "units: m, kg, s, rad, deg, N, Pa, J, W, Hz, rpm and their kin"
 
 
-def fits(given: Dimension, expected: Dimension) -> bool:
+def unit_fits(given: Dimension, expected: Dimension) -> bool:
     """Whether a dimension may stand for another.
 
     Angle counts, except that a torque per angle may leave the `/rad` out (`N*m` for a stiffness, as in many tables),
@@ -225,7 +225,7 @@ def to_si(text: str, *expected: str) -> float:
     if not unit:
         raise UnitError(f"the number `{_clip(text)}` is quoted and has no unit", "remove the quotes or add the unit")
     factor, dimension = parse_unit(unit)
-    if not any(fits(dimension, dimension_of(one)) for one in expected):
+    if not any(unit_fits(dimension, dimension_of(one)) for one in expected):
         message = f"`{_clip(text)}` is {describe(dimension)}, but {wanted} is expected"
         raise UnitError(message, _example(expected), "SC213")
     value = number * factor

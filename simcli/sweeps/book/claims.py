@@ -23,7 +23,7 @@ from simcli.sweeps.book.identity import Identity, identity_of
 from simcli.sweeps.book.ledger import GO_ON
 from simcli.sweeps.planning.plan import Chunk
 
-FOLDER, CLAIM, BEAT = "claims", ".claim", ".beat"
+CLAIMS_FOLDER, CLAIM, BEAT = "claims", ".claim", ".beat"
 PERIOD_S = 5.0  # between beats
 _PATIENCE_S = 90.0  # without a beat until a claim is stale: network file systems show a change after up to 60 s
 NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES}
@@ -93,7 +93,7 @@ class Claims:
 
     def __init__(self, folder: Path, owner: Identity, period: float = PERIOD_S, patience: float = _PATIENCE_S,
                  clock: Callable[[], float] = time.monotonic):
-        self._folder = folder / FOLDER
+        self._folder = folder / CLAIMS_FOLDER
         self._owner = owner
         self._period = period
         self._hearts = Hearts(self._folder, patience, clock)

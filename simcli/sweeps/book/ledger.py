@@ -22,13 +22,13 @@ from simcli.errors import OutputError
 from simcli.records.drafts import sync
 from simcli.sweeps.book.identity import Identity
 
-FOLDER, SUFFIX = "ledger", ".jsonl"
+FOLDER, LEDGER_SUFFIX = "ledger", ".jsonl"
 SUM_BYTES = 8
 SUM_KEY = ', "sum": "'
 GO_ON = "nothing that the ledger holds is lost, and the same command goes on"
 
 
-class Event(StrEnum):
+class LedgerEvent(StrEnum):
     """What a line says of a chunk."""
 
     PLANNED = "planned"  # of a whole sweep: a driver has begun
@@ -71,12 +71,12 @@ class Ledger:
     """
 
     def __init__(self, folder: Path, writer: Identity):
-        self.path = folder / FOLDER / f"{writer.name}{SUFFIX}"
+        self.path = folder / FOLDER / f"{writer.name}{LEDGER_SUFFIX}"
         self._writer = writer
         self._descriptor: int | None = None
         self._is_torn = False
 
-    def note(self, event: Event, chunk: str = "", cases: Sequence[str] = (), **facts: Any) -> None:
+    def note(self, event: LedgerEvent, chunk: str = "", cases: Sequence[str] = (), **facts: Any) -> None:
         """Append a line, and return when it is on the disk.
 
         Args:

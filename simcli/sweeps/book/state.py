@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simcli.errors import OutputError
-from simcli.sweeps.book.ledger import FOLDER, SUFFIX, Event, facts_of
+from simcli.sweeps.book.ledger import FOLDER, LEDGER_SUFFIX, LedgerEvent, facts_of
 
 OVERTIME = "overtime"  # kind of an abandoned attempt: the time of its job was up
 LOST = "lost"  # kind of a failed attempt: the process was killed, by whom ever
@@ -84,7 +84,7 @@ class Started:
 
 
 @dataclass
-class State:
+class SweepState:
     """What is known of a sweep.
 
     Attributes:
@@ -104,7 +104,7 @@ class State:
     open: dict[tuple[str, str, int], Started] = field(default_factory=dict)
     digests: dict[str, set[str]] = field(default_factory=dict)
     planned: list[dict[str, Any]] = field(default_factory=list)
-    work: dict[tuple[str, str], "Work"] = field(default_factory=dict)
+    work: dict[tuple[str, str], "WorkDone"] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
     foreign: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
@@ -124,7 +124,7 @@ class State:
 
 
 @dataclass
-class Work:
+class WorkDone:
     """What one executor on one host has done.
 
     Attributes:
@@ -151,11 +151,11 @@ class LedgerReader:
     """
 
     def __init__(self, folder: Path):
-        self.state = State()
+        self.state = SweepState()
         self._folder = folder / FOLDER
         self._ends: dict[str, int] = {}
 
-    def read(self) -> State:
+    def read(self) -> SweepState:
         """The state by now; a folder without a ledger has an empty one.
 
         Raises:
@@ -169,7 +169,7 @@ class LedgerReader:
         except OSError as error:
             raise OutputError(f"{self._folder}: cannot be read: {error.strerror or error}") from error
         for name in sorted(sizes):
-            if not name.endswith(SUFFIX):
+            if not name.endswith(LEDGER_SUFFIX):
                 self.state.foreign.add(name)
                 continue
             if sizes[name] > self._ends.setdefault(name, 0):
@@ -198,30 +198,30 @@ class LedgerReader:
         try:
             if facts is None:
                 raise ValueError
-            _TAKE[Event(facts["event"])](self.state, name.removesuffix(SUFFIX), facts)
+            _TAKE[LedgerEvent(facts["event"])](self.state, name.removesuffix(LEDGER_SUFFIX), facts)
         except (ValueError, KeyError, TypeError, AttributeError):
             if line.strip():  # a line break of its own closes one that was not finished
                 self.state.damaged[name] = self.state.damaged.get(name, 0) + 1
 
 
-def _planned(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _planned(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     state.planned.append({**facts, "writer": writer})
 
 
-def _started(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _started(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     cases = tuple(map(str, facts["cases"]))
     state.open[_attempt(writer, facts)] = Started(writer, facts["chunk"], cases, facts["host"], facts.get("executor", ""))
     for case in cases:
         state.tries.setdefault(case, Tries()).started += 1
 
 
-def _ended(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _ended(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     state.open.pop(_attempt(writer, facts), None)
     for case in facts["cases"]:
         state.tries.setdefault(case, Tries()).ended += 1
 
 
-def _done(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _done(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     failed, file, digest = facts["failed"], facts["file"], facts["digest"]
     found = {case: Result(case in failed, file, digest, str(failed.get(case, ""))) for case in facts["cases"]}
     _ended(state, writer, facts)
@@ -229,14 +229,14 @@ def _done(state: State, writer: str, facts: dict[str, Any]) -> None:
         state.results[case] = min(result, state.results.get(case, result))
     state.changed |= found.keys()
     state.digests.setdefault(file, set()).add(digest)
-    work = state.work.setdefault((facts.get("executor", ""), facts.get("at") or facts["host"]), Work())
+    work = state.work.setdefault((facts.get("executor", ""), facts.get("at") or facts["host"]), WorkDone())
     work.chunks += 1
     work.cases += len(found)
     work.n_steps += int(facts["n_steps"])
     work.seconds += float(facts["seconds"])
 
 
-def _failed(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _failed(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     _ended(state, writer, facts)
     for case in facts["cases"]:
         tries = state.tries[case]
@@ -247,7 +247,7 @@ def _failed(state: State, writer: str, facts: dict[str, Any]) -> None:
             tries.crashed += 1
 
 
-def _abandoned(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _abandoned(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     _ended(state, writer, facts)
     for case in facts["cases"] if facts.get("kind") == OVERTIME else ():
         tries = state.tries[case]
@@ -255,7 +255,7 @@ def _abandoned(state: State, writer: str, facts: dict[str, Any]) -> None:
         tries.see(len(facts["cases"]))
 
 
-def _given_up(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _given_up(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     state.changed.update(facts["cases"])
     for case in facts["cases"]:
         tries = state.tries.setdefault(case, Tries())
@@ -263,7 +263,7 @@ def _given_up(state: State, writer: str, facts: dict[str, Any]) -> None:
         tries.reason = max(tries.reason, str(facts["reason"]))
 
 
-def _driver_ended(state: State, writer: str, facts: dict[str, Any]) -> None:
+def _driver_ended(state: SweepState, writer: str, facts: dict[str, Any]) -> None:
     for line in state.planned:
         if line["writer"] == writer:
             line["ended"] = facts.get("status", "")
@@ -273,5 +273,5 @@ def _attempt(writer: str, facts: dict[str, Any]) -> tuple[str, str, int]:
     return writer, facts["chunk"], int(facts["attempt"])
 
 
-_TAKE = {Event.PLANNED: _planned, Event.STARTED: _started, Event.DONE: _done, Event.FAILED: _failed,
-         Event.GIVEN_UP: _given_up, Event.ABANDONED: _abandoned, Event.ENDED: _driver_ended}  # fmt: skip
+_TAKE = {LedgerEvent.PLANNED: _planned, LedgerEvent.STARTED: _started, LedgerEvent.DONE: _done, LedgerEvent.FAILED: _failed,
+         LedgerEvent.GIVEN_UP: _given_up, LedgerEvent.ABANDONED: _abandoned, LedgerEvent.ENDED: _driver_ended}  # fmt: skip

@@ -165,7 +165,7 @@ def _draft(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f".{path.stem}.{os.uname().nodename}-*.part.h5"):
             if old != draft and not is_being_written(old):
-                checkpoint.clear(old)
+                checkpoint.clear_checkpoints(old)
                 old.unlink(missing_ok=True)
                 old.with_name(f"{old.name}.lock").unlink(missing_ok=True)
     except OSError as error:
@@ -174,7 +174,7 @@ def _draft(path: Path) -> Iterator[Path]:
         yield draft
     finally:
         with contextlib.suppress(OSError):
-            checkpoint.clear(draft)
+            checkpoint.clear_checkpoints(draft)
             draft.unlink(missing_ok=True)
 
 

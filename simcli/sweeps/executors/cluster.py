@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from simcli.errors import DeviceError, OutputError, UsageError
 from simcli.sweeps.executors.bundle import Bundles
-from simcli.sweeps.executors.cluster_task import REFUSED_VERSION, place_files, run_on_worker, unpack, version_of_worker
+from simcli.sweeps.executors.cluster_task import (
+    REFUSED_VERSION,
+    place_files,
+    run_on_worker,
+    unpack_answer,
+    version_of_worker,
+)
 from simcli.sweeps.executors.contract import Ending, Pace, Report, Work, WorkersGoneError
 from simcli.sweeps.executors.pool import report_of
 from simcli.sweeps.executors.wire import MOST_OF_REASON, task_text
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 
 CONNECT_S = 5.0  # of one try to reach a scheduler
 CENSUS_S = 2.0  # between looks at which workers there are
-PATIENCE_S = 60.0  # without a scheduler or a worker
+CLUSTER_PATIENCE_S = 60.0  # without a scheduler or a worker
 SEEN_S = 10.0  # until a file that a worker has written is seen here
 CLOSE_S = 2.0
 
@@ -58,7 +64,7 @@ class Cluster:
         UsageError: `distributed` is not installed.
     """
 
-    def __init__(self, address: str, work: Work, fetch: bool = False, patience: float = PATIENCE_S):
+    def __init__(self, address: str, work: Work, fetch: bool = False, patience: float = CLUSTER_PATIENCE_S):
         self.name = f"cluster {address}"
         self._address, self._work, self._patience = address, work, patience
         self._bundles = Bundles() if fetch else None
@@ -216,7 +222,7 @@ class Cluster:
                 self._submit(chunk)  # a scheduler that was started anew knows nothing of it
             return None
         try:
-            plain, files = unpack(future.result(timeout=CONNECT_S + len(self._chunks)))
+            plain, files = unpack_answer(future.result(timeout=CONNECT_S + len(self._chunks)))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             return Report(chunk.id, Ending.CRASHED, reason=f"the worker's answer is none: {_brief(error)}")
         except Exception:  # the worker died between its answer and our taking it

@@ -134,7 +134,7 @@ def answer(plain: dict[str, Any], *parts: bytes) -> bytes:
     return b"".join([json.dumps(plain).encode() + b"\n", *parts])
 
 
-def unpack(raw: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
+def unpack_answer(raw: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
     """The JSON of an answer, and the files behind it.
 
     Raises:

@@ -14,7 +14,7 @@ from simcli.errors import OutputError
 from simcli.records.writing.spawn import own_process, signals_kept_from_children
 from simcli.sweeps.executors.contract import Ending, Pace, Report, Work
 from simcli.sweeps.executors.wire import checked_result, task_text
-from simcli.sweeps.executors.worker import STOP
+from simcli.sweeps.executors.worker import STOP_WORD
 from simcli.sweeps.planning.plan import Chunk
 
 MOST_CHUNKS = 200  # of one process: whatever a library forgets to give back is given back then
@@ -89,7 +89,7 @@ class WorkerProcess:
 
     def stop(self) -> None:
         """Ask the chunk to end soon."""
-        self._send(STOP)
+        self._send(STOP_WORD)
 
     def _send(self, text: str) -> None:
         left = memoryview(f"{text}\n".encode())

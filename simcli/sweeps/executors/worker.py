@@ -15,7 +15,7 @@ import time
 
 from simcli.sweeps.executors.wire import run_task, task_of
 
-STOP = "stop"
+STOP_WORD = "stop"
 _PERIOD_S = 0.5  # between words of how far a chunk is
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
@@ -55,7 +55,7 @@ def main(answers: int, parent: int) -> None:
 
 def _listen(tasks: "queue.Queue[str]", stopped: threading.Event) -> None:
     for line in sys.stdin:
-        if line.strip() == STOP:
+        if line.strip() == STOP_WORD:
             stopped.set()
         else:
             stopped.clear()

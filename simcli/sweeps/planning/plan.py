@@ -10,7 +10,7 @@ from simcli.errors import UsageError
 from simcli.spec.document.overrides import VARY_TABLE, Override
 from simcli.spec.samples.typed import renamed
 from simcli.sweeps.planning.names import case_ids, digest_of
-from simcli.sweeps.planning.scenes import Understood, read, understood
+from simcli.sweeps.planning.scenes import Understood, read_scenes, understood
 from simcli.sweeps.planning.sizes import Cost, cases_at_once, cost_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def plan_of(path: Path, sets: Sequence[Override | str] = (), *, device: str = "a
         raise UsageError(f"max_worlds {max_worlds}: a chunk has at least 1")
     if device not in DEVICES:
         raise UsageError(f"device `{device}`: choose {', '.join(DEVICES)}")
-    sweep = read(path, choices)
+    sweep = read_scenes(path, choices)
     cases: list[Case] = []
     batches, units, sources = [], {}, {}
     _refuse_two_tables(sweep, sets)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simcli.errors import Fault, SceneError
-from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved, read_sweep
+from simcli.spec.batches.sweep_file import Structure, Sweep, is_sweep, moved_paths, read_sweep
 from simcli.spec.document.overrides import Override
 from simcli.spec.faults.fault_list import in_order
 
@@ -32,7 +32,7 @@ class Understood:
     model: "Model"
 
 
-def read(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
+def read_scenes(path: Path, choices: Mapping[str, object] | None = None) -> Sweep:
     """A sweep file; or the sweep of the batch of a scene, which has no choices.
 
     Args:
@@ -69,7 +69,7 @@ def understood(sweep: Sweep, sets: Sequence[Override | str] = ()) -> Iterator[Un
         try:
             one = _understood(structure, sets)
         except SceneError as error:
-            for fault in dict.fromkeys(moved(fault, structure, document) for fault in error.faults):
+            for fault in dict.fromkeys(moved_paths(fault, structure, document) for fault in error.faults):
                 faults.setdefault(fault, []).append(structure)
             if error.document is not None:
                 document.know(error.document)

@@ -11,7 +11,7 @@ from simcli import rotations as rot
 from simcli.model.tables import WORLD, JointKind
 from simcli.view.drawing import palette
 from simcli.view.drawing.parts import HERE, UPRIGHT, Item
-from simcli.view.drawing.tables import Tables
+from simcli.view.drawing.tables import DrawingTables
 
 _Array = np.ndarray
 _SAME = 1e-6  # of the unit: points nearer than this are one
@@ -25,7 +25,7 @@ JOINED = 0.5  # of the unit: largest edge of such a box of a body that a joint h
 SOLID = (0.08, 1.0)  # of the unit: least and largest edge of the box that stands for an inertia
 
 
-def nodes_of(tables: Tables) -> list[_Array]:
+def nodes_of(tables: DrawingTables) -> list[_Array]:
     """Points of each body where something holds it or that have names, (n, 3) in the body; the last list is the world's."""
     found: list[list[_Array]] = [[] for _ in range(tables.n_bodies + 1)]
     for joint in tables.joints():
@@ -52,7 +52,7 @@ def _distinct(points: _Array) -> _Array:
     return np.array(kept).reshape(-1, 3)
 
 
-def unit_of(tables: Tables, nodes: list[_Array], solids: list[Item]) -> float:
+def unit_of(tables: DrawingTables, nodes: list[_Array], solids: list[Item]) -> float:
     """[m], the length of a typical body: of those between its points, else of its shapes, else of its inertia."""
     places = [np.vstack([points, tables["body_com"][b]]) for b, points in enumerate(nodes[:-1]) if len(points)]
     lengths = [length for place in places if (length := float(np.linalg.norm(np.ptp(place, axis=0)))) > 0.0]
@@ -63,7 +63,7 @@ def unit_of(tables: Tables, nodes: list[_Array], solids: list[Item]) -> float:
     return float(np.median(lengths)) if lengths else 1.0
 
 
-def links(tables: Tables, b: int, points: _Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
+def links(tables: DrawingTables, b: int, points: _Array, unit: float, colour: palette.Colour, opacity: float) -> list[Item]:
     """Bars of a body without shapes, between its points; what stands for its inertia if there are none.
 
     Args:
@@ -147,7 +147,7 @@ def tapered(length: float, first: float, last: float) -> tuple[_Array, _Array]:
     return vertices, np.concatenate(triangles)
 
 
-def _block(tables: Tables, b: int, unit: float, look: dict, most: float = SOLID[1]) -> Item:
+def _block(tables: DrawingTables, b: int, unit: float, look: dict, most: float = SOLID[1]) -> Item:
     """The box, or ball of a point mass, that has the inertia of a body."""
     edges, axes = _edges(tables, b)
     place = _tuple(tables["body_com"][b])
@@ -157,7 +157,7 @@ def _block(tables: Tables, b: int, unit: float, look: dict, most: float = SOLID[
     return Item(kind="box", size=size, position=place, orientation=_tuple(rot.matrix_to_quat(axes)), **look)
 
 
-def _hinge_axis(tables: Tables, b: int) -> _Array | None:
+def _hinge_axis(tables: DrawingTables, b: int) -> _Array | None:
     """The axis about which a joint lets a body turn, in the body; None if it has none or several."""
     for joint in tables.joints():
         if joint.child == b and len(joint.angular) == 1 and not len(joint.linear):
@@ -165,14 +165,14 @@ def _hinge_axis(tables: Tables, b: int) -> _Array | None:
     return None
 
 
-def _rotor(tables: Tables, b: int, axis: _Array, unit: float, look: dict) -> Item:
+def _rotor(tables: DrawingTables, b: int, axis: _Array, unit: float, look: dict) -> Item:
     """A plate that turns about an axis through its middle, thinner than a bearing is long."""
     edge = float(np.clip(ROTOR * max(_edges(tables, b)[0]), SOLID[0] * unit, ROTOR * unit))
     place = _tuple(tables["body_com"][b])
     return Item(kind="box", size=(edge, edge, 0.1 * unit), position=place, orientation=along(axis), **look)
 
 
-def _edges(tables: Tables, b: int) -> tuple[_Array, _Array]:
+def _edges(tables: DrawingTables, b: int) -> tuple[_Array, _Array]:
     """[m], edges of the box of uniform density with a body's mass and inertia, and its axes in the body, (3, 3) columns.
 
     I_x = m (b^2 + c^2) / 12, so that a^2 = 6 (I_y + I_z - I_x) / m.
@@ -186,19 +186,19 @@ def _edges(tables: Tables, b: int) -> tuple[_Array, _Array]:
     return np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / mass, 0.0)), axes
 
 
-def masses(tables: Tables, unit: float) -> list[Item]:
+def masses(tables: DrawingTables, unit: float) -> list[Item]:
     """Centres of mass."""
     return [Item(name, b, "sphere", (_MASS * unit,), _tuple(tables["body_com"][b]), UPRIGHT, palette.MASS, layer="mass",
                  shown=False) for b, name in enumerate(tables.names("body"))]  # fmt: skip
 
 
-def frames(tables: Tables, unit: float) -> list[Item]:
+def frames(tables: DrawingTables, unit: float) -> list[Item]:
     """The axes of the world and of the body frames."""
     length, radius = FRAME[0] * unit, FRAME[1] * unit
     return [Item(name, b, "cylinder", (radius, length), _tuple(0.5 * length * axis), along(axis), colour, layer="frame",
                  shown=False)
             for b, name in enumerate(("world", *tables.names("body")), start=WORLD)
-            for axis, colour in zip(np.eye(3), palette.AXES, strict=True)]  # fmt: skip
+            for axis, colour in zip(np.eye(3), palette.AXIS_COLOURS, strict=True)]  # fmt: skip
 
 
 def along(axis: _Array) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from simcli.model.tables import WORLD, JointKind
 from simcli.view.drawing import palette
 from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import UPRIGHT, Item, Strand
-from simcli.view.drawing.tables import JointRow, Tables
+from simcli.view.drawing.tables import DrawingTables, JointRow
 
 _Array = np.ndarray
 RADIUS = 0.065  # of a bearing, of the unit
@@ -55,7 +55,7 @@ def joint_items(joint: JointRow, unit: float, colour: palette.Colour, shown: boo
         yield on(is_child, "cylinder", (r, 2.4 * r), axis, 0.0, palette.METAL)
         yield on(True, "cylinder", (0.55 * r, 3.0 * r), axis, 0.0, palette.PIN)
     for axis in joint.angular:
-        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, palette.AXIS)
+        line = on(True, "cylinder", (_AXIS[1] * unit, _AXIS[0] * unit), axis, 0.0, palette.AXIS_COLOUR)
         yield replace(line, layer="axis", shown=False)
     if joint.parent == WORLD and len(joint.angular) == 1 and not slides:
         yield _foot(on, joint, joint.angular[0], r)
@@ -79,7 +79,7 @@ def _foot(on, joint: JointRow, axis: _Array, r: float) -> Item:
     return on(False, "cylinder", (1.9 * r, 0.4 * r), axis, behind * 1.55 * r, palette.FIXED)
 
 
-def strands(tables: Tables, unit: float) -> Iterator[Strand]:
+def strands(tables: DrawingTables, unit: float) -> Iterator[Strand]:
     """Distance joints, cables, springs and bushings."""
     kinds = {JointKind.DISTANCE: ("rod", 0.3, palette.METAL), JointKind.CABLE: ("cable", 0.25, palette.METAL)}
     for joint in tables.joints():

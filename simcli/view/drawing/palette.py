@@ -7,11 +7,11 @@ Colour = tuple[float, float, float]  # sRGB, 0 to 1
 _BODIES = tuple(rgb(COLOURS[name]) for name in ("blue", "orange", "green", "vermilion", "sky", "purple", "yellow"))
 _STEP = 0.35  # how far each further round of the list is moved towards white, then towards black
 FIXED = rgb("#9aa3ae")  # what belongs to the world
-GROUND = rgb("#c9ced6")
+GROUND_COLOUR = rgb("#c9ced6")
 METAL = rgb("#4a525e")  # joints
 PIN = rgb("#e3e7ec")  # the moving part within a joint
-AXES = tuple(rgb(colour) for colour in ("#d1495b", "#3a9d5d", "#2f6fb7"))  # x, y, z of a frame
-AXIS = rgb("#d6336c")
+AXIS_COLOURS = tuple(rgb(colour) for colour in ("#d1495b", "#3a9d5d", "#2f6fb7"))  # x, y, z of a frame
+AXIS_COLOUR = rgb("#d6336c")
 MASS = rgb("#1f2733")
 SPRING = rgb("#7d8b9b")
 

@@ -100,7 +100,7 @@ class Strand:
 
 
 @dataclass(frozen=True)
-class Camera:
+class Viewpoint:
     """From where a scene is seen.
 
     Attributes:
@@ -139,7 +139,7 @@ class Drawing:
     points: tuple[tuple[str, int, tuple[float, ...]], ...]
     background: Colour | None
     grid: bool
-    cameras: dict[str, Camera]
+    cameras: dict[str, Viewpoint]
     camera: str
     up: tuple[float, float, float]
     unit: float

@@ -10,9 +10,9 @@ from simcli.spec.schema.look import BodyLookSpec, rgb
 from simcli.spec.schema.scene import SceneSpec
 from simcli.view.drawing.glyphs import frames, links, masses, nodes_of, unit_of
 from simcli.view.drawing.joints import joint_items, strands
-from simcli.view.drawing.parts import Camera, Drawing, Item
-from simcli.view.drawing.solids import colour_of, solids
-from simcli.view.drawing.tables import JointRow, Tables, tables_of, tables_of_run
+from simcli.view.drawing.parts import Drawing, Item, Viewpoint
+from simcli.view.drawing.solids import colour_of_shape, solids
+from simcli.view.drawing.tables import DrawingTables, JointRow, tables_of, tables_of_run
 
 _NO_LOOK = BodyLookSpec()
 
@@ -35,7 +35,7 @@ def drawing_of_run(spec: SceneSpec, run: Trajectory, world: int = 0, folder: Pat
     return _drawing(spec, tables_of_run(run, world), folder, unit)
 
 
-def _drawing(spec: SceneSpec, tables: Tables, folder: Path, unit: float) -> Drawing:
+def _drawing(spec: SceneSpec, tables: DrawingTables, folder: Path, unit: float) -> Drawing:
     notes: list[str] = []
     items = solids(spec, tables, folder, notes)
     nodes = nodes_of(tables)
@@ -45,7 +45,7 @@ def _drawing(spec: SceneSpec, tables: Tables, folder: Path, unit: float) -> Draw
     with_shapes = {item.body for item in items}
     for b, look in enumerate(looks):
         if b not in with_shapes and not look.hidden:
-            items += links(tables, b, nodes[b], unit, colour_of(look, b), look.opacity)
+            items += links(tables, b, nodes[b], unit, colour_of_shape(look, b), look.opacity)
     for joint in tables.joints():
         items += _joint(joint, looks, with_shapes, unit)
     hidden = {b for b, look in enumerate(looks) if look.hidden}
@@ -61,7 +61,7 @@ def _drawing(spec: SceneSpec, tables: Tables, folder: Path, unit: float) -> Draw
         points=points,
         background=rgb(look.background) if look.background else None,
         grid=look.grid,
-        cameras={name: Camera(one.position, one.target, one.up, one.fov) for name, one in look.cameras.items()},
+        cameras={name: Viewpoint(one.position, one.target, one.up, one.fov) for name, one in look.cameras.items()},
         camera=look.camera or "",
         up=_up(spec, tables["gravity"]),
         unit=unit,
@@ -75,7 +75,7 @@ def _joint(joint: JointRow, looks: list[BodyLookSpec], with_shapes: set[int], un
     ends = [body for body in (joint.parent, joint.child) if body >= 0]
     shown = any(body not in with_shapes for body in ends)
     hidden = {body for body in ends if looks[body].hidden}
-    return [item for item in joint_items(joint, unit, colour_of(look, joint.child), shown) if item.body not in hidden]
+    return [item for item in joint_items(joint, unit, colour_of_shape(look, joint.child), shown) if item.body not in hidden]
 
 
 def _up(spec: SceneSpec, gravity: np.ndarray) -> tuple[float, float, float]:

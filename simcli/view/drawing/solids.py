@@ -14,12 +14,12 @@ from simcli.spec.schema.scene import SceneSpec
 from simcli.spec.schema.shape import HeightfieldShape
 from simcli.view.drawing import palette
 from simcli.view.drawing.parts import Item
-from simcli.view.drawing.tables import Tables
+from simcli.view.drawing.tables import DrawingTables
 
 _N_SIZES = {"sphere": 1, "box": 3, "capsule": 2, "cylinder": 2, "cone": 2, "ellipsoid": 3}
 
 
-def solids(spec: SceneSpec, tables: Tables, folder: Path, notes: list[str]) -> list[Item]:
+def solids(spec: SceneSpec, tables: DrawingTables, folder: Path, notes: list[str]) -> list[Item]:
     """Items of all shapes.
 
     Args:
@@ -39,12 +39,13 @@ def solids(spec: SceneSpec, tables: Tables, folder: Path, notes: list[str]) -> l
     return items
 
 
-def colour_of(look: BodyLookSpec, body: int) -> palette.Colour:
+def colour_of_shape(look: BodyLookSpec, body: int) -> palette.Colour:
     """The colour of a body."""
     return rgb(look.colour) if look.colour else palette.of_body(body)
 
 
-def _shape(spec: SceneSpec, tables: Tables, s: int, looks: dict[int, BodyLookSpec], folder: Path, notes: list[str]) -> list:
+def _shape(spec: SceneSpec, tables: DrawingTables, s: int, looks: dict[int, BodyLookSpec], folder: Path,
+           notes: list[str]) -> list:  # fmt: skip
     """The item of shape s of the tables; none if it is hidden or cannot be drawn."""
     body, name = int(tables["shape_body"][s]), tables.names("shape")[s]
     look = looks.get(body)
@@ -53,7 +54,7 @@ def _shape(spec: SceneSpec, tables: Tables, s: int, looks: dict[int, BodyLookSpe
     kind = ShapeKind(int(tables["shape_type"][s]))
     size = tuple(map(float, tables["shape_size"][s]))
     pose = tables["shape_pose"][s]
-    colour = palette.GROUND if kind == ShapeKind.PLANE and not look.colour else colour_of(look, body)
+    colour = palette.GROUND_COLOUR if kind == ShapeKind.PLANE and not look.colour else colour_of_shape(look, body)
     place = (tuple(pose[:3].tolist()), tuple(pose[3:].tolist()), colour, look.opacity)
     if kind in (ShapeKind.MESH, ShapeKind.HEIGHTFIELD):
         surface = _triangles(tables, s) if kind == ShapeKind.MESH else _terrain(spec, name, size, folder, notes)
@@ -62,7 +63,7 @@ def _shape(spec: SceneSpec, tables: Tables, s: int, looks: dict[int, BodyLookSpe
     return [Item(name, body, word, size[: _N_SIZES.get(word, 0)], *place)]
 
 
-def _triangles(tables: Tables, s: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _triangles(tables: DrawingTables, s: int) -> tuple[np.ndarray, np.ndarray] | None:
     v, f = (tables[f"shape_{part}_start"][s : s + 2] for part in ("vertex", "face"))
     if f[0] == f[1]:
         return None
@@ -84,7 +85,7 @@ def _terrain(spec: SceneSpec, name: str, size: tuple[float, ...], folder: Path, 
 
 def _seen(name: str, body: int, shape: ShapeLookSpec, look: BodyLookSpec, folder: Path, notes: list[str]) -> list[Item]:
     """The item of a shape that is only seen."""
-    colour = rgb(shape.colour) if shape.colour else colour_of(look, body)
+    colour = rgb(shape.colour) if shape.colour else colour_of_shape(look, body)
     opacity = look.opacity if shape.opacity is None else shape.opacity
     place = (shape.pose.xyz, shape.pose.quat_xyzw or (0.0, 0.0, 0.0, 1.0), colour, opacity)
     if shape.type != "mesh":

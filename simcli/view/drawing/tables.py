@@ -13,7 +13,7 @@ _Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class Tables:
+class DrawingTables:
     """Tables of /model, cut to one world.
 
     Attributes:
@@ -73,16 +73,16 @@ class JointRow:
     upper: _Array
 
 
-def tables_of(model: Model, world: int = 0) -> Tables:
+def tables_of(model: Model, world: int = 0) -> DrawingTables:
     """Tables of a model."""
     axes = axes_of(model)
     names = {name: np.array(axes.label[axis], object) for axis, name in NAME_SCALES.items()}
-    return Tables(_of_world({**model_arrays(model, axes), **names}, world))
+    return DrawingTables(_of_world({**model_arrays(model, axes), **names}, world))
 
 
-def tables_of_run(run: Trajectory, world: int = 0) -> Tables:
+def tables_of_run(run: Trajectory, world: int = 0) -> DrawingTables:
     """Tables of the file of a run."""
-    return Tables(_of_world(run.model, world))
+    return DrawingTables(_of_world(run.model, world))
 
 
 def _of_world(arrays: dict[str, _Array], world: int) -> dict[str, _Array]:

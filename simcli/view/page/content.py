@@ -9,7 +9,7 @@ import numpy as np
 from simcli import __version__
 from simcli.view.drawing.parts import Drawing, Item
 from simcli.view.motion import ASPECT, Extent, camera_of
-from simcli.view.page.curves import Group, values_of
+from simcli.view.page.curves import CurveGroup, values_of
 from simcli.view.page.quantised import (
     N_BYTES,
     N_STRETCH_BYTES,
@@ -20,8 +20,8 @@ from simcli.view.page.quantised import (
     unpack,
     unpack_stretch,
 )
-from simcli.view.stretch import SEEN, strain
-from simcli.view.subject import Subject
+from simcli.view.stretch import SEEN_STRETCH, strain
+from simcli.view.subject import ViewSubject
 
 _Array = np.ndarray
 MAX_EVENTS = 400  # on the time line, the gravest first
@@ -49,9 +49,9 @@ class Content:
         reaches: [m], (B,), largest distance of a point of each body from its frame; set here.
     """
 
-    subject: Subject
+    subject: ViewSubject
     frames: slice = field(default_factory=lambda: slice(None))
-    groups: list[Group] = field(default_factory=list)
+    groups: list[CurveGroup] = field(default_factory=list)
 
     def __post_init__(self):
         drawing = self.subject.drawings[0]
@@ -82,7 +82,8 @@ class Content:
         if run is None or not run.is_stretched or not run.n_frames:
             return False
         few = slice(self.frames.start, self.frames.stop, max(self.frames.step or 1, run.n_frames // GLANCES))
-        return any(np.nanmax(np.abs(strain(poses)), initial=0.0) >= SEEN for _, poses in self.subject.motion(few).blocks())
+        return any(np.nanmax(np.abs(strain(poses)), initial=0.0) >= SEEN_STRETCH for _,
+                   poses in self.subject.motion(few).blocks())  # fmt: skip
 
     def chunks(self) -> Iterator[dict]:
         """Frames, block by block."""

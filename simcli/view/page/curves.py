@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simcli.analysis.channels import MAX_JOINTS, Source, available, locate
+from simcli.analysis.channels import MAX_JOINTS, ChannelSource, available, locate_channel
 from simcli.records.reading.reader import Trajectory
 
 PROBES = 50  # frames at which a channel is looked at
@@ -23,12 +23,12 @@ class Series:
     """
 
     label: str
-    source: Source
+    source: ChannelSource
     component: int
 
 
 @dataclass(frozen=True)
-class Group:
+class CurveGroup:
     """Series of one unit.
 
     Attributes:
@@ -42,7 +42,7 @@ class Group:
     series: tuple[Series, ...]
 
 
-def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
+def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[CurveGroup]:
     """What the strip shows.
 
     Args:
@@ -53,7 +53,7 @@ def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
         UsageError: there is no such channel.
     """
     if names:
-        return [group for name in names for group in _by_unit(name, locate(run, name))]
+        return [group for name in names for group in _by_unit(name, locate_channel(run, name))]
     known = available(run)
     energies = [f"energy.{part}" for part in ("kinetic", "potential", "elastic", "total")]
     found = _by_unit("Energy", [one for one in _of(run, [name for name in energies if name in known]) if _says(run, one)])
@@ -64,27 +64,27 @@ def groups_of(run: Trajectory, names: Sequence[str] = ()) -> list[Group]:
     return found
 
 
-def _of(run: Trajectory, names: Sequence[str]) -> list[Source]:
-    return [source for name in names for source in locate(run, name)]
+def _of(run: Trajectory, names: Sequence[str]) -> list[ChannelSource]:
+    return [source for name in names for source in locate_channel(run, name)]
 
 
-def _says(run: Trajectory, source: Source) -> bool:
+def _says(run: Trajectory, source: ChannelSource) -> bool:
     """Whether a channel is anything but zero, at some frames."""
     frames = slice(0, run.n_frames, max(1, run.n_frames // PROBES))
     return bool(np.any(source.read(frames, [0]))) if run.n_frames else False
 
 
-def _by_unit(title: str, sources: Sequence[Source]) -> list[Group]:
+def _by_unit(title: str, sources: Sequence[ChannelSource]) -> list[CurveGroup]:
     """Groups of the components of some channels."""
     of_unit: dict[str, list[Series]] = {}
     for source in sources:
         for k, (label, unit) in enumerate(zip(source.labels, source.units, strict=True)):
             of_unit.setdefault(unit, []).append(Series(label, source, k))
-    return [Group(title if len(of_unit) == 1 else f"{title} [{unit}]", unit, tuple(series[:MAX_SERIES]))
+    return [CurveGroup(title if len(of_unit) == 1 else f"{title} [{unit}]", unit, tuple(series[:MAX_SERIES]))
             for unit, series in of_unit.items()]  # fmt: skip
 
 
-def values_of(groups: Sequence[Group], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:
+def values_of(groups: Sequence[CurveGroup], frames: slice, worlds: Sequence[int]) -> list[np.ndarray]:
     """Numbers of all series of all groups, (F, W) float32 each; a channel is read once."""
     read: dict[str, np.ndarray] = {}
     found = []

@@ -26,7 +26,7 @@ from simcli.view.page.content import Content
 from simcli.view.page.curves import groups_of
 from simcli.view.page.document import write_page
 from simcli.view.page.quantised import filled
-from simcli.view.subject import Subject, dumped, subject_of_run
+from simcli.view.subject import ViewSubject, dumped, subject_of_run
 
 HOST = "127.0.0.1"
 LINGER = 3.0  # [s] after the run, for a page that has not got its end
@@ -83,7 +83,7 @@ class Live:
                            "auto": {"position": camera.position, "target": camera.target, "up": camera.up,
                                     "fov": camera.fov}})  # fmt: skip
 
-    def _subject(self, run: Trajectory) -> tuple[Subject, int]:
+    def _subject(self, run: Trajectory) -> tuple[ViewSubject, int]:
         """The worlds that are seen, and every how many frames one is."""
         subject = subject_of_run(run, most=_MOST_WORLDS)
         spec = subject.spec
@@ -91,13 +91,13 @@ class Live:
         size = _POSE_BYTES * frames * len(subject.worlds) * max(1, len(run.bodies))
         return subject, max(1, -int(-size // _MOST_POSES))
 
-    def _content(self, subject: Subject, frames: slice) -> Content:
+    def _content(self, subject: ViewSubject, frames: slice) -> Content:
         content = Content(subject, frames, groups_of(subject.run))
         self._extent = self._extent or content.extent
         content.extent = self._extent
         return content
 
-    def _before(self, subject: Subject, frame: int):
+    def _before(self, subject: ViewSubject, frame: int):
         """Poses at the frame before, for worlds that have ended."""
         if frame < 0:
             return None

@@ -8,14 +8,14 @@ each. The page reads them in source/data.js.
 import numpy as np
 
 from simcli import rotations as rot
-from simcli.view.stretch import RIGID, SEEN, UNMOVED, is_stretched, strain
+from simcli.view.stretch import RIGID, SEEN_STRETCH, UNMOVED, is_stretched, strain
 
 _Array = np.ndarray
 _LEVELS = 65535  # of a position
 _HALF = 16383  # of a component of a quaternion: 0 to 2 HALF
 _LARGEST = np.sqrt(0.5)
 N_BYTES = 12
-STEPS = 32767  # of the largest strain, either way
+QUANTISATION_STEPS = 32767  # of the largest strain, either way
 N_STRETCH_BYTES = 12
 TWICE = np.array((1, 1, 1, 2, 2, 2))  # how often each part of a symmetric matrix stands in it
 
@@ -67,15 +67,15 @@ def quantise_stretch(poses: _Array) -> tuple[_Array, _Array] | None:
     Returns:
         Largest strain of each body [1], (W, B) float32, and words, (F, W, B, 6) int16; None where nobody would see it.
     """
-    if not is_stretched(poses) or np.abs(strain(poses)).max(initial=0.0) < SEEN:
+    if not is_stretched(poses) or np.abs(strain(poses)).max(initial=0.0) < SEEN_STRETCH:
         return None
     largest = np.nextafter(np.abs(strain(poses)).max(axis=(0, 3)).astype(np.float32), np.float32(np.inf))
-    return largest, np.rint(strain(poses) / largest[..., None].astype(float) * STEPS).astype(np.int16)
+    return largest, np.rint(strain(poses) / largest[..., None].astype(float) * QUANTISATION_STEPS).astype(np.int16)
 
 
 def unpack_stretch(largest: _Array, words: _Array) -> _Array:
     """S [1], (F, W, B, 6), of what `quantise_stretch` made."""
-    return words / STEPS * largest[..., None].astype(float) + UNMOVED[RIGID:]
+    return words / QUANTISATION_STEPS * largest[..., None].astype(float) + UNMOVED[RIGID:]
 
 
 def error(poses: _Array, packed: _Array, reach: _Array) -> float:

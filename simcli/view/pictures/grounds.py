@@ -8,7 +8,7 @@ from simcli import rotations as rot
 from simcli.model.tables import WORLD
 from simcli.view.drawing.glyphs import along
 from simcli.view.drawing.parts import Drawing, Item
-from simcli.view.motion import Motion
+from simcli.view.motion import RecordedMotion
 
 _Array = np.ndarray
 LIGHT_BACKGROUND = (0.968, 0.974, 0.983)
@@ -39,7 +39,7 @@ class Ground:
     is_sheet: bool = False
 
 
-def grounds_of(drawing: Drawing, motion: Motion, box: tuple[_Array, _Array]) -> list[Ground]:
+def grounds_of(drawing: Drawing, motion: RecordedMotion, box: tuple[_Array, _Array]) -> list[Ground]:
     """The grounds of a scene.
 
     Args:

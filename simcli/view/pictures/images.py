@@ -19,7 +19,7 @@ MOST_GIF = 1e8  # pixels: a GIF is put together in memory
 QUALITY = "18"  # of H.264: nobody sees what is lost
 
 
-def check_suffix(path: Path) -> None:
+def check_picture_suffix(path: Path) -> None:
     """Refuse a name whose suffix says no format, and a format whose library is not there.
 
     Raises:

@@ -7,7 +7,7 @@ import numpy as np
 from simcli import rotations as rot
 from simcli.errors import UsageError
 from simcli.view.stretch import RIGID
-from simcli.view.subject import Subject
+from simcli.view.subject import ViewSubject
 
 _Array = np.ndarray
 _SAME = 1e-9  # of the time between frames: as near as this one asks for the frame itself
@@ -26,7 +26,7 @@ class Moments:
         UsageError: the file holds no poses and nothing that they follow from.
     """
 
-    def __init__(self, subject: Subject):
+    def __init__(self, subject: ViewSubject):
         self._subject = subject
         self.time = subject.motion().time
         self._last = self._last_frames()

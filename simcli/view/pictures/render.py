@@ -10,12 +10,12 @@ from simcli.errors import UsageError
 from simcli.kernels.rays.picture import Light, decoded, draw
 from simcli.kernels.rays.screens import Camera as RayCamera
 from simcli.spec.faults.fault_list import did_you_mean
-from simcli.view.drawing.parts import Camera, Drawing
-from simcli.view.motion import Motion, bounds, camera_of
+from simcli.view.drawing.parts import Drawing, Viewpoint
+from simcli.view.motion import RecordedMotion, bounds, camera_of
 from simcli.view.pictures.grounds import LIGHT_BACKGROUND, grounds_of
 from simcli.view.pictures.moments import Moments
-from simcli.view.pictures.stage import LINES, MeshStore, Stage, joined, nice
-from simcli.view.subject import Subject
+from simcli.view.pictures.stage import LINES, MeshStore, Stage, joined_solids, nice
+from simcli.view.subject import ViewSubject
 
 _Array = np.ndarray
 _AUTO = "auto"
@@ -51,7 +51,7 @@ class Studio:
         look: of the pictures.
     """
 
-    def __init__(self, drawings: Sequence[Drawing], motion: Motion, look: Look):
+    def __init__(self, drawings: Sequence[Drawing], motion: RecordedMotion, look: Look):
         _, poses = next(motion.blocks())
         box = bounds(drawings[0], motion)
         grounds = grounds_of(drawings[0], motion, box)
@@ -96,7 +96,7 @@ class Studio:
         last = len(instants) - 1
         parts = [self._stages[w].solids(instants[n, w], faint[n] * (GHOST if k else 1.0), with_fixed=not k and n == last)
                  for k, w in enumerate(cell) for n in range(last, -1, -1)]  # fmt: skip
-        return draw(joined(parts, self._origin, self._scale), self._meshes, self._rays, self._light).colour
+        return draw(joined_solids(parts, self._origin, self._scale), self._meshes, self._rays, self._light).colour
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Shooting:
             tell((k + 1) / len(times))
 
 
-def shooting_of(subject: Subject, look: Look) -> Shooting:
+def shooting_of(subject: ViewSubject, look: Look) -> Shooting:
     """Make ready to draw a run.
 
     Args:
@@ -144,7 +144,7 @@ def shooting_of(subject: Subject, look: Look) -> Shooting:
     return Shooting(Studio(subject.drawings, subject.motion(moments.thinned(FRAMES_FOR_CAMERA)), look), moments)
 
 
-def start_picture(subject: Subject, look: Look) -> _Array:
+def start_picture(subject: ViewSubject, look: Look) -> _Array:
     """The picture of the start of a scene, (h, w, 3) uint8.
 
     Raises:
@@ -173,7 +173,7 @@ def _grid(n: int, size: tuple[int, int]) -> tuple[int, int]:
     return best, -(-n // best)
 
 
-def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int], name: str) -> Camera:
+def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int], name: str) -> Viewpoint:
     name = name or drawing.camera or _AUTO
     if name == _AUTO:
         return camera_of(*box, drawing, size[0] / size[1])
@@ -182,7 +182,7 @@ def _camera(drawing: Drawing, box: tuple[_Array, _Array], size: tuple[int, int],
     return drawing.cameras[name]
 
 
-def _ray_camera(camera: Camera, origin: _Array, scale: float, size: tuple[int, int]) -> RayCamera:
+def _ray_camera(camera: Viewpoint, origin: _Array, scale: float, size: tuple[int, int]) -> RayCamera:
     eye, target, up = (np.array(part, float) for part in (camera.position, camera.target, camera.up))
     forward = target - eye
     forward /= np.linalg.norm(forward)

@@ -8,7 +8,7 @@ from simcli.kernels.rays.shapes import BALL, BOX, CAPSULE, FRUSTUM, MESH, PLANE
 from simcli.kernels.rays.solids import Meshes, Solids, meshes_of
 from simcli.view.drawing.parts import Drawing, Item, Strand
 from simcli.view.pictures.grounds import Ground
-from simcli.view.stretch import UNMOVED, axes_of
+from simcli.view.stretch import UNMOVED, stretch_axes
 
 _Array = np.ndarray
 LINES = 8.0  # lines on a plane within the size of the scene, about
@@ -124,7 +124,7 @@ def _least_turn(direction: _Array) -> _Array:
     return np.where(down[:, None, None], np.diag((1.0, -1.0, -1.0)), turn)
 
 
-def joined(parts: list[list[_Array]], origin: _Array, size: float) -> Solids:
+def joined_solids(parts: list[list[_Array]], origin: _Array, size: float) -> Solids:
     """Columns of several stages as solids in the frame of the picture: origin at `origin`, `size` [m] the unit."""
     kind, map_, centre, top, *rest, lines = (np.concatenate(column) for column in zip(*parts, strict=True))
     top = np.where(kind == PLANE, top / size, top)
@@ -140,7 +140,7 @@ def nice(length: float) -> float:
 def _places(poses: _Array) -> tuple[_Array, _Array]:
     """Axes (B + 1, 3, 3), as columns, and positions (B + 1, 3) of bodies; the last one, also -1, is the world's."""
     poses = np.concatenate((np.asarray(poses, float), [UNMOVED[: poses.shape[-1]]]))
-    return axes_of(poses), poses[:, :3]
+    return stretch_axes(poses), poses[:, :3]
 
 
 def _ends(strands: tuple[Strand, ...], turn: _Array, place: _Array) -> list[_Array]:

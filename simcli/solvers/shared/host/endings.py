@@ -5,7 +5,7 @@ from simcli.model.tables import Model
 from simcli.solvers.natural.memory import FARTHEST_TURN
 from simcli.solvers.shared.contacts.report import crowded_text
 from simcli.solvers.shared.host.plan import RunPlan
-from simcli.spec.names.channel_names import split
+from simcli.spec.names.channel_names import split_name
 
 _NOTHING = -1  # body or joint of an event that names none
 RULE_CODES = {Status.NOT_FINITE: "SC601", Status.TOO_FAST: "SC602", Status.SINGULAR: "SC603", Status.STOPPED: "SC604",
@@ -39,7 +39,7 @@ def ending(model: Model, plan: RunPlan, world: int, status: Status, step: int, g
 
 def subject_of(model: Model, quantity: str) -> tuple[int, int]:
     """Body and joint that a quantity belongs to; NOTHING where there is none."""
-    group, subject, _ = split(quantity)
+    group, subject, _ = split_name(quantity)
     if group == "body":
         return model.bodies.name.index(subject), _NOTHING
     if group != "joint":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simcli.kernels.complementarity.large import SIZE, Pattern
+from simcli.kernels.complementarity.large import SIZE, SystemPattern
 from simcli.kernels.linear.system import System
 from simcli.kernels.memory.tables import Tables
 from simcli.model.constraints.tables import Laws
@@ -30,7 +30,7 @@ def is_large(models: Sequence[Model], options) -> bool:
     return touches and apart and (linear == "sparse" or (linear == "auto" and SIZE * len(links.parent) >= LARGE))
 
 
-def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables, has_spins: bool) -> Pattern:
+def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, tables: Tables, has_spins: bool) -> SystemPattern:
     """What each row of `impulses.plan_rows` sees, by its item: a row of the system, a prescribed dof, or a law.
 
     Args:
@@ -52,4 +52,4 @@ def pattern_of(rows: np.ndarray, laws: Laws, system: System, model: Model, table
         else:
             seen.append([last - tables.unknown_of_dof[laws.dof[item]]])
     start = np.cumsum([0, *map(len, seen)])
-    return Pattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int), has_spins)
+    return SystemPattern(model.n_links, start, np.concatenate([np.zeros(0, int), *seen]).astype(int), has_spins)

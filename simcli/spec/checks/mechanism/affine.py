@@ -59,7 +59,7 @@ def _check_kinematic(check: Checker, name: str, joint: JointSpec) -> None:
 def _leads(check: Checker, joint: JointSpec) -> bool:
     """True for a joint by which a kinematic body hangs on the world."""
     body = check.spec.bodies.get(joint.child)
-    return joint.parent == structure.WORLD and body is not None and body.kinematic
+    return joint.parent == structure.WORLD_NAME and body is not None and body.kinematic
 
 
 def check_efforts(check: Checker) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.shapes import MASSLESS, SMALLEST_AXIS, check_shapes
-from simcli.spec.document.nodes import Listing, Scalar, Table, child, find, plain
+from simcli.spec.document.nodes import Listing, Scalar, TableNode, child, find, plain
 from simcli.spec.expansion.planes import NORMAL_INDEX
 from simcli.spec.honours.drives import check_drives, check_limits
 from simcli.spec.names import dofs, structure
@@ -104,7 +104,7 @@ def check_joint(check: Checker, name: str, joint: JointSpec) -> None:
     """Keys, axes and limits of one joint."""
     path = f"joints.{name}"
     node = find(check.tree, ("joints", name))
-    written = node.items if isinstance(node, Table) else {}
+    written = node.items if isinstance(node, TableNode) else {}
     if joint.at is not None and (joint.parent_frame is not None or joint.child_frame is not None):
         hint = "use `at` (world), or parent_frame and child_frame (bodies)"
         check.fault("SC408", f"joint `{name}` has `at` and frames", f"{path}.at", hint, on_key=True)
@@ -237,7 +237,7 @@ def check_structure(check: Checker) -> structure.Tree | None:
         )
     if check.document.lost or any(section in ("bodies", "joints") for section, _ in check.broken):
         return None
-    known = {structure.WORLD, *spec.bodies}
+    known = {structure.WORLD_NAME, *spec.bodies}
     if any(joint.parent not in known or joint.child not in spec.bodies for joint in spec.joints.values()):
         return None
     tree = structure.tree(spec)
@@ -297,7 +297,7 @@ def check_quaternions(check: Checker) -> None:
     """A note for every written quaternion that is not of length one."""
     for section in ("bodies", "joints"):
         table = check.document.root.get(section)
-        for name, entry in table.items.items() if isinstance(table, Table) else ():
+        for name, entry in table.items.items() if isinstance(table, TableNode) else ():
             for key in ("pose", "parent_frame", "child_frame"):
                 pose = child(entry, key)
                 for spelling in ORIENTATIONS[1:3] if pose is not None else ():

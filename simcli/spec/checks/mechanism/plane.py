@@ -1,7 +1,7 @@
 """Planar scenes: bodies, anchors and axes stay in the plane."""
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.expansion.planes import NORMAL_INDEX, Vector, normal
+from simcli.spec.expansion.planes import NORMAL_INDEX, PlaneVector, plane_normal
 from simcli.spec.names import dofs
 from simcli.spec.schema.joint import JointSpec
 from simcli.spec.schema.pose import PoseSpec, norm
@@ -54,20 +54,20 @@ def _fault(check: Checker, plane: str, words: str, path: str, hint: str) -> None
     check.fault("SC467", f"the scene is planar ({plane}), but {words}", path, hint)
 
 
-def _point(check: Checker, plane: str, value: Vector | None, path: str) -> None:
+def _point(check: Checker, plane: str, value: PlaneVector | None, path: str) -> None:
     """A place or direction in the plane."""
     if value is not None and abs(value[NORMAL_INDEX[plane]]) > _OUTSIDE * max(1.0, norm(value)):
         axis = "xyz"[NORMAL_INDEX[plane]]
         _fault(check, plane, f"`{path}` has {axis} = {value[NORMAL_INDEX[plane]]:g}", path, f"write 0 for {axis}")
 
 
-def _along(check: Checker, plane: str, value: Vector | None, path: str) -> None:
+def _along(check: Checker, plane: str, value: PlaneVector | None, path: str) -> None:
     """A direction along the normal, or nothing."""
     if value is None:
         return
     across = [component for index, component in enumerate(value) if index != NORMAL_INDEX[plane]]
     if max(map(abs, across)) > _OUTSIDE * norm(value):
-        shown = ", ".join(f"{component:g}" for component in normal(plane))
+        shown = ", ".join(f"{component:g}" for component in plane_normal(plane))
         _fault(check, plane, f"`{path}` is not along its normal", path, f"write [{shown}], or leave it out")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from simcli.spec.checks.checker import Checker
-from simcli.spec.document.nodes import Listing, Node, Scalar, Table, find
+from simcli.spec.document.nodes import Listing, Node, Scalar, TableNode, find
 from simcli.spec.names.signal_uses import Use, uses
 from simcli.spec.values.units import UnitError, to_si
 
@@ -59,7 +59,7 @@ def _dimensions(check: Checker, use: Use) -> None:
 def _texts(check: Checker, name: str) -> Iterator[tuple[tuple, str]]:
     """Values of a signal with units, and their paths."""
     node = find(check.tree, ("signals", name))
-    if not isinstance(node, Table):
+    if not isinstance(node, TableNode):
         return
     for kind, below in node.items.items():
         if kind == "constant":

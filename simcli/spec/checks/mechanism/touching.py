@@ -28,8 +28,8 @@ def touching_pair(check: Checker) -> tuple[str, str] | None:
     spec = check.spec
     if not (spec.contact.enabled or switches_contact(spec)) or _is_unknown(check):
         return None
-    owners = {structure.WORLD: spec.world.shapes, **{name: body.shapes for name, body in spec.bodies.items()}}
-    shapes = [(owner, key if owner == structure.WORLD else f"{owner}/{key}")
+    owners = {structure.WORLD_NAME: spec.world.shapes, **{name: body.shapes for name, body in spec.bodies.items()}}
+    shapes = [(owner, key if owner == structure.WORLD_NAME else f"{owner}/{key}")
               for owner, of in owners.items() for key, shape in of.items() if shape.collide]  # fmt: skip
     asked = {frozenset((_owner(check, pair.a), _owner(check, pair.b))) for pair in spec.contact.pairs}
     held = structure.joined(spec) - asked
@@ -45,4 +45,5 @@ def _owner(check: Checker, name: str) -> str:
     """The body of a body or shape, as `contact` names them."""
     if name in check.spec.bodies:
         return name
-    return structure.WORLD if name == structure.WORLD or name in check.spec.world.shapes else name.rpartition("/")[0]
+    is_worlds = name == structure.WORLD_NAME or name in check.spec.world.shapes
+    return structure.WORLD_NAME if is_worlds else name.rpartition("/")[0]

@@ -8,12 +8,12 @@ from simcli.errors import SceneError, Where
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.runs.together import check_together, check_units, written_dimension
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Listing, Scalar, Step, child, find, format_path, parse_path, plain
+from simcli.spec.document.nodes import Listing, PathStep, Scalar, child, find, format_path, parse_path, plain
 from simcli.spec.document.paths import exists, nowhere
-from simcli.spec.samples.columns import MAX_WORLDS, Column, Columns
+from simcli.spec.samples.columns import MAX_WORLDS, SampleColumn, SampleColumns
 from simcli.spec.schema.batch import VarySpec
 from simcli.spec.schema.scene import SceneSpec
-from simcli.spec.values.units import fits
+from simcli.spec.values.units import unit_fits
 
 LOOK = "how the scene is drawn"
 # What the batch must not change, and why.
@@ -66,7 +66,7 @@ def check_batch(check: Checker) -> None:
         _try(check, path, list(_trials(check, vary, at, in_step)), at)
 
 
-def _check_table(check: Checker, columns: Columns) -> None:
+def _check_table(check: Checker, columns: SampleColumns) -> None:
     """Every column may vary, and rows make valid scenes: those with the extremes of a column, and some others."""
     is_sound = True
     for path, column in columns.values.items():
@@ -89,12 +89,12 @@ def _check_table(check: Checker, columns: Columns) -> None:
         _try_rows(check, columns)
 
 
-def _beside(columns: Columns, path: str, row: int) -> dict[str, object]:
+def _beside(columns: SampleColumns, path: str, row: int) -> dict[str, object]:
     """The other numbers of a row."""
     return {other: column.values[row] for other, column in columns.values.items() if other != path}
 
 
-def _try_rows(check: Checker, columns: Columns) -> None:
+def _try_rows(check: Checker, columns: SampleColumns) -> None:
     """Try rows as a whole, all or as many as are tried in a moment; the others are when the run is built."""
     from simcli.spec.resolve import resolve_world
 
@@ -107,7 +107,7 @@ def _try_rows(check: Checker, columns: Columns) -> None:
             return
 
 
-def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Where:
+def _place(check: Checker, columns: SampleColumns, path: str, row: int | None) -> Where:
     """Place of a number of a table, or of its header, whose line a message may show."""
     where = columns.where(path, row)
     if where.line:
@@ -115,7 +115,7 @@ def _place(check: Checker, columns: Columns, path: str, row: int | None) -> Wher
     return where
 
 
-def _header(check: Checker, column: Column, head: Where) -> Where:
+def _header(check: Checker, column: SampleColumn, head: Where) -> Where:
     """Place of the path of a column: in the scene if `columns` says it, else in the file."""
     return check.where([*_TABLE, "columns", column.key]) if column.key else head
 
@@ -214,7 +214,7 @@ def _trials(check: Checker, vary: VarySpec, at: list, in_step: dict[str, tuple])
             yield Trial(plain(entry) if entry is not None else vary.of(key), [*at, key])
 
 
-def _extremes(column: Column) -> list[int]:
+def _extremes(column: SampleColumn) -> list[int]:
     """Rows of the smallest and the largest number, and of vectors of the first and the last."""
     rows = range(len(column.values))
     if not rows:
@@ -224,7 +224,7 @@ def _extremes(column: Column) -> list[int]:
     return sorted({min(rows, key=column.values.__getitem__), max(rows, key=column.values.__getitem__)})
 
 
-def _with_unit(column: Column, row: int) -> object:
+def _with_unit(column: SampleColumn, row: int) -> object:
     """A number of a file as the text of a scene, so that its unit is checked like any other."""
     value = column.values[row]
     if not column.unit:
@@ -278,11 +278,11 @@ def _differs(check: Checker, other: SceneSpec, beside: Mapping[str, object]) -> 
     return other.model_copy(update={"params": base.params}) != base
 
 
-def _fits_param(check: Checker, steps: tuple[Step, ...], trial: Trial) -> bool:
+def _fits_param(check: Checker, steps: tuple[PathStep, ...], trial: Trial) -> bool:
     """Whether a value has the dimension of the parameter that it is for, where both have units; a fault if not."""
     node = find(check.document.root, steps) if steps[0] == "params" else None
     mine, theirs = written_dimension(node), written_dimension(Scalar(trial.value, check.tree.mark))
-    if mine is None or theirs is None or fits(theirs, mine) or fits(mine, theirs):
+    if mine is None or theirs is None or unit_fits(theirs, mine) or unit_fits(mine, theirs):
         return True
     path = format_path(steps)
     message = f"`{_spell(trial.value)}` is of another kind than `{node.value}`, which `{path}` is written as"

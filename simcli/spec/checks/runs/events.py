@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.document.lookup import value_at
-from simcli.spec.document.nodes import Step, parse_path
+from simcli.spec.document.nodes import PathStep, parse_path
 from simcli.spec.document.paths import exists, nowhere
 from simcli.spec.document.scene_file import Document
 from simcli.spec.faults.fault_list import Faults, in_order
@@ -79,7 +79,7 @@ def _one(check: Checker, text: str, value: object, path: list) -> None:
         check.fault("SC203", f"`{text}` takes {wanted}", path)
 
 
-def fixed_part(steps: tuple[Step, ...]) -> str:
+def fixed_part(steps: tuple[PathStep, ...]) -> str:
     """What a path belongs to that stays as it is during a run, in words; "" if an event may set it."""
     head = str(steps[0])
     if head not in _MAY:
@@ -178,7 +178,7 @@ def kinds_of_scenes(spec: SceneSpec, scenes: list[SceneSpec], order: list[int]) 
     return found
 
 
-def _field_of(text: str) -> tuple[Step, ...]:
+def _field_of(text: str) -> tuple[PathStep, ...]:
     """The field of an entry that a path leads to or into."""
     steps = parse_path(text) or ()
     return steps[:2] if steps[0] in ("world", "contact") else steps[:3]

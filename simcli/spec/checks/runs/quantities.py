@@ -2,9 +2,18 @@
 
 from simcli.spec.checks.checker import Checker
 from simcli.spec.checks.mechanism.touching import touching_pair
-from simcli.spec.faults.fault_list import did_you_mean, nearest
+from simcli.spec.faults.fault_list import did_you_mean, nearest_name
 from simcli.spec.names import structure
-from simcli.spec.names.channel_names import GROUPS, ON_DEMAND, SCALARS, canonical, is_on_demand, kind_of, of_group, split
+from simcli.spec.names.channel_names import (
+    CHANNEL_GROUPS,
+    ON_DEMAND,
+    SCALARS,
+    canonical,
+    is_on_demand,
+    kind_of,
+    of_group,
+    split_name,
+)
 from simcli.spec.schema.scene import SceneSpec
 
 _WIDTHS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "wrench": 6, "force": 3}
@@ -51,7 +60,7 @@ def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> boo
     if is_pattern(text):
         check.fault("SC315", f"`{text}` is a pattern", path, "write one name for each")
         return False
-    if split(text).group == "diag":
+    if split_name(text).group == "diag":
         check.fault("SC315", f"`{text}` cannot be looked at", path, "diagnostics are in every frame: see output.every")
         return False
     return known_channel(check, text, path)
@@ -59,11 +68,11 @@ def known_quantity(check: Checker, text: str, path: str, joint: str = "") -> boo
 
 def known_channel(check: Checker, text: str, path: str) -> bool:
     """Whether a name, or a pattern of subjects, is one of `channel_names`; a fault if not."""
-    name = split(text)
+    name = split_name(text)
     if name.group in ("distance", "contact"):
         return _known_pair(check, text, path)
     known = of_group(name.group) or SCALARS.get(name.group, ())
-    if (name.group in GROUPS) != bool(name.subject) or name.quantity not in known:
+    if (name.group in CHANNEL_GROUPS) != bool(name.subject) or name.quantity not in known:
         hint = _meant(check, text) or "as energy.drift, joint.pin.q or body.crank.position"
         check.fault("SC315", f"`{text[:60]}` is no quantity", path, hint)
         return False
@@ -74,7 +83,7 @@ def known_channel(check: Checker, text: str, path: str) -> bool:
 
 def _known_pair(check: Checker, text: str, path: str) -> bool:
     """`known_channel` of a distance or of contacts."""
-    group, subject, word = split(text)
+    group, subject, word = split_name(text)
     bodies = [subject, word] if group == "distance" else subject.split(".")
     if (group == "contact" and word not in ON_DEMAND["contact"]) or not 1 <= len(bodies) <= 2 or not all(bodies):
         hint = "as distance.rod.cup" if group == "distance" else "as contact.rod.force, contact.rod.world.count"
@@ -85,7 +94,7 @@ def _known_pair(check: Checker, text: str, path: str) -> bool:
     if len(set(bodies)) < len(bodies):
         check.fault("SC315", f"`{text}` names one body twice", path, "name two")
         return False
-    there = [body == structure.WORLD or known_subject(check, "body", body, path, text) for body in bodies]
+    there = [body == structure.WORLD_NAME or known_subject(check, "body", body, path, text) for body in bodies]
     if not all(there):
         return False
     return _have_distance(check, bodies, path) if group == "distance" else _can_touch(check, text, path)
@@ -94,7 +103,7 @@ def _known_pair(check: Checker, text: str, path: str) -> bool:
 def _have_distance(check: Checker, bodies: list[str], path: str) -> bool:
     kinds = set()
     for body in bodies:
-        owner = check.spec.world if body == structure.WORLD else check.spec.bodies.get(body)
+        owner = check.spec.world if body == structure.WORLD_NAME else check.spec.bodies.get(body)
         if owner is None:
             return True
         shapes = {key: shape for key, shape in owner.shapes.items() if shape.collide}
@@ -123,7 +132,7 @@ def _can_touch(check: Checker, text: str, path: str) -> bool:
 
 def _width_of(check: Checker, text: str) -> int | None:
     """Components of a quantity that is there; None if they are not known."""
-    group, subject, word = split(text)
+    group, subject, word = split_name(text)
     if group != "joint" or word in ("wrench", "drive_power"):
         return _WIDTHS.get(kind_of(text), 1)
     joint = check.spec.joints.get(subject)
@@ -163,7 +172,7 @@ def _meant(check: Checker, text: str) -> str:
     }
     names = [f"{group}.{quantity}" for group, quantities in SCALARS.items() for quantity in quantities]
     names += [f"{group}.{one}.{quantity}" for group, of in subjects.items() for one in of for quantity in of_group(group)]
-    close = nearest(canonical(text), names)
+    close = nearest_name(canonical(text), names)
     return f"did you mean `{close}`?" if close else ""
 
 
