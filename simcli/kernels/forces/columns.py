@@ -79,12 +79,12 @@ class Forces:
         self.wrench_link = items.ints(model.links.tip[wrenches.body])
         self.wrench_point = items.column(link_points(model, wrenches.body, wrenches.point), Vec3)
         turn = np.where(wrenches.follows[:, None, None], body_rotations(model, wrenches.body), np.eye(3))
-        self.wrench_force = items.column(turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
-        self.wrench_torque = items.column(turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
+        self.wrench_force = items.column(_turned(turn, wrenches.force), Vec3, driven="wrench_force" in self.driven)
+        self.wrench_torque = items.column(_turned(turn, wrenches.torque), Vec3, driven="wrench_torque" in self.driven)
         self.wrench_follows = items.ints(wrenches.follows)
 
 
-def turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def _turned(turn: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Vectors (W|1, K, 3) turned by matrices (W|1, K, 3, 3)."""
     return np.einsum("wkij,wkj->wki", turn, vector)
 

@@ -7,7 +7,7 @@ from simcli.kernels.forces.bushings import load_bushings
 from simcli.kernels.language import ti
 from simcli.kernels.laws.coordinate import spring_law
 
-TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
+_TINY_LENGTH = 1e-12  # [m] below, a spring has no direction and gives no force
 
 
 @ti.func
@@ -55,7 +55,7 @@ def load_spring(t: ti.template(), fo: ti.template(), s: ti.template(), w: ti.i32
     x_b, p_b, v_b = world_point(t, s, w, link_b, fo.spring_point.load(w, 2 * k + 1))
     gap = p_b - p_a
     length = ti.sqrt(gap.dot(gap))
-    along = gap * (1.0 / ti.max(length, TINY_LENGTH))
+    along = gap * (1.0 / ti.max(length, _TINY_LENGTH))
     rate = along.dot(v_b - v_a)
     given, _stiffness, _damping, stored, taken, acts = spring_law(fo, w, k, length, rate)
     tension = select(acts, given, zero)

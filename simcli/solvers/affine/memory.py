@@ -27,13 +27,13 @@ from simcli.solvers.shared.host.plan import RunPlan
 from simcli.solvers.shared.looks.gauges import Gauges
 
 DIAGNOSTICS = ("iterations", "residual", "position_violation", "velocity_violation")
-CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
-NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
+_CONTACT_DIAGNOSTICS = ("penetration", "gap", "contacts")
+_NOW = ("frame", "first_high", "first_low", "steps", "step", "instant")  # see shared/core.py
 
 # Growth of the energy that is rounding, relative to the energy; of steps longer than the tolerance.
-ROUNDING = {"float64": 1e-11, "float32": 1e-4}
+_ROUNDING = {"float64": 1e-11, "float32": 1e-4}
 # Displacements [m, for bodies of size 1 m] that cannot be told from none.
-TIGHT = {"float64": 1e-14, "float32": 2e-6}
+_TIGHT = {"float64": 1e-14, "float32": 2e-6}
 HALF_SIDE = 3.0  # half the side of a box with the second moment S and the mass m is sqrt(3 S / m)
 
 
@@ -67,8 +67,8 @@ class StepMemory:
     _data_oriented = True
 
     def __init__(self, n: int, model: Model, tables: Tables, arena: Arena, tolerance: float):
-        self.tolerance = max(tolerance, TIGHT[arena.device.precision])
-        self.rounding = ROUNDING[arena.device.precision]
+        self.tolerance = max(tolerance, _TIGHT[arena.device.precision])
+        self.rounding = _ROUNDING[arena.device.precision]
         unknowns = arena.records(n)
         for name in ("alpha", "weight", "age", "breaks", "pattern"):
             setattr(self, name, tables.bodies.slot())
@@ -162,7 +162,7 @@ class AffineCore:
         self.health = arena.slot(len(HEALTH))
         self.gauges = Gauges(plan.measures, model, self.tables, arena, np.full((2, model.n_qd), -1), is_alone=False)
         self.constants = self.tables.column(np.array([[plan.dt, np.square(float(options.max_velocity))]]))
-        self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * CONTACT_DIAGNOSTICS
+        self.constrained, self.diagnostics = True, DIAGNOSTICS + self.touches * _CONTACT_DIAGNOSTICS
         self.n_rows, self.row_label = self.potential.n_rows, energies.label
         self.row_joint, self.row_child = arena.ints(energies.joint), arena.ints(
             np.where(energies.joint >= 0, model.joints.child[energies.joint], -1))  # fmt: skip
@@ -171,7 +171,7 @@ class AffineCore:
         self.stretch = arena.slot(6 * model.n_bodies * self.reports["stretch"])
         self.multipliers, self.diag = arena.slot(self.n_rows), arena.slot(len(self.diagnostics))
         self.leaving = plan.leaving(self.reports)
-        self.has_program, self.now = True, Registers(arena, *NOW)
+        self.has_program, self.now = True, Registers(arena, *_NOW)
         self.program = Program(arena, frame_of_affine(self), self.now)
 
     def coordinates(self, laws: Laws) -> np.ndarray:

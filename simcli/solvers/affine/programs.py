@@ -82,11 +82,11 @@ def minimum(c) -> tuple:
     aims = stages.aim, when(c.holds.n, find_aims), when(c.given.n, lead)
     running = newton.is_running
     first = only(running, trial(c, begins=True), halvings(c), settlement(c))
-    iterations = repeat(direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
+    iterations = repeat(_direction(c), trial(c), halvings(c), settlement(c), where=running, wanted=running)
     return flight, aims, newton.begin_search, first, iterations, newton.end_search
 
 
-def direction(c) -> tuple:
+def _direction(c) -> tuple:
     """Newton's direction. Where the Hessian of a world is indefinite, it is built again without curvature of rows."""
     hessian = newton.add_energies, when(c.touches, newton.add_contacts), when(c.given.n, take_given), newton.factorize
     return (newton.linearise, repeat_blocks(hessian, at_most=2, wanted=newton.lacks_curvature), newton.solve,

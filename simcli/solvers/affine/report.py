@@ -45,14 +45,14 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         show_coordinates(c, w)
         report_affine_accelerations(c, w)
         project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
-        report_efforts(c, w)
+        _report_efforts(c, w)
         if ti.static(c.given.n > 0):
             report_efforts_of_holds(c, w)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
     if ti.static(c.reports["wrenches"]):
-        report_wrenches(c, w)
+        _report_wrenches(c, w)
         if ti.static(c.given.n > 0):
             report_holds(c, w)
     if ti.static(c.reports["joints"] and c.loops.n_rods > 0):
@@ -61,7 +61,7 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["contacts"]):
         report_touches(c, w)
     if ti.static(c.reports["energy"]):
-        report_energy(c, w, steps)
+        _report_energy(c, w, steps)
 
 
 @ti.func
@@ -111,7 +111,7 @@ def show_coordinates(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_efforts(c: ti.template(), w: ti.i32):
+def _report_efforts(c: ti.template(), w: ti.i32):
     """What acts on the coordinates of joints: applied efforts, drives, motions, dampers, springs, limits, gears.
 
     Reads:  c.potential.laws.{slope, inert}
@@ -147,7 +147,7 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_wrenches(c: ti.template(), w: ti.i32):
+def _report_wrenches(c: ti.template(), w: ti.i32):
     """Force and torque of each joint on its child, at the child's anchor, world: - sum of V_r phi_r' on the child.
 
         F_p the force,  sum a_k x F_k the torque about the centre of mass
@@ -169,7 +169,7 @@ def report_wrenches(c: ti.template(), w: ti.i32):
             for e in range(f.entry_start.at(r), f.entry_start.at(r + 1)):
                 i = f.entry_at.at(e) - 12 * child
                 if i >= 0 and i < 12:
-                    given = along(zero, i % 3) * (f.gradient.load(w, e) * force)
+                    given = _along(zero, i % 3) * (f.gradient.load(w, e) * force)
                     if i < 3:
                         pull = pull + given
                     else:
@@ -181,7 +181,7 @@ def report_wrenches(c: ti.template(), w: ti.i32):
                 add_to(c.rows.joint_wrench, w, 6 * j + 3 + m, couple.parts[m])
 
 
-def along(zero, k):
+def _along(zero, k):
     """The unit vector along axis k, which the kernel knows (inside kernels)."""
     return Vec3(*(zero + ti.select(k == m, 1.0, 0.0) for m in range(3)))
 
@@ -289,7 +289,7 @@ def open_affine(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger: ENERGY columns. What the formula of the step takes is the drift.
 
     Reads:  c.potential, c.forces.account.work

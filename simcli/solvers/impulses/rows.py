@@ -31,7 +31,7 @@ from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
 from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows
-FAR, WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
+_FAR, _WATCHED = 20.0, 4.0  # [m/s or rad/s], and of its speed: a bound that takes a faster motion to reach is not watched
 UNBOUNDED = 1e31  # [N s], beyond what the problem takes for a bound
 
 
@@ -206,7 +206,7 @@ def bound_of_law(c: ti.template(), w: ti.i32, n: ti.i32, kind: ti.i32, k: ti.i32
     bound = laws.low.load(w, k)
     if kind == UPPER:
         bound = laws.high.load(w, k)
-    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * WATCHED + FAR
+    far = -sign * bound > ti.abs(laws.rate.load(w, k)) * _WATCHED + _FAR
     if statement > 0:
         far = far & (c.bound.impulses.awake.load(w, n) == 0.0)
     return select(ti.abs(bound) < UNBOUNDED, bound, c.tables.arena.zero()), far

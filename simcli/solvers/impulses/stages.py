@@ -81,7 +81,7 @@ def searching(c, rest: tuple = ()) -> tuple:
         c: core of the run.
         rest: stages before the first search.
     """
-    aims = (aim,) if c.touches else ()
+    aims = (_aim,) if c.touches else ()
     spins = (bound_spins,) if c.bound.impulses.first_spin >= 0 else ()
     balls = (bound_balls,) if c.bound.system.laws.has_shared_limit else ()
     wakes = (wake,) if c.bound.system.laws.n else ()
@@ -186,7 +186,7 @@ def state_rows(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def aim(c: ti.template(), w: ti.i32):
+def _aim(c: ti.template(), w: ti.i32):
     """Friction of contacts, and what they are to reach."""
     m = c.bound.impulses
     rub(m.contacts, m.problem, w, m.start)

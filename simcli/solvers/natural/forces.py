@@ -57,7 +57,7 @@ class CoordinateForces:
         self.n_yielding, self.yielding = len(yielding), arena.ints(yielding)
         self.is_mixed = self.n + self.n_yielding > 0
         self.acts, self.pull = items.slot(), arena.slot(rows.n)
-        self.gravity = tables.column(weights(model, tables, rows.n))
+        self.gravity = tables.column(_weights(model, tables, rows.n))
         self.n_wrenches = len(model.wrenches.name)
         self.wrench, self.n_pushes = arena.slot(6 * self.n_wrenches), len(rows.push_at)
         self.push_at, self.push_form, self.push_component = (
@@ -67,7 +67,7 @@ class CoordinateForces:
         self.has_power = damped or self.n_wrenches > 0 or self.has_laws
 
 
-def weights(model: Model, tables: Tables, n: int) -> np.ndarray:
+def _weights(model: Model, tables: Tables, n: int) -> np.ndarray:
     """[N], (W|1, n), gravity along the free coordinates: it acts on centres of mass alone."""
     links, out = model.links, np.zeros((max(len(model.gravity), len(model.columns.weight)), n))
     for first in links.qd_start:

@@ -270,7 +270,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
     s = c.state
     t = c.tables
     y = c.bound.system
-    pull_links(c, w)
+    _pull_links(c, w)
     for i in range(t.n_links):
         if t.kind.at(i) == AFFINE:
             force = s.f.load(w, i)
@@ -289,7 +289,7 @@ def pull_vectors(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def pull_links(c: ti.template(), w: ti.i32):
+def _pull_links(c: ti.template(), w: ti.i32):
     """Forces of the rows of joints on the links, at their present pulls.
 
     Reads:  c.bound.system

@@ -43,9 +43,9 @@ CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
 # Active sets in one step: two or three suffice where nothing chatters; a walk (active_set.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 # Residuals [m or 1] that cannot be told from none.
-TIGHT = {"float64": 1e-15, "float32": 2e-6}
+_TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
-ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+_ROUNDING = {"float64": 1e-13, "float32": 1e-5}
 
 
 def yields(model: Model) -> bool:
@@ -119,8 +119,8 @@ class Constrained:
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
         self.jump = JUMP[arena.device.precision]
-        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
-        self.rounding = ROUNDING[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, _TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = _ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         is_touching = tables.is_natural and impulses is not None

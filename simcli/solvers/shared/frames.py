@@ -71,7 +71,7 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
         step: stages of each step.
         start, end: of the frame of the start, which has no step; after the last step of any other.
     """
-    turns = (follow_loops,) if c.constrained and c.loops.n_turns else ()
+    turns = (_follow_loops,) if c.constrained and c.loops.n_turns else ()
     shows = (report_contacts,) if c.touches else ()
     last = (only_blocks(is_last_step, *shows),) if shows else ()
     steps = repeat_blocks(*step, *turns, *last, end_step, where=has_steps, wanted=has_steps)
@@ -79,7 +79,7 @@ def frame(c, step: tuple, start: tuple, end: tuple) -> tuple:
 
 
 @ti.func
-def follow_loops(c: ti.template(), w: ti.i32):
+def _follow_loops(c: ti.template(), w: ti.i32):
     """Full turns of joints that close loops."""
     if ti.static(c.is_quadratic):
         follow_natural_turns(c.loops, c.tables, c.state, w, c.constants.load(w, H))
@@ -188,11 +188,11 @@ def report(c: ti.template(), w: ti.i32, steps: ti.i32):
     if ti.static(c.reports["bodies"]):
         report_points(c.tables, c.state, c.rows, w)
     if ti.static(c.reports["energy"]):
-        report_energy(c, w, steps)
+        _report_energy(c, w, steps)
 
 
 @ti.func
-def report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
+def _report_energy(c: ti.template(), w: ti.i32, steps: ti.i32):
     """The energy ledger, with the powers that end the stretch at hand.
 
     Reads:  c.state, c.forces
