@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.process import simcli, start
+from support.process import simcli, simcli_apart, start
 
 import simcli as package
 from simcli.cli import doorman
@@ -73,7 +73,7 @@ def wait_for_frames(path, process, count=3):
 
 
 def test_default_output_and_a_readable_end(scene, tmp_path):
-    done = simcli("run", scene, cwd=tmp_path)
+    done = simcli_apart("run", scene, cwd=tmp_path)
     assert done.returncode == Exit.OK, done.stderr
     assert done.stdout == ""
     assert "world-steps/s" in done.stderr
@@ -221,7 +221,7 @@ def test_one_signal_stops_cleanly(scene, tmp_path, number, code):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_no_terminal_no_escape_codes(scene, tmp_path):
-    done = simcli("run", scene, "-o", "a.h5", "-v", cwd=tmp_path)
+    done = simcli_apart("run", scene, "-o", "a.h5", "-v", cwd=tmp_path)
     assert "\x1b[" not in done.stderr + done.stdout
 
 
