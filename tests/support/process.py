@@ -32,9 +32,10 @@ def simcli(*words, cwd=None):
 
     with _files_for_streams() as streams, pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", COLUMNS)
+        patch.setattr(sys, "argv", ["simcli", *map(str, words)])  # which files of runs keep
         patch.chdir(cwd or os.getcwd())
         with pytest.raises(SystemExit) as end:
-            main([str(word) for word in words])
+            main(sys.argv[1:])
     return subprocess.CompletedProcess(words, int(end.value.code), *streams)
 
 
