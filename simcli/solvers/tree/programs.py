@@ -41,7 +41,7 @@ from simcli.solvers.rows.stages import (
     solve_system,
 )
 from simcli.solvers.shared.frames import frame, is_last_step
-from simcli.solvers.shared.measures import look
+from simcli.solvers.shared.looks.measures import look
 from simcli.solvers.shared.motions import lead_rows, lead_rows_to_end
 from simcli.solvers.tree.integrators import (
     combine_slopes,
