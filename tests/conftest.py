@@ -45,6 +45,16 @@ def all_honoured(monkeypatch):
     monkeypatch.setattr("simcli.spec.honours.solver_fields.check_honours", lambda check, tree: None)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def recorder_of_runs():
+    """Runs in this process record in it: a recorder's process costs a quarter of a second. Runs of other processes have one."""
+    from support.recorder_here import RecorderHere
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simcli.records.writing.spawn.RecorderProcess", RecorderHere)
+        yield
+
+
 @pytest.fixture
 def device():
     """The CPU in float64 with one thread, shared by all tests of this process (see support.device)."""
