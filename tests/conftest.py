@@ -47,7 +47,7 @@ def all_honoured(monkeypatch):
 
 @pytest.fixture(autouse=True, scope="session")
 def recorder_of_runs():
-    """Runs in this process record in it: a recorder's process costs a quarter of a second. Runs of other processes have one."""
+    """Runs in this process record in it: a process of the recorder costs 0.26 s. Runs of other processes have one."""
     from support.recorder_here import RecorderHere
 
     with pytest.MonkeyPatch.context() as patch:
