@@ -280,14 +280,6 @@ def test_doctor_runs_a_scene(command):
     assert lines["device cpu"]["state"] == "ok"
 
 
-def test_every_template_runs_to_its_expectations(command):
-    for entry in json.loads(command("new", "--list", "--json").stdout)["templates"]:
-        name = entry["name"]
-        assert command("new", name, "--template", name).returncode == Exit.OK
-        done = command("run", f"{name}.yaml", "-q", "--json", "--duration", "1")
-        assert done.returncode == Exit.OK, done.stderr + done.stdout
-
-
 def test_a_file_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatch):
     from simcli import pipeline
     from simcli.analysis import estimate
