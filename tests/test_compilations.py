@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from support.process import python, simcli
+from support.process import python, simcli_apart
 from support.scenes import FALL
 
 from simcli.errors import Exit
@@ -16,7 +16,7 @@ def kernels_of_run(folder, cache):
     """What `run --json` says of its kernels."""
     (folder / "fall.yaml").write_text(FALL)
     places = {"SIMCLI_KERNEL_CACHE": str(cache), "XDG_CACHE_HOME": str(folder)}
-    done = simcli("run", "fall.yaml", "--json", "--force", cwd=folder, **places)
+    done = simcli_apart("run", "fall.yaml", "--json", "--force", cwd=folder, **places)
     assert done.returncode == Exit.OK, done.stderr
     return json.loads(done.stdout)["kernels"]
 
