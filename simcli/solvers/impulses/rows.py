@@ -26,8 +26,8 @@ from simcli.solvers.impulses.contacts import aim_again
 from simcli.solvers.impulses.direction import find_stiffness
 from simcli.solvers.impulses.mass import act_of_law, mirrored, speed_of_row, state_mass
 from simcli.solvers.impulses.spins import state_spins
+from simcli.solvers.rows.active_set import state_laws
 from simcli.solvers.rows.equations import push_rows, set_hard_row, set_springs
-from simcli.solvers.rows.pieces import state_laws
 from simcli.solvers.shared.motions import speed_of_lock
 
 HARD, MOTION, DRIVE, FRICTION, LOWER, UPPER, LINEAR = range(7)  # kinds of rows

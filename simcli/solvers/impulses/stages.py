@@ -13,8 +13,8 @@ a step.
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.complementarity.solve import READY, SEARCH
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import choose_piece
 from simcli.kernels.laws.bounded import FREE
-from simcli.kernels.laws.pieces import choose
 from simcli.kernels.memory.programs import only, repeat, within
 from simcli.solvers.impulses.balls import bound_balls
 from simcli.solvers.impulses.contacts import aim_contacts, find_contacts, rub
@@ -34,7 +34,7 @@ from simcli.solvers.impulses.rows import (
     wake_bounds,
 )
 from simcli.solvers.impulses.spins import bound_spins
-from simcli.solvers.rows.pieces import acceleration_of_law, aim_laws
+from simcli.solvers.rows.active_set import acceleration_of_law, aim_laws
 from simcli.solvers.tree.integrators import H
 
 
@@ -320,7 +320,7 @@ def find_pieces(c: ti.template(), w: ti.i32, g: ti.template()):
     for k in range(y.laws.n):
         aim = y.laws.goal.load(w, k)
         y.laws.aim.store(w, k, aim)
-        choose(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
+        choose_piece(y.laws, w, k, aim, zero - 1.0, zero == 0.0)
         i = y.laws.unknown.at(k)
         effort = y.laws.effort.load(w, k)
         if i < y.n_dofs:

@@ -11,9 +11,9 @@ import numpy as np
 
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.language import ti
+from simcli.kernels.laws.active_set import draw_line
 from simcli.kernels.laws.bounded import law_terms, split_power, state_law
 from simcli.kernels.laws.coordinate import foresee, spring_law
-from simcli.kernels.laws.pieces import draw_line
 from simcli.kernels.memory.arena import Arena
 from simcli.kernels.memory.tables import Tables
 from simcli.kernels.rows.quadratic import IDLE, bend_bias, bias

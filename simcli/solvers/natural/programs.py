@@ -61,7 +61,6 @@ from simcli.solvers.natural.rotors import note_paces
 from simcli.solvers.natural.stages import (
     advance_midpoint,
     begin_evaluation,
-    chooses_somewhere,
     end_projection,
     end_velocities,
     fill_matrix,
@@ -72,6 +71,7 @@ from simcli.solvers.natural.stages import (
     load_midpoint,
     pull_vectors,
     push_midpoint,
+    set_changes_somewhere,
     show_projection,
     soften_step,
     state_projection,
@@ -83,8 +83,8 @@ from simcli.solvers.rows.stages import (
     account,
     assemble_system,
     begin_system,
-    choose,
     fill_system,
+    find_active_set,
     find_bias,
     finish_solutions,
     harden_rows,
@@ -188,13 +188,13 @@ def _evaluation(c, is_frame: bool = False) -> tuple:
     late = c.is_midpoint and not is_frame
     hard = (harden_instant,) if is_frame and c.bound.system.n_rows else ()
     motions = rows_of_motions(c, lead_rows if is_frame else lead_rows_to_end)
-    answer = (*solving(c), note_smooth) if c.by_impulses else _choices(c, is_frame)
+    answer = (*solving(c), note_smooth) if c.by_impulses else _with_active_set(c, is_frame)
     return (begin_evaluation, *led(c, lead_bodies), load_midpoint if late else load_forces, find_bias, *_measurement(c),
             *hard, begin_system if c.bound.is_plain else fill_system, *((push_midpoint,) if late else ()), *motions,
             *answer, account)  # fmt: skip
 
 
-def _choices(c, is_frame: bool) -> tuple:
+def _with_active_set(c, is_frame: bool) -> tuple:
     """Solutions for the pieces of all laws, until none changes; for a frame also until bodies without inertia are right."""
     y = c.bound.system
     carries, gives, owes = ((carry_excess,), (give_excess,), (owe_excess,)) if c.has_excess else ((), (), ())
@@ -204,9 +204,10 @@ def _choices(c, is_frame: bool) -> tuple:
         tries += [set_registers(solution=k), harden_rows, *gives, solve_system, finish_solutions if last else keep_solution]
     tries = (set_registers(solution=0), *tries, *owes)
     if not y.laws.n and not (c.has_excess and is_frame):
-        return set_registers(choice=0), choose, *tries
-    tries = only_blocks(chooses_somewhere, *tries)
-    return set_registers(choice=0), repeat_blocks(choose, tries, at_most=c.bound.max_choices, wanted=chooses_somewhere)
+        return set_registers(choice=0), find_active_set, *tries
+    tries = only_blocks(set_changes_somewhere, *tries)
+    search = repeat_blocks(find_active_set, tries, at_most=c.bound.max_choices, wanted=set_changes_somewhere)
+    return set_registers(choice=0), search
 
 
 def _measurement(c) -> tuple:

@@ -205,7 +205,7 @@ def state_system(c: ti.template(), w: ti.i32):
     state_equations(c, w, 0, c.b.load(w, 0), c.constants.load(w, H), c.g.load(w, 0), c.now.load(w, "instant"))
 
 
-def chooses_somewhere(c, w):
+def set_changes_somewhere(c, w):
     """Whether a piece was chosen anew in some world (of a block)."""
     return any_lane(c.bound.choosing.load(w, 0) != 0.0)
 

@@ -5,7 +5,7 @@ from simcli.kernels.chart.gyroscope import gyroscopic_change
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import hold
-from simcli.solvers.rows.pieces import law_power
+from simcli.solvers.rows.active_set import law_power
 from simcli.solvers.rows.repeat import note_jumps
 
 

@@ -1,7 +1,7 @@
 """Steps under constraints: loops, gears, laws and prescribed motions.
 
-An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
-of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
+An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, finding the active
+set of the laws again until it stays. A correction returns to the rows: positions to zero residuals, never by a force that
 would feed them back slowly. The lists of stages are in tree/programs.py and natural/programs.py.
 
     semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
@@ -40,7 +40,7 @@ from simcli.solvers.tree.integrators import copy
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
-# Choices of pieces in one step: two or three suffice where nothing chatters; a walk (pieces.py) ends one piece at a time.
+# Active sets in one step: two or three suffice where nothing chatters; a walk (active_set.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 # Residuals [m or 1] that cannot be told from none.
 _TIGHT = {"float64": 1e-15, "float32": 2e-6}
@@ -87,7 +87,7 @@ class Constrained:
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
-        tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
+        tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
         jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.

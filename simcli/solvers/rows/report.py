@@ -10,7 +10,7 @@ from simcli.kernels.linear.system import force_of_row, share_gears, wrench_of_co
 from simcli.kernels.report import report_wrenches
 from simcli.kernels.rows.tree_rows import turning
 from simcli.solvers.natural.led import add_led_efforts, add_led_wrenches
-from simcli.solvers.rows.pieces import acceleration_of_law
+from simcli.solvers.rows.active_set import acceleration_of_law
 from simcli.solvers.shared.drives import keep_before
 from simcli.solvers.tree.integrators import H
 

@@ -11,7 +11,7 @@ from simcli.kernels.forces.work import effort_power, elastic_energy
 from simcli.kernels.language import ti
 from simcli.kernels.report import mechanical_energy, put
 from simcli.solvers.impulses.contacts import contact_energy
-from simcli.solvers.rows.pieces import law_power
+from simcli.solvers.rows.active_set import law_power
 from simcli.solvers.rows.repeat import open_again
 from simcli.solvers.rows.report import law_energy, row_energy, spin_energy
 from simcli.solvers.tree.integrators import H

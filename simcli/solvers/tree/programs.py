@@ -25,10 +25,9 @@ from simcli.solvers.rows.stages import (
     advance_again,
     advance_constrained,
     assemble_system,
-    choose,
-    chooses,
     count_correction,
     fill_system,
+    find_active_set,
     find_bias,
     finish_solutions,
     follow_prescribed,
@@ -38,6 +37,7 @@ from simcli.solvers.rows.stages import (
     keep_solution,
     lacks,
     measure_rows,
+    set_changes,
     settle,
     solve_system,
 )
@@ -171,11 +171,11 @@ def _evaluation(c, first=None, starts: bool = False, by_impulses: bool | None = 
     rows = (measure_rows,) if c.bound.system.n_rows else ()
     to_end = starts and c.stages == 1
     leads = (lead_rows_to_end if to_end else lead_rows,) if c.bound.system.n_leads else ()
-    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _choices(c)
+    answer = (*when(c.touches, watch_contacts), *solving(c)) if by_impulses else _with_active_set(c)
     return *begins, find_bias, *rows, fill_system, *leads, *answer, account
 
 
-def _choices(c) -> tuple:
+def _with_active_set(c) -> tuple:
     """Solutions for the pieces of all laws, until none changes."""
     y = c.bound.system
     tries = [assemble_system, solve_system, keep_solution]
@@ -183,8 +183,8 @@ def _choices(c) -> tuple:
         last = k == y.solutions - 1
         tries += [set_registers(solution=k), harden_rows, solve_system, finish_solutions if last else keep_solution]
     most = c.bound.max_choices if y.laws.n else 1
-    tries = only(chooses, set_registers(solution=0), *tries)
-    return set_registers(choice=0), repeat(choose, tries, at_most=most, wanted=chooses)
+    tries = only(set_changes, set_registers(solution=0), *tries)
+    return set_registers(choice=0), repeat(find_active_set, tries, at_most=most, wanted=set_changes)
 
 
 def _measurement(c, leading) -> tuple:
