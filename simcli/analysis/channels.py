@@ -111,8 +111,8 @@ def locate_channel(trajectory: "Trajectory", name: str) -> list[ChannelSource]:
     """
     wanted = canonical(name)
     if wanted == CONTACT_LIST:
-        raise UsageError(f"`{CONTACT_LIST}` is a list in each frame, not a number: `simcli export -c {CONTACT_LIST}` alone writes "
-                         "it; diag.contacts and diag.penetration are channels")  # fmt: skip
+        raise UsageError(f"`{CONTACT_LIST}` is a list in each frame, not a number: `simcli export -c {CONTACT_LIST}` "
+                         "alone writes it; diag.contacts and diag.penetration are channels")  # fmt: skip
     if _column(trajectory, wanted) is not None:
         return [_source(trajectory, wanted)]
     found = [known for known in available(trajectory) if matches_channel(known, wanted)]
