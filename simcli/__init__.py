@@ -12,6 +12,7 @@ The map of the house. Text flows down one street and nothing downstream changes 
     solvers/     time stepping (Taichi)
     records/     numbers to disk and back (HDF5)
     analysis/    meaning of the result: expectations, plots, exports
+    view/        what is seen of a mechanism and of its motion
     job.py       what a run is asked for, and what it comes to
     pipeline.py  one run as a paragraph
     sweeps/      many batches as one: cases, chunks, ledger, workers, one table

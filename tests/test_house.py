@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -57,6 +58,63 @@ MOST_OF_STAGE = 40  # lines of a device function
 # Rooms with longer ones: collision.
 LONG_STAGES = {"kernels/collision/boxes.py", "kernels/collision/convex/epa.py", "kernels/collision/convex/features.py",
                "kernels/collision/convex/gjk.py", "kernels/collision/rounds.py", "kernels/collision/terrain.py"}  # fmt: skip
+MOST_FILES = 15  # Python files of a folder, its door among them
+MOST_OF_FUNCTION, MOST_NESTED = 60, 4  # lines; loops and conditions within each other
+LONG_FUNCTIONS = {
+    "cli/results/view.py:view",
+    "cli/runs/run.py:run",
+    "cli/search/fit.py:fit",
+    "cli/search/optimize.py:optimize",
+    "cli/search/solve.py:solve",
+    "cli/sweeps/sweep_run.py:run",
+    "kernels/device/runtime.py:start_device",
+    "solvers/shared/core.py:__init__",
+}
+DEEP_FUNCTIONS = {
+    "kernels/algebra/polar.py:add_arap",
+    "kernels/algorithms.py:composite_matrix",
+    "kernels/barrier/nearest.py:count_one_of",
+    "kernels/barrier/sweep.py:search_pair",
+    "kernels/chart/contacts.py:clear_contacts",
+    "kernels/chart/contacts.py:pull_link",
+    "kernels/collision/convex/pair.py:convex_pair",
+    "kernels/collision/detect.py:detect",
+    "kernels/collision/terrain.py:is_outward",
+    "kernels/complementarity/large.py:invert_masses",
+    "kernels/complementarity/large_problem.py:add_contact",
+    "kernels/complementarity/large_problem.py:add_spin",
+    "kernels/complementarity/large_problem.py:diagonal_of_contact",
+    "kernels/complementarity/large_problem.py:metric_of_row",
+    "kernels/complementarity/newton.py:condense_row",
+    "kernels/forces/efforts.py:efforts",
+    "kernels/forces/work.py:effort_power",
+    "kernels/linear/system.py:fill_rows",
+    "kernels/rays/picture.py:draw_pixels",
+    "model/natural/quadratic.py:curvature",
+    "solvers/affine/breaks.py:spread_along_contacts",
+    "solvers/affine/report.py:_report_wrenches",
+    "solvers/impulses/direction.py:add_stiffness",
+    "solvers/rows/corrections.py:find_lacks",
+    "solvers/shared/rollout.py:rollout",
+    "spec/batches/sweep_file.py:_check_combinations",
+    "spec/checks/mechanism/physics.py:check_quaternions",
+}
+# Names that several modules have on purpose; all others are of one. Add here what is parallel, not what is in the way.
+PARALLEL = set("""
+    Bushings Contacts Core DIAGNOSTICS Laws Limits NODES Rows Signals
+    AffineSolver GeneralizedSolver MaximalSolver NaturalSolver
+    BALL BOX CAPSULE CONE FREE HALF_SPACE MESH PLANE ROUND
+    account aim_laws assemble begin begin_evaluation eliminate factorize factorize_blocks go_back meet_contacts put report
+    settle soften substitute substitute_blocks work_of_step
+    main mass_matrix run solve sweep table write
+    multiply rotation_log spin_of_vector transpose vector
+""".split())  # noqa: SIM905
+# Names that still mean two things; a name leaves the list when it means one.
+AMBIGUOUS = set("""
+    Array FAR Form KEPT RIBLE ROWS_ONLY Row SINGULAR SIZE SMALL_ANGLE SUCCESSIVE TAICHIS TOUCHING Target UNBOUNDED
+    corner emit first_of is_smooth keep lacking measure number place prepare refuse say shape_of speed_of_row
+    three turns
+""".split())  # noqa: SIM905
 LEAVING = {"print", "sys.exit", "os._exit", "exit"}
 FILES = sorted(path for path in HOUSE.rglob("*.py"))
 INTERNALS = HOUSE / "kernels" / "language" / "internals.py"
@@ -240,6 +298,67 @@ def test_every_package_has_a_sign_on_its_door():
 def test_every_module_says_what_it_is():
     for path in FILES:
         assert ast.get_docstring(tree_of(path)), path
+
+
+def test_rooms_are_small():
+    folders = {path.parent for path in FILES}
+    assert [folder for folder in folders if len(list(folder.glob("*.py"))) > MOST_FILES] == []
+
+
+@pytest.mark.parametrize("door", [path for path in FILES if path.name == "__init__.py"], ids=lambda path: path.parent.name)
+def test_doors_list_their_files(door):
+    """In reading order, a line each: four spaces, its name, what it is."""
+    lines = re.findall(r"^    ([a-z]\w*)(?:\.py|/)? +\S", ast.get_docstring(tree_of(door), clean=False), re.MULTILINE)
+    files = {path.stem for path in door.parent.glob("*.py")} - {"__init__", "__main__"}
+    folders = {path.name for path in door.parent.iterdir() if (path / "__init__.py").exists()}
+    others = {path.name for path in door.parent.iterdir() if path.is_dir()}
+    assert files | folders <= set(lines) <= files | folders | others
+    assert len(set(lines)) == len(lines)
+
+
+def public_names(path: Path) -> set[str]:
+    """Functions, classes and constants at the top of a file that others may use."""
+    found = set()
+    for node in tree_of(path).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+                      and isinstance(name.ctx, ast.Store)}  # fmt: skip
+    return {name for name in found if not name.startswith("_")}
+
+
+def test_a_public_name_means_one_thing():
+    """What only its own module uses has an underscore; what two modules have is parallel on purpose, or renamed."""
+    count = Counter(name for path in FILES if path.name != "__init__.py" for name in public_names(path))
+    doubles = {name for name, n in count.items() if n > 1}
+    assert doubles - PARALLEL - AMBIGUOUS == set()
+    assert (PARALLEL | AMBIGUOUS) - doubles == set(), "these have become one: take them off the list"
+
+
+def nested(node: ast.AST, depth: int = 0) -> int:
+    """How deep conditions, loops and contexts of a function stand within each other."""
+    deepest = depth
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
+        is_deeper = isinstance(child, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.Match) and not is_elif
+        deepest = max(deepest, nested(child, depth + is_deeper))
+    return deepest
+
+
+def test_functions_are_short_and_flat():
+    """A function that has been mended leaves the list."""
+    long, deep = set(), set()
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef):
+                name = f"{path.relative_to(HOUSE).as_posix()}:{node.name}"
+                long |= {name} if node.end_lineno - node.lineno >= MOST_OF_FUNCTION else set()
+                deep |= {name} if nested(node) > MOST_NESTED else set()
+    assert (long, deep) == (LONG_FUNCTIONS, DEEP_FUNCTIONS)
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])

@@ -3,9 +3,12 @@
 The step of a tree, and of free bodies, is a list of named stages; the others are paragraphs of them. There is no inheritance
 between solvers, no registry and no event bus: one dictionary of classes. Never found here: files, scenes, printing.
 
-    shared     what all have in common: the host's side, frames, clock, ledger, measures, ends of worlds
-    tree       coordinates of joints, and of free bodies (generalized, maximal);  natural, affine: points and vectors
-    rows       steps that rows and laws constrain;  impulses: steps in which something can touch
+    shared    what all have in common: the host's side, frames, clock, ledger, measures, ends of worlds
+    tree      coordinates of joints, and of free bodies (generalized, maximal)
+    rows      steps that rows and laws constrain
+    impulses  steps in which something can touch
+    natural   points and vectors, rigidity and joints as rows
+    affine    points and vectors, rigidity and joints as energies
 """
 
 from simcli.solvers.affine.solver import AffineSolver

@@ -9,6 +9,7 @@
     nearest     which of the triangles of a flat face counts
     anchors     what contacts remember: how far each is from where it stuck
     friction    what is kept of the contacts at the start of a step, and its pieces
+    stencils    the corners of candidates, in the world and in their bodies
     touch       a contact as it is told
     contact     the solver's doors: reach, measure, add
 

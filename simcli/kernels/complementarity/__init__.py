@@ -4,6 +4,7 @@ In: a mass matrix, a free velocity and rows of each world (problem.py). Out: imp
 step, and how far they are from a solution, in m/s. Never found here: geometry, contact detection, time stepping.
 
     problem     what is given and found, its memory, and what is prepared once
+    preparation  what the rounds share, and what each of them begins with
     dense       Cholesky and LU factors of dense matrices of packs
     cones       projections, and functions whose root is the law of a row or of a contact
     measure     the velocity that impulses give, and its natural map

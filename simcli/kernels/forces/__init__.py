@@ -9,5 +9,6 @@ In: poses, twists, signals. Out: forces on links, efforts, work. Never here: bou
     external    external forces on links: of springs between points, cables and wrenches, which know poses and twists only
     bushings    bushings: springs and dampers of six axes between two frames; and cables, which are bushings of joints
     columns     columns of forces: joint efforts (applied, damping, drives), springs between points, cables
+    account     work that forces have done since the start, and the powers of an instant
     work        the account of work: powers of joint efforts, what springs and soft limits store
 """

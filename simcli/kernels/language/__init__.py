@@ -3,20 +3,21 @@
 In: Python functions. Out: kernels. Never found here: mechanics, memory of worlds.
 
     internals    Taichi's package, and all that is taken from below its public interface, by name
-    expressions  local variables and items, inside kernels;  backend: the program, and how it is configured
+    expressions  local variables and items, inside kernels
+    backend      the program, and how it is configured
     source_text  how Taichi finds the text of a function: without a search through all modules
     tracing      how it makes a program of that text
     numbers      numbers of objects are read from memory, so that scenes share kernels
     procedures   functions that are compiled once and called
     rolling      loops that stay loops
     vectors      packs as vectors of the processor
-    compilations which kernels were compiled, and which came from a folder of kernels
+    compilations  which kernels were compiled, and which came from a folder of kernels
 
 What gains less than a fifth of what it is for is not done. Gains are CPU seconds without a trick by those with it (median of
 pairs, an AMD EPYC in 2026-11) on a chain of 7 hinges by rk4, two four-bars in natural coordinates (fourbar_natural.yaml) and
 five balls that touch. Last comes what tells if it breaks: tests/test_FILE.py, test_NAME.
 
-    trick                          for      gain  on          told by
+    Trick                          for      gain  on          told by
     internals._caller_named_only   import   2.9   Taichi      source_text.python_keeps_its_own_functions
     source_text.stands_in_class    import   2.8   solvers     source_text.modules_are_not_searched_at_a_start
     source_text.source_lines       trace    1.3   four-bars   source_text.texts_of_all_device_functions_are_those_of_the_file

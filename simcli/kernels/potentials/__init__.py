@@ -3,7 +3,8 @@
     V = sum k phi^2 / 2 + sum V(x(phi)) + sum V(sqrt(phi)),   phi polynomials of second degree
 
     tables        what is read and kept: Potential
-    laws          what acts on a coordinate, V(x): Laws; of shares (an energy and its derivatives)
+    shares        an energy and its derivatives
+    laws          what acts on a coordinate, V(x): Laws
     bounds        what is held until nothing gives: limits, motions
     paces         coordinates from step to step
     coordinates   coordinates of joints from their rows, and the laws there

@@ -1,5 +1,18 @@
 """Affine bodies: twelve numbers each, rigidity and joints as stiff energies, contact as a barrier.
 
-In reading order: solver, memory, programs (the lists), stages, newton, breaks, places (as rigid ones), given (kinematic),
-holds, contact, frames, report.
+In: a Model with its affine form, options. Out: frames. Never found here: energies of contact (kernels/barrier) and of joints
+(kernels/potentials).
+
+    solver    the solver, for the host
+    memory    what a run reads and writes
+    programs  the lists of stages, one for each integrator
+    stages    where a step begins, its formula, its targets, what it leaves
+    newton    Newton's method: direction, cap, line search
+    breaks    steps in which forces begin or end at once
+    places    affine bodies as rigid ones
+    given     kinematic bodies
+    holds     soft holds to a pose
+    contact   barrier contact of a run
+    frames    what a call begins with, and worlds that end
+    report    frames
 """

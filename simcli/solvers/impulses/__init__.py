@@ -1,4 +1,13 @@
 """The one problem of a step in which something can touch: joints, laws and contacts together, solved for impulses.
 
-In reading order: memory, contacts, rows, spins (rolling and torsional friction), mass, direction, stages.
+In: the core of a run. Out: velocities and impulses of a step. Never found here: the solution (kernels/complementarity).
+
+    memory     the problem and what it needs
+    contacts   contacts of a step, and their warm starts
+    rows       what joints, laws, motions and contacts state
+    spins      rolling and torsional friction
+    balls      bounds of the drives of ball joints
+    mass       mass matrix and momentum, with the linear parts of laws
+    direction  forces of joints along the directions where a step ends
+    stages     stages that solve it, and their lists
 """

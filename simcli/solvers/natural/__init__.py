@@ -1,5 +1,16 @@
 """Points and vectors as coordinates: a constant mass matrix, rigidity and joints as rows.
 
-In reading order: programs (the lists), memory, stages, excess (bodies that lack inertia), quadratic (stages of steps whose
-rows are polynomials), forces, generalized_alpha, alpha_forces, contacts, rotors (armature), led (kinematic bodies).
+In: a Model in its natural form, options. Out: frames. Never found here: the rows themselves (kernels/rows/quadratic.py).
+
+    programs           the lists of stages, one for each integrator
+    memory             what steps keep beyond the memory of rows
+    stages             stages, whatever acts
+    excess             what weights of flat bodies and thin rods have too much
+    quadratic          stages of steps whose rows are polynomials
+    forces             forces in such steps
+    generalized_alpha  stages of order two with damping
+    alpha_forces       their forces and stiffness
+    contacts           which steps are of impulses
+    rotors             armature
+    led                kinematic bodies
 """

@@ -1,4 +1,9 @@
 """Joint coordinates of a tree, and free bodies that rows join: the stages of a step, and the list of each integrator.
 
-In reading order: programs, stages, integrators.
+In: the core of a run. Out: frames. Never found here: constraints (rows), contacts (impulses).
+
+    programs     the lists of stages, one for each integrator
+    stages       stages of steps
+    integrators  what integrators do with accelerations
+    impacts      worlds in which shapes meet within a step of several nodes
 """

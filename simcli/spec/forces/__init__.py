@@ -1,6 +1,13 @@
 """The forces that a scene can name, a file each: keys, what they refer to, who honours them.
 
 The numbers of a force are read by the file of the same name in model/forces/; what it does stands in kernels/.
+
+    base     what all have: who honours it, its ends, what signals may drive
+    spring   springs between two points
+    wrench   wrenches on bodies
+    torque   efforts on joints
+    torsion  torsion springs of joints
+    bushing  springs of six axes between two frames
 """
 
 from typing import Annotated, get_args

@@ -3,6 +3,7 @@
 In: names of files, ranges, seeds. Out: numbers per world, and faults with file, line and column. Never here: what a scene
 does with the numbers, HDF5 (whoever reads a scene lends a function that reads runs).
 
+    files       where the files that a batch names are
     csv_text    the one reader of CSV text: encoding, lines, cells
     sheets      a CSV or Parquet file as headers with units and columns of numbers
     columns     what a table comes to: values per path and world, and their places in the file
