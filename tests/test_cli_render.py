@@ -332,7 +332,7 @@ def test_the_camera_of_a_wide_picture_comes_nearer(render):
 
 @pytest.mark.slow
 def test_commands_of_the_page_work(tmp_path, monkeypatch):
-    text = (Path(render_page.__file__).parents[1] / "docs/render.md").read_text(encoding="utf-8")
+    text = (Path(render_page.__file__).parents[2] / "docs/render.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"```console\n(.*?)```", text, re.DOTALL)[0].splitlines()
     assert len(lines) == 6

@@ -177,7 +177,7 @@ import json, sys
 from pathlib import Path
 import h5py
 from simcli.errors import FileError
-from simcli.records.wholeness.integrity import held, info, verify
+from simcli.records.wholeness.integrity import file_info, held, verify
 from simcli.records.reading.reader import open_trajectory
 source, copy, flips = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 data = source.read_bytes()

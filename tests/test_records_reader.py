@@ -215,11 +215,11 @@ from support.recorder_here import RecorderHere
 from support.tiny_model import frames, tiny_model
 from simcli.records.writing import writer
 from simcli.records.contents.layout import CHANNELS, PARTS, axes_of, datasets
-from simcli.records.contents.provenance import collect
+from simcli.records.contents.provenance import collect_provenance
 writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()
 rows = datasets(model, CHANNELS)
-out = writer.Recorder({str(path)!r}, model, collect([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N}, process=here)
+out = writer.Recorder({str(path)!r}, model, collect_provenance([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N}, process=here)
 file = here.recording._file._file
 count = file.count
 {moment}

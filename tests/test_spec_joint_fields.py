@@ -12,7 +12,7 @@ from simcli.spec.honours import joint_fields
 from simcli.spec.honours.joint_fields import HONOURED_FIELDS, JOINTS
 from simcli.spec.names import structure
 
-PAGE = Path(joint_fields.__file__).parent.parent / "docs" / "joint_fields.md"
+PAGE = Path(joint_fields.__file__).parents[2] / "docs" / "joint_fields.md"
 MASS = "mass: 1, com: [0.1, 0.2, 0.3], inertia: {diag: [0.1, 0.2, 0.25]}"
 NEEDS = {
     "d6": "axes: {linear: [[1, 0, 0]], angular: [[0, 1, 0]]}", "universal": "axes: {angular: [[1, 0, 0], [0, 1, 0]]}",

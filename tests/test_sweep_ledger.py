@@ -149,12 +149,12 @@ import resource
 from pathlib import Path
 from simcli.errors import OutputError
 from simcli.sweeps.book.identity import this_process
-from simcli.sweeps.book.ledger import Event, Ledger
+from simcli.sweeps.book.ledger import Ledger, LedgerEvent
 ledger = Ledger(Path({str(tmp_path)!r}), this_process())
 resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
 for k in range(100):
     try:
-        ledger.note(Event.DONE, f"c{{k}}", [f"x{{k}}"], **{DONE!r})
+        ledger.note(LedgerEvent.DONE, f"c{{k}}", [f"x{{k}}"], **{DONE!r})
     except OutputError as error:
         print(k, error)
         break

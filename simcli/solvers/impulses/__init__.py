@@ -4,6 +4,7 @@ In: the core of a run. Out: velocities and impulses of a step. Never found here:
 
     memory     the problem and what it needs
     contacts   contacts of a step, and their warm starts
+    aims       what contacts aim at
     rows       what joints, laws, motions and contacts state
     spins      rolling and torsional friction
     balls      bounds of the drives of ball joints
