@@ -131,7 +131,7 @@ def test_missing_matplotlib_has_a_one_line_hint(tmp_path):
         "from simcli.analysis.plots.plot import draw_channels\n"
         "from simcli.errors import UsageError\n"
         "try:\n"
-        "    draw([])\n"
+        "    draw_channels([])\n"
         "except UsageError as error:\n"
         "    print(error)\n"
     )

@@ -189,7 +189,7 @@ def content(path):
 whole = content(source)
 def outcome(path):
     try:
-        info(path)
+        file_info(path)
         if verify(path):
             return "found"
         return "clean" if content(path) == whole else "SILENT"

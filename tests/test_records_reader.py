@@ -219,7 +219,8 @@ from simcli.records.contents.provenance import collect_provenance
 writer.PATIENCE_S = 0.0
 model, here = tiny_model(), RecorderHere()
 rows = datasets(model, CHANNELS)
-out = writer.Recorder({str(path)!r}, model, collect_provenance([("a", "x")], "x", "cpu", "float64", 7), CHANNELS, {N}, process=here)
+source = collect_provenance([("a", "x")], "x", "cpu", "float64", 7)
+out = writer.Recorder({str(path)!r}, model, source, CHANNELS, {N}, process=here)
 file = here.recording._file._file
 count = file.count
 {moment}
@@ -307,7 +308,7 @@ def test_repair_refuses_a_file_that_is_being_written(tmp_path):
     path = tmp_path / "a.h5"
     with Recorder(path, MODEL, collect_provenance(SOURCES, "r", "cpu", "float64", 7), CHANNELS, N):
         code = ("from simcli.records.wholeness.repair import repair_file\nfrom simcli.errors import FileError\n"
-                f"try: repair({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
+                f"try: repair_file({str(path)!r})\nexcept FileError as error: print(error)")  # fmt: skip
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "is writing this file" in done.stdout, done.stderr
 
