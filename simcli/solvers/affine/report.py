@@ -45,7 +45,7 @@ def report_frame(c: ti.template(), w: ti.i32, steps: ti.i32):
         project_accelerations(c.loops.anchors, c.rows, c.state.q, c.state.qd, c.state.qdd, w)
         report_efforts(c, w)
         if ti.static(c.given.n > 0):
-            report_efforts_of_holds(c, w)
+            report_efforts_of_holds(c, w, c.rows.effort)
     follow_rows(c.potential, w, c.potential.rows.next_x)  # where everything was evaluated last, with its forms
     if steps > 0:  # those of frame 0 are of a trial
         find_multipliers(c, w)
@@ -127,7 +127,7 @@ def report_efforts(c: ti.template(), w: ti.i32):
 def report_affine_drives(c: ti.template(), w: ti.i32):
     """Efforts of drives, driving joints and motions: all that puts work in, less the efforts that are applied.
 
-    Reads:  c.potential.laws, c.forces.constant
+    Reads:  c.potential.laws, c.forces.constant, c.given
     Writes: c.gauges.drives.{effort, power}
     """
     y = c.potential.laws
@@ -140,6 +140,8 @@ def report_affine_drives(c: ti.template(), w: ti.i32):
     for k in range(y.n):
         d = y.dof.at(k)
         p.effort.store(w, d, p.effort.load(w, d) - c.forces.constant.load(w, d) * y.on.load(w, d))
+    if ti.static(c.given.n > 0):
+        report_efforts_of_holds(c, w, p.effort)
     for n in range(p.n):
         add_drive_power(c, w, n, p.effort.load(w, p.dof.at(n)))
 
