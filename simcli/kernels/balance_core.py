@@ -110,9 +110,9 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
         r = y.lead_row.at(m)
         y.rows.residual.store(w, r, gap_of_lead(t, s, y, c.motions, w, m))
     fill(y, t, s, w)
-    push_rows(c, w)
+    _push_rows(c, w)
     push_laws(c, w)
-    pull_links(c, w)
+    _pull_links(c, w)
     collect(t, s, s.u, w)
     report_wrenches(t, s, c.rows, w)
     report_loops(c, w)
@@ -123,7 +123,7 @@ def balance_of(c: ti.template(), w: ti.i32, time: ti.f64):
 
 
 @ti.func
-def push_rows(c: ti.template(), w: ti.i32):
+def _push_rows(c: ti.template(), w: ti.i32):
     """Forces of compliant and idle rows: lambda = -phi / compliance, or none.
 
     Reads:  c.system.rows.residual
@@ -178,7 +178,7 @@ def push_laws(c: ti.template(), w: ti.i32):
 
 
 @ti.func
-def pull_links(c: ti.template(), w: ti.i32):
+def _pull_links(c: ti.template(), w: ti.i32):
     """Take what rows give from what the links need.
 
     Reads:  c.system.{force, rows}

@@ -18,11 +18,11 @@ from simcli.model.signals.tables import Driven, SignalKind
 from simcli.model.tables import DriveMode, Model
 from simcli.model.tree.link_frames import body_rotations
 
-SINE, STEP, RAMP, CHIRP, TABLE = (
+SINE, _STEP, RAMP, CHIRP, _TABLE = (
     int(getattr(SignalKind, name)) for name in ("SINE", "STEP", "RAMP", "CHIRP", "TABLE"))  # fmt: skip
 ORDERS = 3  # numbers per signal: value, first and second derivative
-PARAMETERS = 4
-TURN = 2.0 * np.pi
+_PARAMETERS = 4
+_TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
     side = zero + (t + lean)
     for k in range(s.n):
         kind = s.kind.at(k)
-        p0 = zero + s.parameter.load(w, PARAMETERS * k)
-        p1 = zero + s.parameter.load(w, PARAMETERS * k + 1)
-        p2 = zero + s.parameter.load(w, PARAMETERS * k + 2)
-        p3 = zero + s.parameter.load(w, PARAMETERS * k + 3)
+        p0 = zero + s.parameter.load(w, _PARAMETERS * k)
+        p1 = zero + s.parameter.load(w, _PARAMETERS * k + 1)
+        p2 = zero + s.parameter.load(w, _PARAMETERS * k + 2)
+        p3 = zero + s.parameter.load(w, _PARAMETERS * k + 3)
         value = zero + p0
         rate = zero + 0.0
         second = zero + 0.0
@@ -197,16 +197,16 @@ def evaluate_signals(s: ti.template(), w: ti.i32, t: ti.template(), lean: ti.tem
         if ti.static(CHIRP in s.kinds):
             if kind == CHIRP:
                 value, rate, second = chirp(p0, p1, p2, p3, now, side, zero)
-        if ti.static(STEP in s.kinds):
-            if kind == STEP:
+        if ti.static(_STEP in s.kinds):
+            if kind == _STEP:
                 value = select(side < p2, p0, p1)
         if ti.static(RAMP in s.kinds):
             if kind == RAMP:
                 slope = (p1 - p0) / (p3 - p2)
                 value = select(side < p3, p0 + slope * (ti.max(now, p2) - p2), p1)
                 rate = select((side < p2) | (side >= p3), zero, slope)
-        if ti.static(TABLE in s.kinds):
-            if kind == TABLE:
+        if ti.static(_TABLE in s.kinds):
+            if kind == _TABLE:
                 start, c0, c1, c2, c3 = piece_of(s, w, k, t + lean)
                 value, rate, second = cubic(now - start, c0, c1, c2, c3)
         s.values.store(w, ORDERS * k, value)
@@ -227,9 +227,9 @@ def chirp(amplitude, first, last, duration, now, side, zero):
         now, side: [s], the time, and one that is past a jump or before it.
         zero: what the frequency changes by when it has come to the last one.
     """
-    sweep, before = local((last - first) / duration * TURN), local(ti.min(now, duration))
-    phase = local((first * before + last * (now - before)) * TURN + sweep * before * before * 0.5)
-    return wave(amplitude, phase, local(first * TURN + sweep * before), select(side < duration, sweep, zero))
+    sweep, before = local((last - first) / duration * _TURN), local(ti.min(now, duration))
+    phase = local((first * before + last * (now - before)) * _TURN + sweep * before * before * 0.5)
+    return wave(amplitude, phase, local(first * _TURN + sweep * before), select(side < duration, sweep, zero))
 
 
 def cubic(x, c0, c1, c2, c3):
@@ -244,23 +244,23 @@ def piece_of(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
 
     Reads: s.{knot, cubic, piece_start}
     """
-    found = [s.arena.zero() for _ in range(1 + PARAMETERS)]
+    found = [s.arena.zero() for _ in range(1 + _PARAMETERS)]
     if ti.static(is_pack(t)):
         for lane in ti.static(range(s.arena.device.lanes)):
-            piece = piece_at(s, w, k, get_lane(t, lane))
+            piece = _piece_at(s, w, k, get_lane(t, lane))
             put_lane(found[0], lane, get_lane(s.knot.load(w, piece), lane))
-            for m in ti.static(range(PARAMETERS)):
-                put_lane(found[1 + m], lane, get_lane(s.cubic.load(w, PARAMETERS * piece + m), lane))
+            for m in ti.static(range(_PARAMETERS)):
+                put_lane(found[1 + m], lane, get_lane(s.cubic.load(w, _PARAMETERS * piece + m), lane))
     else:
-        piece = piece_at(s, w, k, t)
+        piece = _piece_at(s, w, k, t)
         found[0] = s.arena.zero() + s.knot.load(w, piece)
-        for m in ti.static(range(PARAMETERS)):
-            found[1 + m] = s.arena.zero() + s.cubic.load(w, PARAMETERS * piece + m)
+        for m in ti.static(range(_PARAMETERS)):
+            found[1 + m] = s.arena.zero() + s.cubic.load(w, _PARAMETERS * piece + m)
     return found[0], found[1], found[2], found[3], found[4]
 
 
 @ti.func
-def piece_at(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
+def _piece_at(s: ti.template(), w: ti.i32, k: ti.i32, t: ti.template()):
     """The last piece of table k that begins by t, the first one before: a search that all lanes share.
 
     Reads: s.{knot, piece_start}

@@ -106,7 +106,7 @@ def moved(links: Links, joint_q: Array, step: Array) -> Array:
         is_free = int(links.kind[k] == LinkKind.FREE)
         place = at + 3 * is_free
         before = q[:, place : place + 4]
-        after = rot.unit(rot.quat_multiply(rotation_of(step[:, d + 3 * is_free : d + n]), before))
+        after = rot.unit(rot.quat_multiply(_rotation_of(step[:, d + 3 * is_free : d + n]), before))
         after = np.where(touched[:, None], after, before)
         if is_free:
             com = links.com[:, k]
@@ -116,7 +116,7 @@ def moved(links: Links, joint_q: Array, step: Array) -> Array:
     return q
 
 
-def rotation_of(vector: Array) -> Array:
+def _rotation_of(vector: Array) -> Array:
     """Quaternion of a rotation vector [rad], (W, 3)."""
     angle = np.sqrt(rot.dot(vector, vector))
     none = angle == 0.0

@@ -27,10 +27,10 @@ from simcli.model.signals.prescribed import prescribed
 from simcli.model.signals.tables import MotionKind
 from simcli.model.tables import Array, Model
 
-CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
+_CLOSED = 1e-12  # [m, rad, 1] gaps that are left as they are: the tolerance of the solvers' own corrections
 OPEN = 1e-9  # [m, rad, 1] gaps that count as such: far above what corrections reach, far below what is seen
-CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
-LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
+_CORRECTIONS = 30  # of each kind; Newton's method needs five where it converges, and halves a gap where dofs are singular
+_LARGEST_MOVE = 0.5  # [rad or m] of one correction: linear gradients say little about what is farther
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Mechanism:
     def close(self) -> Array:
         """Close the loops, of unwritten coordinates first; gives what rows still lack, (lead, R)."""
         written = self.model.dofs.q_given & ~self.is_led
-        lacks = self.correct(self.is_tree & ~written & ~self.is_led, CLOSED)
+        lacks = self.correct(self.is_tree & ~written & ~self.is_led, _CLOSED)
         if np.abs(lacks).max(initial=0.0) > OPEN:
             lacks = self.correct(self.is_tree & ~self.is_led, OPEN)
         if np.abs(lacks).max(initial=0.0) > OPEN:
@@ -118,7 +118,7 @@ class Mechanism:
         q, angle, best = self.q.copy(), self.angle.copy(), np.full(self.lead, np.inf)
         last = best.copy()
         least = np.zeros((self.lead, self.constraints.rows.n))
-        for n in range(CORRECTIONS):
+        for n in range(_CORRECTIONS):
             chart, gaps, lacks = self.measure()
             now = np.abs(lacks).max(axis=1, initial=0.0)
             better = now < best
@@ -142,7 +142,7 @@ class Mechanism:
             M = _full(mass_block(self.model, chart, bulk, dofs, self.relatives(dofs)), self.lead)[chosen]
             x = least_motion(J, M, np.zeros((len(chosen), len(dofs))), -lacks[chosen][:, rows], evenly)
             largest = np.abs(x).max(axis=1, initial=0.0)
-            step[np.ix_(chosen, dofs)] = x * (LARGEST_MOVE / np.maximum(largest, LARGEST_MOVE))[:, None]
+            step[np.ix_(chosen, dofs)] = x * (_LARGEST_MOVE / np.maximum(largest, _LARGEST_MOVE))[:, None]
         return step
 
     def drive(self) -> Array:

@@ -21,9 +21,9 @@ from simcli.model.constraints.tables import Constraints, Form, Rows
 from simcli.model.signals.prescribed import balls_by_position, prescribed
 from simcli.model.tables import Array, Model
 
-FULL_TURN = 2.0 * math.pi
-TINY_LENGTH = 1e-12  # [m] below, two points have no direction
-TURNS = (Form.TURN, Form.PITCH)
+_FULL_TURN = 2.0 * math.pi
+_TINY_LENGTH = 1e-12  # [m] below, two points have no direction
+_TURNS = (Form.TURN, Form.PITCH)
 SUCCESSIVE = {Form.CARDAN: 2, Form.EULER: 3}
 
 
@@ -160,7 +160,7 @@ def _apart(e: _Ends, found: Gaps, chosen: Array) -> None:
 
 def _length(e: _Ends, found: Gaps, chosen: Array) -> None:
     length = np.sqrt(rot.dot(e.gap, e.gap))
-    found.force[:, chosen] = e.gap / np.maximum(length, TINY_LENGTH)[..., None]
+    found.force[:, chosen] = e.gap / np.maximum(length, _TINY_LENGTH)[..., None]
     found.residual[:, chosen] = length
 
 
@@ -234,7 +234,7 @@ def _about(axis: Array, start: Array, end: Array) -> Array:
 
 
 def _nearest(angle: Array, near: Array) -> Array:
-    return angle + FULL_TURN * np.round((near - angle) * (1.0 / FULL_TURN))
+    return angle + _FULL_TURN * np.round((near - angle) * (1.0 / _FULL_TURN))
 
 
 def _roll(e: _Ends, found: Gaps, chosen: Array) -> None:

@@ -92,13 +92,13 @@ def firm_up(c: ti.template(), w: ti.i32, h: ti.template()):
             b = y.rows.vector_d.at(2 * n + 1)
             gain = ti.max(zero + t.excess.load(w, a), zero + t.excess.load(w, b))
             push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            add_square(c, w, r, gain)
+            _add_square(c, w, r, gain)
         for n in range(c.bound.impulses.n_firm):
             r = c.bound.impulses.firm_row.at(n)
             holds = (zero + y.enabled.load(w, r) != 0.0) & (zero + y.compliance.load(w, r) == 0.0)
             gain = select(holds, 1.0 / (zero + y.scale.load(w, r)), zero)
             push_row(c, w, r, gain * y.load.load(w, y.n_dofs + r))
-            add_square(c, w, r, gain)
+            _add_square(c, w, r, gain)
 
 
 @ti.func
@@ -114,7 +114,7 @@ def push_row(c: ti.template(), w: ti.i32, r: ti.i32, push: ti.template()):
 
 
 @ti.func
-def add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
+def _add_square(c: ti.template(), w: ti.i32, r: ti.i32, gain: ti.template()):
     """Add g J^T J to M, of row r of the system.
 
     Writes: p.mass
@@ -162,7 +162,7 @@ def add_linear(c: ti.template(), w: ti.i32, k: ti.i32, h: ti.template()):
             push = select(gain > 0.0, speed * 0.0, push)
         push_row(c, w, r, push)
         if ti.static(not p.is_large):
-            add_square(c, w, r, gain * h)
+            _add_square(c, w, r, gain * h)
 
 
 @ti.func

@@ -281,7 +281,7 @@ def ask_for_excess(c: ti.template(), w: ti.i32):
 def end_alpha(c: ti.template(), w: ti.i32):
     """Velocities as they are projected, the accelerations for the next step, and the state.
 
-    Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.work
+    Writes: c.alpha.{a, w}, c.steps.rows.{x, v}, c.state.{q, qd}, c.forces.account.work
     """
     f = c.steps.rows
     if ti.static(c.led.n > 0):

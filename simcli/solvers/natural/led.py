@@ -22,7 +22,7 @@ def begin_led(c: ti.template(), w: ti.i32):
     """At the start of a step: coordinates reached; velocities in case that they jump there, with the work of that.
 
     Reads:  c.motions, c.state.q
-    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.work
+    Writes: c.led.begun, c.state.qd, c.bound.move: velocities before, c.forces.account.work
     """
     t = c.tables
     for m in range(c.motions.n_locks):
@@ -42,7 +42,7 @@ def begin_led(c: ti.template(), w: ti.i32):
                     v = rate + spin.cross(lever_of(c.led, w, k, vector_at(c.state.q, w, q), c.led.begun))
                 before = vector_at(c.state.qd, w, d + 3 * n)
                 gained = (v.dot(v) - before.dot(before)) * 0.5 * t.weight.load(w, d + 3 * n)
-                c.forces.work.store(w, 1, c.forces.work.load(w, 1) + gained)
+                c.forces.account.supply(w, gained)
                 store_vector(c.state.qd, w, d + 3 * n, v)
 
 
@@ -99,7 +99,7 @@ def move_led(c: ti.template(), w: ti.i32):
         c.led.reached.store(w, i, c.led.begun.load(w, i) + way)
 
 
-def held(c, w, d):
+def _held(c, w, d):
     """What holds three coordinates; nothing does where one leaves the plane of a planar scene."""
     numbers = [c.tables.unknown.at(d + m) for m in range(3)]
     efforts = [c.bound.system.effort.load(w, ti.max(i, 0)) for i in numbers]
@@ -114,10 +114,10 @@ def hold_led(c: ti.template(), w: ti.i32, k: ti.i32):
     """
     t = c.tables
     link = c.led.body.at(k)
-    force = held(c, w, t.link_qd.at(link))
+    force = _held(c, w, t.link_qd.at(link))
     couple = force * 0.0
     for n in range(1, 1 + t.n_vectors.at(link)):
-        couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(held(c, w, t.link_qd.at(link) + 3 * n))
+        couple = couple + vector_at(c.state.q, w, t.link_q.at(link) + 3 * n).cross(_held(c, w, t.link_qd.at(link) + 3 * n))
     return force, couple
 
 

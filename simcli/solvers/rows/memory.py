@@ -1,7 +1,7 @@
 """Steps under constraints: loops, gears, laws and prescribed motions.
 
-An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, choosing the pieces
-of the laws again until none changes. A correction returns to the rows: positions to zero residuals, never by a force that
+An evaluation builds the constrained system at its poses and solves it for accelerations and multipliers, finding the active
+set of the laws again until it stays. A correction returns to the rows: positions to zero residuals, never by a force that
 would feed them back slowly. The lists of stages are in tree/programs.py and natural/programs.py.
 
     semi_implicit   rows hold at the positions that the step reaches, along their directions where it starts (as SHAKE
@@ -18,7 +18,7 @@ import numpy as np
 from simcli.kernels.algebra.elementary import select
 from simcli.kernels.algebra.values import Mat3
 from simcli.kernels.chart.retraction import retract
-from simcli.kernels.forces.work import accumulate_work, effort_power
+from simcli.kernels.forces.work import effort_power
 from simcli.kernels.language import ti
 from simcli.kernels.laws.bounded import FREE
 from simcli.kernels.linear.system import System
@@ -40,12 +40,12 @@ from simcli.solvers.tree.integrators import copy
 
 DIAGNOSTICS = ("iterations", "position_violation", "velocity_violation")
 CONTACT_DIAGNOSTICS = ("residual", "penetration", "contacts")
-# Choices of pieces in one step: two or three suffice where nothing chatters; a walk (pieces.py) ends one piece at a time.
+# Active sets in one step: two or three suffice where nothing chatters; a walk (active_set.py) ends one piece at a time.
 MAX_CHOICES, CHOICES_PER_LAW = 20, 4
 # Residuals [m or 1] that cannot be told from none.
-TIGHT = {"float64": 1e-15, "float32": 2e-6}
+_TIGHT = {"float64": 1e-15, "float32": 2e-6}
 # Relative difference of two solutions for one velocity that is rounding: pieces that differ by less are as good.
-ROUNDING = {"float64": 1e-13, "float32": 1e-5}
+_ROUNDING = {"float64": 1e-13, "float32": 1e-5}
 
 
 def yields(model: Model) -> bool:
@@ -87,7 +87,7 @@ class Constrained:
         turning: rows whose bias is the square of an angular velocity, over turn_weight.
         turn: (h omega)^2 of what turns fastest in the present step.
         turned: (rows of prescribed motions) rotation of child against parent at the start of a step, of balls.
-        tries: choices of pieces in the last evaluation.  choosing: 1 where one was made anew.
+        tries: active sets of the last evaluation.  choosing: 1 where a piece of the set is another than before.
         repeats: whether steps may be taken again.  notes_jumps: whether laws may want that.
         jumps: 1 if this one is.  opens: 1 if the last one was.
         switches: whether steps of zhong06 may be of first order, those with jumps = 1: something stops or touches in them.
@@ -119,8 +119,8 @@ class Constrained:
         self.is_plain = not special  # one matrix serves velocities and positions
         self.system = System(constraints, model, tables, arena, idles or not self.is_plain)
         self.jump = JUMP[arena.device.precision]
-        self.tight, self.max_corrections = max(limits.tolerance, TIGHT[arena.device.precision]), limits.corrections
-        self.rounding = ROUNDING[arena.device.precision]
+        self.tight, self.max_corrections = max(limits.tolerance, _TIGHT[arena.device.precision]), limits.corrections
+        self.rounding = _ROUNDING[arena.device.precision]
         turning, weight = turning_rows(constraints)
         self.turning, self.n_turning, self.turn_weight = arena.ints(turning), len(turning), tables.column(weight)
         is_touching = tables.is_natural and impulses is not None
@@ -181,12 +181,12 @@ def use_constrained(c: ti.template(), w: ti.i32, h: ti.template()):
     """qd+ = qd + h qdd, locked dofs at their speeds; q+ = q (+) h qd+ (a first-order step).
 
     Reads:  c.state, c.bound
-    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.work
+    Writes: c.state.{q, qd}, c.bound.q_start, c.forces.account.work
     """
     s = c.state
     if ti.static(c.forces.has_work):
         effort_power(c.tables, c.forces, s, w, h)
-        accumulate_work(c.forces, w, h)
+        c.forces.account.book_power(w, h)
     for n in range(c.tables.n_tree_dofs):
         d = c.tables.tree_dof.at(n)
         s.qd.store(w, d, s.qd.load(w, d) + s.qdd.load(w, d) * h)

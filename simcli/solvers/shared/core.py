@@ -36,7 +36,7 @@ from simcli.solvers.tree.programs import frame_of_tree
 ENERGY = ("kinetic", "potential", "elastic", "dissipated", "input", "total", "drift")
 # Whole numbers of a block on the way through a program: frames of the call that are over; steps before the frame, in two
 # parts; its steps, and those that are over; then see tree/stages.py and impulses/stages.py.
-NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
+_NOW = ("frame", "first_high", "first_low", "steps", "step", "node", "instant", "choice", "solution", "correction", "rates",
        "search", "searches", "statement")  # fmt: skip
 HEALTH = ("status", "steps into the call", "dof")
 
@@ -173,7 +173,7 @@ class Core:
 
     def write_programs(self, arena: Arena):
         """The list of stages of a frame, and what it reads."""
-        self.now, (self.b, self.g) = Registers(arena, *NOW), arena.single.slots(2)
+        self.now, (self.b, self.g) = Registers(arena, *_NOW), arena.single.slots(2)
         self.nodes = self.tables.column(np.array([{**NODES, **NATURAL_NODES}[self.integrator]]))
         if not self.is_natural:
             self.parts = self.tables.column(np.array([IMPLICIT[self.integrator]]))
@@ -221,11 +221,11 @@ class Core:
 
     def clear(self):
         """Zero what a run accumulates."""
-        for slot in (self.health, self.count, self.forces.work, self.forces.power, self.forces.power_start, self.total_start,
-                     self.state.tau, self.state.diagonal, self.state.qdd):
+        for slot in (self.health, self.count, self.total_start, self.state.tau, self.state.diagonal, self.state.qdd):
             slot.write(np.zeros((1, slot.n_items, slot.width)))
         if self.integrator == "rk4":
             self.slope.write(np.zeros((1, self.slope.n_items, 1)))
+        self.forces.account.clear()
         self.led.clear()
         self.gauges.clear()
         if self.constrained:

@@ -8,6 +8,7 @@
 Stages and what they call; rows/memory.py says what `c` holds. Affine bodies: `solvers/affine/given.py:follow_given`.
 """
 
+from simcli.kernels.forces.account import SUPPLIED
 from simcli.kernels.forces.prescribed import turn_between
 from simcli.kernels.language import ti
 from simcli.kernels.linear.system import hold
@@ -21,10 +22,10 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
     """Power of prescribed motions over a step of length b that ends with qd + b qdd; b = 0: now.
 
     Reads:  c.bound, c.state, c.motions
-    Writes: adds to c.forces.power
+    Writes: adds to c.forces.account.power
     """
     y = c.bound.system
-    supplied = c.forces.power.load(w, 1)
+    supplied = c.forces.account.power.load(w, SUPPLIED)
     if ti.static(c.integrator != "zhong06" or c.by_impulses):  # whose smooth steps take the work of both their ends
         share = supplied * 0.0 + 1.0
         if ti.static(c.integrator == "zhong06"):
@@ -45,7 +46,7 @@ def motion_power(c: ti.template(), w: ti.i32, b: ti.template()):
                 a = y.acceleration.load(w, c.tables.unknown.at(y.j_dof.at(e)))
                 mid = mid + y.entry.load(w, y.n_mass + e) * a * (b * 0.5)
             supplied = supplied + y.force.load(w, r) * mid
-    c.forces.power.store(w, 1, supplied)
+    c.forces.account.power.store(w, SUPPLIED, supplied)
 
 
 @ti.func
@@ -56,10 +57,10 @@ def work_of_step(c: ti.template(), w: ti.i32):
         contacts: that of the bodies has been taken by `motion_power`, with the chord of the way as the velocity at its end
 
     Reads:  c.bound.{base, q_start, move, start, system}, c.motions, c.state.qd
-    Writes: adds to c.forces.work
+    Writes: adds to c.forces.account.work
     """
     y = c.bound.system
-    done = c.forces.work.load(w, 1)
+    done = c.forces.account.work.load(w, SUPPLIED)
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         way = goal_of_lead(c, w, m) - c.bound.start.load(w, r)
@@ -67,7 +68,7 @@ def work_of_step(c: ti.template(), w: ti.i32):
             if c.bound.system.lead_component.at(m) >= 0:
                 way = turn_between(goal_of_led_ball(c, w, m), c.bound.turned.load(w, m), c.bound.system.lead_component.at(m))
         done = done + y.force.load(w, r) * way
-    c.forces.work.store(w, 1, done)
+    c.forces.account.work.store(w, SUPPLIED, done)
     if ti.static(c.led.n > 0):
         add_led_work(c, w)
 
@@ -76,12 +77,12 @@ def work_of_step(c: ti.template(), w: ti.i32):
 def add_led_work(c: ti.template(), w: ti.i32):
     """The part of kinematic bodies.
 
-    Writes: adds to c.forces.work
+    Writes: adds to c.forces.account.work
     """
     y = c.bound.system
     t = c.tables
     h = c.constants.load(w, H)
-    done = c.forces.work.load(w, 1)
+    done = c.forces.account.work.load(w, SUPPLIED)
     share = done * 0.0 + 1.0
     if ti.static(c.by_impulses):
         share = 1.0 - c.bound.jumps.load(w, 0)
@@ -102,7 +103,7 @@ def add_led_work(c: ti.template(), w: ti.i32):
                 end = c.motions.motion_q.load(w, d) - c.bound.q_start.load(w, c.motions.lock_q.at(m))
                 way = way + y.entry.load(w, y.n_mass + e) * end
         done = done - y.force.load(w, r) * way * 0.5 * share
-    c.forces.work.store(w, 1, done)
+    c.forces.account.work.store(w, SUPPLIED, done)
 
 
 @ti.func
@@ -110,10 +111,10 @@ def work_of_projection(c: ti.template(), w: ti.i32):
     """Work of prescribed motions in a projection of velocities in natural coordinates: impulses times mean velocities.
 
     Reads:  c.bound.{system, move}, c.motions, c.state.qd
-    Writes: adds to c.forces.work
+    Writes: adds to c.forces.account.work
     """
     y = c.bound.system
-    done = c.forces.work.load(w, 1)
+    done = c.forces.account.work.load(w, SUPPLIED)
     for m in range(y.n_leads):
         r = y.lead_row.at(m)
         mean = c.motions.motion_qd.load(w, y.lead_dof.at(m)) + y.rows.rate.load(w, r) * 0.5
@@ -124,7 +125,7 @@ def work_of_projection(c: ti.template(), w: ti.i32):
         d = c.motions.lock_dof.at(m)
         mean = (c.bound.move.load(w, d) + c.state.qd.load(w, d)) * 0.5
         done = done + y.effort.load(w, c.tables.unknown.at(d)) * mean
-    c.forces.work.store(w, 1, done)
+    c.forces.account.work.store(w, SUPPLIED, done)
 
 
 @ti.func
@@ -164,10 +165,10 @@ def led_impulse(c: ti.template(), w: ti.i32):
     """Work of kinematic bodies in the projection that ends a step of generalized_alpha, as in `work_of_projection`.
 
     Reads:  c.steps
-    Writes: adds to c.forces.work
+    Writes: adds to c.forces.account.work
     """
     f = c.steps.rows
-    done = c.forces.work.load(w, 1)
+    done = c.forces.account.work.load(w, SUPPLIED)
     for r in range(f.n_rows):
         done = done + c.steps.solution.load(w, f.n + r) * led_rate(c, w, r)
-    c.forces.work.store(w, 1, done)
+    c.forces.account.work.store(w, SUPPLIED, done)

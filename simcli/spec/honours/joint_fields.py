@@ -15,7 +15,7 @@ FIELDS = (
     "limit", "drive", "friction", "damping", "armature", "velocity_limit", "effort_limit", "compliance", "mimic",
     "motion", "enabled",
 )  # fmt: skip
-NONE: frozenset[str] = frozenset()
+_NONE: frozenset[str] = frozenset()
 
 
 def _types(names: str) -> frozenset[str]:
@@ -24,7 +24,7 @@ def _types(names: str) -> frozenset[str]:
 
 SCALAR = _types("revolute prismatic screw d6 universal cylindrical planar")  # coordinates without a quaternion
 MOVING = SCALAR | _types("ball free distance")
-ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
+_ROWS = SCALAR | _types("fixed ball distance")  # types with rows outside the tree
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ JOINTS: dict[str, JointFields] = {
             "armature": MOVING,
             "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR | _types("ball"),
-            "compliance": NONE,
+            "compliance": _NONE,
             "mimic": SCALAR,
             "motion": SCALAR | _types("ball"),
-            "enabled": NONE,
+            "enabled": _NONE,
         },
         loop={
             "limit": SCALAR | _types("ball distance"),
@@ -66,10 +66,10 @@ JOINTS: dict[str, JointFields] = {
             "armature": SCALAR | _types("ball"),
             "velocity_limit": SCALAR | _types("ball"),
             "effort_limit": SCALAR | _types("ball"),
-            "compliance": ROWS,
+            "compliance": _ROWS,
             "mimic": SCALAR,
             "motion": SCALAR | _types("ball"),
-            "enabled": ROWS,
+            "enabled": _ROWS,
         },
     ),
 }
@@ -271,13 +271,13 @@ INTRODUCTION = (
     "Which solver honours which field of which joint type. What is not honoured is refused by name, with its place in the",
     "file. `compliance` and `enabled` of the tree are those of a joint that can be switched off.",
 )
-HALF = 6  # fields side by side, as many as a terminal is wide
+_HALF = 6  # fields side by side, as many as a terminal is wide
 
 
 def _table(rows: frozenset[str], honoured: Callable[[str, str], bool]) -> list[str]:
     names = [name for name in dofs.TYPES if name in rows]
     lines: list[str] = []
-    for fields in (FIELDS[:HALF], FIELDS[HALF:]):
+    for fields in (FIELDS[:_HALF], FIELDS[_HALF:]):
         lines += ["", f"| joint | {' | '.join(fields)} |", "|---" * (len(fields) + 1) + "|"]
         for name in names:
             cells = ["yes" if honoured(name, field) else "refused" for field in fields]

@@ -101,8 +101,8 @@ def _one_or_list(value: object) -> object:
     return (value,) if isinstance(value, dict) else value
 
 
-Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
-Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_one_or_list)]
+_Limits = Annotated[tuple[LimitSpec | None, ...], BeforeValidator(_limits)]
+_Drives = Annotated[tuple[DriveSpec | None, ...], BeforeValidator(_one_or_list)]
 JointMotions = Annotated[tuple[JointMotionSpec | None, ...], BeforeValidator(_one_or_list)]
 
 
@@ -180,8 +180,9 @@ class JointSpec(Part):
     axes: AxesSpec | None = say(None, "Axes of a d6 or universal joint", "", "{angular: [[0, 1, 0], [0, 0, 1]]}")
     q: PerDof | None = say(None, "Initial coordinates; quaternion x y z w for ball", "rad or m", 0.3)
     qd: PerDof | None = say(None, "Initial velocities; of ball and free in the parent anchor frame", "rad/s or m/s", 0.0)
-    limit: Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m", [-1.5, 1.5])
-    drive: Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
+    limit: _Limits | None = say(None, "Bounds: [lower, upper] or {lower, upper, stiffness, damping}", "rad or m",
+                                [-1.5, 1.5])  # fmt: skip
+    drive: _Drives | None = say(None, "Actuator", "", "{mode: position, target: 0.5, stiffness: 100}")
     motion: JointMotions | None = say(None, "Ideal drive; of a ball a rotation vector, or its angular velocity", "",
                                       "{position: $sweep}")  # fmt: skip
     damping: Losses = say((0.0,), "Viscous damping", "N*m*s/rad or N*s/m", 0.01)
