@@ -21,7 +21,6 @@ CONVENTIONS = (
     "simcli-1.0: SI units; quaternions x y z w; linear before angular; body_qd is the velocity of the centre of mass "
     "and the angular velocity, world frame"
 )
-CHANNELS = ("state", "joints", "bodies", "energy", "reactions", "contacts", "body_qdd")
 PARTS = {"state": ("joints", "bodies")}  # a channel that stands for others
 TEXT_BYTES = 160  # of an event's text: fixed, since strings of variable length break readers of a growing file
 CODE_BYTES = 8
@@ -168,6 +167,7 @@ def _events() -> Iterable[Dataset]:
 TIME = Dataset("frames/time", ("F",), "s", "time", "f8")
 STEP = Dataset("frames/step", ("F",), "1", "steps since t = 0", "i8")
 CATALOGUE = (TIME, STEP, *_state(), *_energy(), *_diag(), *_contacts(), *_events())
+CHANNELS = (*PARTS, *dict.fromkeys(row.channel for row in CATALOGUE if row.channel != "always"))
 
 
 def point_datasets(names: Sequence[str]) -> list[Dataset]:
