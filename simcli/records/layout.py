@@ -8,6 +8,7 @@ An axis is also a dimension scale; `SCALES` says under which name.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,29 @@ COMPONENTS = {
     "xyz": ("x", "y", "z"),
 }
 STRETCH = ("xx", "yy", "zz", "xy", "xz", "yz")  # of a symmetric matrix
+
+
+class Entries(NamedTuple):
+    """A quantity of a body that frames hold beside pose and velocity: some entries of a dataset.
+
+    Attributes:
+        path: of the dataset.
+        first: entry.
+        labels: of the entries.
+        unit: of each.
+    """
+
+    path: str
+    first: int
+    labels: tuple[str, ...]
+    unit: str
+
+
+OF_BODIES = {
+    "stretch": Entries("frames/body_stretch", 0, STRETCH, "1"),
+    "acceleration": Entries("frames/body_qdd", 0, COMPONENTS["xyz"], "m/s^2"),
+    "angular_acceleration": Entries("frames/body_qdd", 3, COMPONENTS["xyz"], "rad/s^2"),
+}
 # Axis to the name of its dimension scale, the same in every group: xarray finds a scale by its last path component.
 SCALES = {
     "F": "time", "W": "world", "B": "body_name", "J": "joint_name", "NQ": "q_label", "NV": "qd_label",
