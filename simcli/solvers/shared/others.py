@@ -22,7 +22,10 @@ class Other(NamedTuple):
     slot: Callable
 
 
-OTHERS = (Other("body_stretch", "stretch", lambda c: c.stretch),)
+OTHERS = (
+    Other("body_stretch", "stretch", lambda c: c.stretch),
+    Other("body_qdd", "body_qdd", lambda c: c.rows.body_qdd),
+)
 
 
 def others_of(c) -> list[Other]:
